@@ -1,0 +1,41 @@
+# Every target creates .venv on a fresh clone and reuses it afterwards. Only Python 3.11+ and make are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo check test lint speed schema clean
+
+demo: $(VENV)/.base
+	$(BIN)/fcconan demo --out demo-dataset
+
+check: lint test
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n auto
+
+speed: $(VENV)/.dev
+	$(BIN)/python benchmarks/speed/build.py
+
+schema: $(VENV)/.base
+	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable '.[dev]'
+	touch $@ $(VENV)/.base
+
+clean:
+	rm -rf $(VENV) demo-dataset build dist .pytest_cache .mypy_cache .ruff_cache

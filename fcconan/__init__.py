@@ -1,0 +1,34 @@
+"""Build counter-narrative datasets and measure the systems that retrieve, generate and judge them.
+
+Importing this package is cheap: every name below is loaded on first use, so that neither `datasets` nor any
+machine-learning library is imported before it is needed.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from fcconan.build import build, load_recipe
+    from fcconan.errors import InputError
+    from fcconan.judge.parse import parse_comparison
+
+__all__ = ["InputError", "__version__", "build", "load_recipe", "parse_comparison"]
+
+_HOMES = {
+    "build": "fcconan.build",
+    "load_recipe": "fcconan.build",
+    "InputError": "fcconan.errors",
+    "parse_comparison": "fcconan.judge.parse",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'fcconan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

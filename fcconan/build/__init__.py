@@ -1,0 +1,189 @@
+"""From a recipe to a release folder."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.recipe import Expectations, Recipe, load_recipe
+from fcconan.build.table import Built
+from fcconan.errors import InputError
+
+__all__ = ["BuildResult", "Built", "Recipe", "build", "build_tables", "load_recipe"]
+
+TIERED_KINDS = ("exhaustive", "demo")
+DEFAULT_TIER_RULE = "released"
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """What a build wrote.
+
+    Attributes:
+        folder: The release folder.
+        manifest: The content of its `manifest.json`.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+
+
+def build(
+    recipe: Recipe | str,
+    out: Path | str,
+    *,
+    labels_only: bool = False,
+    tier_rule: str | None = None,
+    jobs: int = 4,
+    progress: bool | None = None,
+) -> BuildResult:
+    """Builds a dataset and writes its release folder, replacing an older release there in one step.
+
+    Args:
+        recipe: A recipe, or the name or file of one.
+        out: The folder to write.
+        labels_only: Leave out every column of upstream text; `hydrate` brings them back.
+        tier_rule: `released` (the default) or `strict`, for datasets with tiers.
+        jobs: How many upstream files are fetched at once.
+        progress: Whether to show progress; by default where standard error is a terminal.
+
+    Returns:
+        The folder and its manifest.
+
+    Raises:
+        InputError: The recipe, an upstream file, the counts or the output folder is not as it should be. The output
+            folder is then as it was.
+    """
+    from fcconan.build import release
+
+    loaded = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    folder = Path(out)
+    release.check_target(folder)
+    built, left_out = build_tables(loaded, tier_rule=tier_rule, jobs=jobs, progress=progress)
+    with status(f"{loaded.name}: writing {folder}", progress):
+        manifest = release.write_release(
+            folder,
+            loaded,
+            built,
+            labels_only=labels_only,
+            tier_rule=rule_of(loaded, tier_rule),
+            left_out=left_out,
+        )
+    return BuildResult(folder, manifest)
+
+
+def build_tables(
+    recipe: Recipe, *, tier_rule: str | None = None, jobs: int = 4, progress: bool | None = None
+) -> tuple[Built, list[str]]:
+    """Builds the tables of a recipe in memory and checks them against the counts that it states.
+
+    Args:
+        recipe: The recipe.
+        tier_rule: As in `build`.
+        jobs: As in `build`.
+        progress: As in `build`.
+
+    Returns:
+        The tables, and one sentence for each optional file that was left out.
+
+    Raises:
+        InputError: The recipe, an upstream file or a count is not as it should be.
+    """
+    from fcconan.sources import fetch_all
+
+    rule = rule_of(recipe, tier_rule)
+    files = fetch_all(recipe, jobs=jobs, progress=progress)
+    with status(f"{recipe.name}: building", progress):
+        built = _builder(recipe, rule)(files)
+        for table in built.tables:
+            table.check()
+        check_counts(recipe, built, rule)
+    left_out = [
+        f"{source.path}: optional, not found" + (f" ({source.note})" if source.note else "")
+        for key, source in recipe.sources.items()
+        if key not in files
+    ]
+    return built, left_out
+
+
+def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
+    """Returns the tier rule in force, or None for a dataset without tiers.
+
+    Raises:
+        InputError: The rule is unknown, or the dataset has no tiers.
+    """
+    from fcconan.build.tiers import TIER_RULES
+
+    if recipe.kind not in TIERED_KINDS:
+        if tier_rule is not None:
+            raise InputError(f"recipe {recipe.name!r} has no tiers: leave --tier-rule out")
+        return None
+    if tier_rule is not None and tier_rule not in TIER_RULES:
+        raise InputError(f"unknown tier rule {tier_rule!r}: known are {', '.join(TIER_RULES)}")
+    return tier_rule or DEFAULT_TIER_RULE
+
+
+def check_counts(recipe: Recipe, built: Built, rule: str | None) -> None:
+    """Compares what was built with what the recipe says must be.
+
+    Raises:
+        InputError: A count differs; the message says which.
+    """
+    expected = recipe.expect
+    changed = recipe.expect_by_tier_rule.get(rule or "", Expectations(rows={}))
+    rows = {**expected.rows, **{config: expected.rows[config] | splits for config, splits in changed.rows.items()}}
+    counted: dict[str, dict[str, int]] = {}
+    for table in built.tables:
+        if table.split not in expected.optional_splits:
+            counted.setdefault(table.config, {})[table.split] = len(table)
+    facts = expected.facts | changed.facts
+    wrong = [
+        f"{name}: found {found}, expected {wanted}"
+        for name, found, wanted in [
+            *_differences(_flat(counted), _flat(rows)),
+            *_differences({name: built.facts.get(name) for name in facts}, dict(facts)),
+        ]
+    ]
+    if wrong:
+        shown = "; ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        raise InputError(f"recipe {recipe.name!r} produced other counts than it states: {shown}; correct `expect` if meant")
+
+
+def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int | None]:
+    return {f"{config}/{split} rows": rows for config, splits in nested.items() for split, rows in splits.items()}
+
+
+def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) -> Iterator[tuple[str, Any, Any]]:
+    for name in sorted(found.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            yield name, found.get(name, "nothing"), wanted.get(name, "nothing")
+
+
+def _builder(recipe: Recipe, rule: str | None) -> Callable[[dict[str, Path]], Built]:
+    """Returns the builder of the recipe's kind; each kind is one module."""
+    from fcconan.build import demo, dialogues, exhaustive, pairs, ratings, replies, tournament
+
+    builders: dict[str, Callable[[dict[str, Path]], Built]] = {
+        "exhaustive": lambda files: exhaustive.build(recipe, files, tier_rule=str(rule)),
+        "demo": lambda files: demo.build(recipe, tier_rule=str(rule)),
+        "pairs": lambda files: pairs.build(recipe, files),
+        "dialogues": lambda files: dialogues.build(recipe, files),
+        "replies": lambda files: replies.build(recipe, files),
+        "ratings": lambda files: ratings.build(recipe, files),
+        "tournament": lambda files: tournament.build(recipe, files),
+    }
+    return builders[recipe.kind]
+
+
+@contextmanager
+def status(message: str, progress: bool | None) -> Iterator[None]:
+    """Shows a line with a spinner while something runs, on a terminal only."""
+    if not (sys.stderr.isatty() if progress is None else progress):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield

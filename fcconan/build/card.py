@@ -1,0 +1,163 @@
+"""Renders the dataset card, and checks what the Hub would only notice at the upload."""
+
+import re
+from typing import Any, get_args
+
+import jinja2
+import yaml
+
+from fcconan.build.recipe import (
+    AnnotationsCreator,
+    CardLicence,
+    Language,
+    LanguageCreator,
+    Recipe,
+    TaskCategory,
+)
+from fcconan.build.table import Built, Table
+from fcconan.build.tiers import TIER_RULES
+from fcconan.catalog import card_template_path
+from fcconan.errors import InputError
+from fcconan.rows import DTYPES, LIST_TYPES
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+VOCABULARY: dict[str, tuple[str, ...]] = {
+    "language": get_args(Language),
+    "license": get_args(CardLicence),
+    "task_categories": get_args(TaskCategory),
+    "annotations_creators": get_args(AnnotationsCreator),
+    "language_creators": get_args(LanguageCreator),
+    "multilinguality": ("monolingual", "multilingual"),
+    "size_categories": (*(name for _, name in SIZES), "1M<n<10M"),
+}
+REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
+LEFTOVERS = re.compile(r"\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE)
+
+
+def render_card(
+    recipe: Recipe,
+    built: Built,
+    *,
+    versions: dict[str, str],
+    statistics: dict[str, list[dict[str, Any]]],
+    labels_only: bool,
+    tier_rule: str | None,
+    left_out: list[str],
+) -> str:
+    """Returns the text of README.md.
+
+    Args:
+        recipe: The recipe.
+        built: The tables that the folder holds.
+        versions: The version of every config, aliases included.
+        statistics: The figures of the full tables.
+        labels_only: Whether the folder holds no text.
+        tier_rule: The tier rule, for a dataset with tiers.
+        left_out: What is not in the folder because an optional file was not there.
+
+    Raises:
+        InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
+    """
+    metadata = card_metadata(recipe, built, versions, labels_only=labels_only)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(card_template_path().read_text(encoding="utf-8"))
+    body = template.render(
+        recipe=recipe,
+        card=recipe.card,
+        tables=built.tables,
+        aliases=built.aliases,
+        facts=built.facts,
+        agreement=built.agreement,
+        notes=built.notes,
+        statistics=statistics,
+        labels_only=labels_only,
+        tier_rule=tier_rule,
+        tier_rules={name: " ".join(str(rule.__doc__).split()) for name, rule in TIER_RULES.items()},
+        left_out=left_out,
+        restricted=restricted_columns(built.tables),
+        example=built.tables[0],
+    )
+    front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=10**6)
+    text = f"---\n{front}---\n\n{body.strip()}\n"
+    check_card(text)
+    return text
+
+
+def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, labels_only: bool) -> dict[str, Any]:
+    """Returns the YAML block of the card, as plain data."""
+    by_config: dict[str, list[Table]] = {}
+    for table in built.tables:
+        by_config.setdefault(table.config, []).append(table)
+    served = [(config, config) for config in by_config] + list(built.aliases.items())
+    rows = max(len(table) for table in built.tables)
+    tags = ["counter-narratives", "counterspeech", "hate-speech", "fcconan"]
+    return {
+        "pretty_name": recipe.title + (" (synthetic)" if recipe.synthetic else "") + (" (labels only)" if labels_only else ""),
+        "language": list(recipe.languages),
+        "license": recipe.card_licence,
+        "task_categories": list(recipe.task_categories),
+        "annotations_creators": list(recipe.annotations_creators),
+        "language_creators": list(recipe.language_creators),
+        "multilinguality": ["multilingual" if len(recipe.languages) > 1 else "monolingual"],
+        "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
+        "tags": tags + (["synthetic"] if recipe.synthetic else []) + (["labels-only"] if labels_only else []),
+        "configs": [
+            {
+                "config_name": name,
+                "data_files": [{"split": t.split, "path": f"{t.config}/{t.split}-*.parquet"} for t in by_config[config]],
+                "version": versions[name],
+            }
+            for name, config in served
+        ],
+        "dataset_info": [
+            {
+                "config_name": name,
+                "features": _yaml_features(by_config[config][0]),
+                "splits": [{"name": t.split, "num_examples": len(t)} for t in by_config[config]],
+            }
+            for name, config in served
+        ],
+    }
+
+
+def _yaml_features(table: Table) -> list[dict[str, str]]:
+    return [
+        {"name": name, ("list" if kind in LIST_TYPES else "dtype"): DTYPES[kind]} for name, kind in table.columns.items()
+    ]
+
+
+def restricted_columns(tables: list[Table]) -> dict[str, list[str]]:
+    """Returns the text columns of every config that has any."""
+    found: dict[str, list[str]] = {}
+    for table in tables:
+        kept = table.labels_only().columns
+        columns = [name for name in table.columns if name not in kept]
+        if columns:
+            found[table.config] = columns
+    return found
+
+
+def check_card(text: str) -> None:
+    """Checks a card offline: its YAML block, the Hub's vocabulary, and leftovers of the template.
+
+    Raises:
+        InputError: The card breaks a rule; the message names it.
+    """
+    leftover = LEFTOVERS.search(text)
+    if leftover:
+        raise InputError(f"the card holds {leftover.group()!r}, a leftover of the template; mend dataset_card.md or the recipe")
+    match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    if match is None:
+        raise InputError("the card has no YAML block at its head; mend dataset_card.md")
+    metadata = yaml.safe_load(match[1])
+    for name in REQUIRED:
+        if not metadata.get(name):
+            raise InputError(f"the card's YAML block lacks {name!r}; mend the recipe")
+    for name, allowed in VOCABULARY.items():
+        values = metadata[name] if isinstance(metadata[name], list) else [metadata[name]]
+        for value in values:
+            if value not in allowed:
+                raise InputError(f"the card's {name} is {value!r}, expected one of {', '.join(allowed)}; mend the recipe")
+    for config in metadata["configs"]:
+        if config["config_name"] == "default":
+            raise InputError("a config is named 'default'; consumers must name the part that they mean")

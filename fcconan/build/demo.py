@@ -1,0 +1,245 @@
+"""The embedded demo: invented peoples, and annotators, systems and a judge simulated by a seeded rule.
+
+The rule. A CN is appropriate for an HS if it is civil and speaks to the people and the topic of the HS; a CN for
+anyone speaks to every people, a CN for any topic to every topic. It is a borderline case if it speaks to the people
+but not to the topic, or if it is meant for anyone and anything. Every pair goes to three annotators, who may skip it
+(one of them always answers), differ in accuracy, and are often unsure of borderline cases.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from fcconan.build.pair_rows import benchmark_tables, ids_of
+from fcconan.build.rating_rows import FAILED_PARSE, rating_row
+from fcconan.build.recipe import Aspect, Rater, Recipe
+from fcconan.build.replies import reply_row
+from fcconan.build.table import Built, Table
+from fcconan.build.tiers import agreement, tier
+from fcconan.build.yaml_lines import YamlFile
+from fcconan.catalog import content_folder
+from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
+
+ACCURACY = {"annotator-1": 0.97, "annotator-2": 0.93, "annotator-3": 0.85}
+SKIPPED = 0.35
+UNSURE_OF_BORDERLINE = 0.5
+CONFIRMED = 0.93
+TIE_BELOW = 0.6
+JUDGE = "simulated-judge"
+JUDGE_FAILS = 0.03
+# Latent quality, 1 to 5, and aggressiveness, 1 to 5, of what each simulated system says.
+SYSTEMS = {"matched": (4.4, 1.2), "generic": (3.0, 1.4), "offtopic": (1.8, 1.3), "hostile": (1.4, 4.3)}
+RATING_NOISE = 0.8
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One text of the corpus and what the rule knows about it."""
+
+    text: str
+    people: str
+    topics: tuple[str, ...]
+    kind: str = ""
+    tone: str = "civil"
+
+    def speaks_to_people(self, other: "Message") -> bool:
+        """Whether the text speaks about the people that the other one is about."""
+        return self.people in ("any", other.people)
+
+    def speaks_to_topic(self, other: "Message") -> bool:
+        """Whether the text speaks about the topic that the other one is about."""
+        return "any" in self.topics or other.topics[0] in self.topics
+
+
+def uniform(seed: int, *what: str) -> float:
+    """Returns a number in [0, 1) that follows from the seed and from what it is for, whatever was drawn before."""
+    digits = hashlib.sha256("\n".join((str(seed), *what)).encode()).hexdigest()[:13]
+    return float(int(digits, 16) / 16**13)
+
+
+def true_label(hs: Message, cn: Message) -> tuple[str, bool]:
+    """Returns the label that the rule gives a pair, and whether the pair is a borderline case."""
+    people, topic = cn.speaks_to_people(hs), cn.speaks_to_topic(hs)
+    if cn.tone == "hostile" or not people:
+        return "not_appropriate", False
+    if not topic:
+        return "not_appropriate", True
+    return "appropriate", cn.people == "any" and "any" in cn.topics
+
+
+def build(recipe: Recipe, *, tier_rule: str) -> Built:
+    """Builds the demo dataset.
+
+    Args:
+        recipe: The recipe; its seed decides every simulated choice.
+        tier_rule: A key of `fcconan.build.tiers.TIER_RULES`.
+    """
+    corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
+    messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]
+    catalogue = [
+        Message(cn["text"], cn["people"], tuple(cn["topics"]), cn["kind"], cn["tone"]) for cn in corpus["counter_narratives"]
+    ]
+    pairs, votes = _label(recipe.seed, messages, catalogue, tier_rule)
+    members = {name: [p for p in pairs if TIERS.index(p["tier"]) <= TIERS.index(name)] for name in TIERS}
+    benchmark, aliases = benchmark_tables(members, "bronze")
+    replies = _replies(recipe.seed, messages, catalogue)
+    tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
+    tables += benchmark
+    tables += [
+        Table.from_rows("train", "train", PAIR, _train(corpus["train"]), ("pair_id",)),
+        Table.from_rows("votes", "test", VOTE, votes, ("pair_id", "rater")),
+        Table.from_rows("replies", "test", REPLY, replies, ("reply_id",)),
+        Table.from_rows("ratings", "test", RATING, _ratings(recipe, replies), ("reply_id", "rater", "aspect")),
+        Table.from_rows(
+            "comparisons", "test", COMPARISON, _comparisons(recipe.seed, replies), ("item_id", "system_a", "system_b", "rater")
+        ),
+    ]
+    facts = {f"{name}_appropriate": sum(p["label"] == "appropriate" for p in members[name]) for name in TIERS}
+    facts |= {"hate_speech": len(messages), "counter_narratives": len(catalogue)}
+    return Built(tables, aliases, facts, notes=["Every label, rating and verdict is simulated; no person gave any of them."])
+
+
+def _label(
+    seed: int, messages: list[Message], catalogue: list[Message], tier_rule: str
+) -> tuple[list[Row], list[Row]]:
+    pairs, votes = [], []
+    for hs in messages:
+        for cn in catalogue:
+            pair: Row = ids_of(hs.text, cn.text)
+            truth, borderline = true_label(hs, cn)
+            given = _votes(seed, pair["pair_id"], truth, borderline)
+            label = _resolve(list(given.values()), truth)
+            valid = uniform(seed, "valid", pair["pair_id"]) < (CONFIRMED if label == truth else 1 - CONFIRMED)
+            pair |= {
+                "label": label,
+                "valid": valid,
+                "n_votes": len(given),
+                "agreement": agreement(list(given.values()), label),
+                "tier": tier(list(given.values()), label, valid, tier_rule),
+                "hs_type": hs.people,
+                "hs_subtype": hs.topics[0],
+                "cn_type": cn.kind,
+                "source_id": f"demo-{len(pairs)}",
+                "original_index": len(pairs),
+            }
+            pairs.append(pair)
+            votes += [{"pair_id": pair["pair_id"], "rater": rater, "label": vote} for rater, vote in given.items()]
+    return pairs, votes
+
+
+def _votes(seed: int, pair: str, truth: str, borderline: bool) -> dict[str, str]:
+    skips = {rater: uniform(seed, "skip", pair, rater) for rater in ACCURACY}
+    keenest = max(skips, key=lambda rater: skips[rater])
+    given = {}
+    for rater, accuracy in ACCURACY.items():
+        if skips[rater] < SKIPPED and rater != keenest:
+            continue
+        if borderline and uniform(seed, "unsure", pair, rater) < UNSURE_OF_BORDERLINE:
+            given[rater] = "not_sure"
+        elif uniform(seed, "vote", pair, rater) < accuracy:
+            given[rater] = truth
+        else:
+            given[rater] = "not_appropriate" if truth == "appropriate" else "appropriate"
+    return given
+
+
+def _resolve(votes: list[str], truth: str) -> str:
+    """Returns the final label: what most say of those who are sure, and the truth (the adjudicator's) otherwise."""
+    in_favour, against = votes.count("appropriate"), votes.count("not_appropriate")
+    if in_favour == against:
+        return truth
+    return "appropriate" if in_favour > against else "not_appropriate"
+
+
+def _train(entries: list[Row]) -> list[Row]:
+    rows = []
+    for entry in entries:
+        for text in entry["counter_narratives"]:
+            row: Row = ids_of(entry["hate_speech"], text)
+            rows.append(
+                row
+                | {
+                    "label": "appropriate",
+                    "hs_type": entry["people"],
+                    "hs_subtype": entry["topic"],
+                    "source_id": f"demo-train-{len(rows)}",
+                    "original_index": len(rows),
+                }
+            )
+    return rows
+
+
+def _replies(seed: int, messages: list[Message], catalogue: list[Message]) -> list[Row]:
+    replies = []
+    for hs in messages:
+        fitting = [cn for cn in catalogue if cn.people != "any" and true_label(hs, cn)[0] == "appropriate"]
+        choices = {
+            "matched": fitting[1:] or fitting,
+            "generic": [cn for cn in catalogue if cn.people == "any" and cn.tone == "civil" and cn.speaks_to_topic(hs)],
+            "offtopic": [cn for cn in catalogue if cn.tone == "civil" and true_label(hs, cn)[0] != "appropriate"],
+            "hostile": [cn for cn in catalogue if cn.tone == "hostile"],
+        }
+        for system, candidates in choices.items():
+            pick = int(uniform(seed, "reply", hs.text, system) * len(candidates))
+            replies.append(reply_row(hs.text, fitting[0].text, candidates[pick].text, system))
+    return replies
+
+
+def _ratings(recipe: Recipe, replies: list[Row]) -> list[Row]:
+    raters = [Rater(name=name, kind="human", source="simulation") for name in ACCURACY]
+    raters.append(Rater(name=JUDGE, kind="model", source="simulation"))
+    rows = []
+    for reply in replies:
+        for rater in raters:
+            for name, aspect in recipe.aspects.items():
+                failed = rater.name == JUDGE and uniform(recipe.seed, "fails", reply["reply_id"], name) < JUDGE_FAILS
+                value = FAILED_PARSE if failed else _value(recipe.seed, reply, rater.name, name, aspect)
+                rows.append(rating_row(reply["reply_id"], rater, name, aspect, value))
+    return rows
+
+
+def _value(seed: int, reply: Row, rater: str, name: str, aspect: Aspect) -> float:
+    low, high = aspect.low or 0.0, aspect.high or 5.0
+    latent = SYSTEMS[reply["system"]][name == "aggressiveness"]
+    noise = (2 * uniform(seed, "rating", reply["reply_id"], rater, name) - 1) * RATING_NOISE
+    on_scale = low + (latent + noise - 1) / 4 * (high - low)
+    return float(min(high, max(low, round(on_scale))))
+
+
+def _comparisons(seed: int, replies: list[Row]) -> list[Row]:
+    by_item: dict[str, list[Row]] = {}
+    for reply in replies:
+        by_item.setdefault(reply["item_id"], []).append(reply)
+    rows = []
+    for item, answers in by_item.items():
+        for first, second in combinations(answers, 2):
+            for rater in ACCURACY:
+                rows.append(_verdict(seed, item, first, second, rater, "human"))
+            for a, b in ((first, second), (second, first)):
+                rows.append(_verdict(seed, item, a, b, JUDGE, "model"))
+    return rows
+
+
+def _verdict(seed: int, item: str, a: Row, b: Row, rater: str, kind: str) -> Row:
+    row = {
+        "item_id": item,
+        "system_a": a["system"],
+        "system_b": b["system"],
+        "reply_a": a["reply_id"],
+        "reply_b": b["reply_id"],
+        "rater": rater,
+        "rater_kind": kind,
+    }
+    if kind == "model" and uniform(seed, "verdict fails", a["reply_id"], b["reply_id"]) < JUDGE_FAILS:
+        return row | {"verdict": "invalid", "reason": "no_scores"}
+    noise = (2 * uniform(seed, "verdict", item, rater, a["reply_id"], b["reply_id"]) - 1) * 2 * RATING_NOISE
+    difference = SYSTEMS[a["system"]][0] - SYSTEMS[b["system"]][0] + noise
+    verdict = "tie" if abs(difference) < TIE_BELOW else "a" if difference > 0 else "b"
+    if kind == "model":
+        low_score = 5 + round(SYSTEMS[a["system"]][0] - 3)
+        shift = {"a": -1, "tie": 0, "b": 1}[verdict]
+        row |= {"score_a": float(low_score), "score_b": float(low_score + shift)}
+    return row | {"verdict": verdict}
+

@@ -1,0 +1,66 @@
+"""Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
+
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.build.reading import read_csv
+from fcconan.build.recipe import Recipe
+from fcconan.build.table import Built, Table
+
+TURN = {
+    "dialogue_id": "string",
+    "turn_id": "int",
+    "role": "string",
+    "text_id": "string",
+    "text": "text",
+    "target": "string",
+    "collection": "string",
+}
+ROLES = {"HS": "hs", "CN": "cn"}
+
+
+def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+    """Builds the table of turns.
+
+    Args:
+        recipe: The recipe.
+        files: The upstream files by source name: `turns`.
+
+    Raises:
+        InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
+    """
+    rows = read_csv(files["turns"], recipe.sources["turns"], text_columns=("text",))
+    turns: list[dict[str, Any]] = []
+    roles: dict[str, list[str]] = {}
+    targets: dict[str, set[str]] = {}
+    for row in range(len(rows)):
+        role = rows.one_of("role", row, ROLES)
+        text, dialogue = rows["text"][row], rows["dialogue_id"][row]
+        said = roles.setdefault(dialogue, [])
+        if rows.integer("turn_id", row) != len(said):
+            raise rows.fail(row, f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}")
+        name = identity.hs_id if role == "hs" else identity.cn_id
+        turns.append(
+            {
+                "dialogue_id": dialogue,
+                "turn_id": len(said),
+                "role": role,
+                "text_id": name(text) if text.strip() else None,
+                "text": text,
+                "target": rows["target"][row],
+                "collection": rows["collection"][row],
+            }
+        )
+        said.append(role)
+        targets.setdefault(dialogue, set()).add(rows["target"][row])
+    alternating = sum(said == ["hs", "cn"] * (len(said) // 2) for said in roles.values())
+    empty = sum(turn["text_id"] is None for turn in turns)
+    facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}
+    several = sum(len(names) > 1 for names in targets.values())
+    notes = [
+        f"{len(roles) - alternating} of {len(roles)} dialogues do not alternate between HS and CN; they are kept as they are.",
+        f"{empty} turns are empty upstream; they are kept, without a text id.",
+        f"{several} dialogues name more than one target over their turns.",
+    ]
+    return Built([Table.from_rows("turns", "train", TURN, turns, ("dialogue_id", "turn_id"))], facts=facts, notes=notes)

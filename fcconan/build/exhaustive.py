@@ -1,0 +1,176 @@
+"""Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
+
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.pair_rows import benchmark_tables, check_labels, ids_of, person_and_topic
+from fcconan.build.reading import Rows, read_csv
+from fcconan.build.recipe import Recipe
+from fcconan.build.table import Built, Table
+from fcconan.build.tiers import agreement, tier
+from fcconan.errors import InputError
+from fcconan.rows import PAIR, TIERS, VOTE
+from fcconan.score.agreement import krippendorff_alpha
+
+LABEL = {"0": "not_appropriate", "1": "appropriate"}
+VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
+VALID = {"0": False, "1": True}
+VOTE_COLUMNS = ("vote_1", "vote_2", "vote_3")
+TEXTS = ("hate_speech", "counter_narrative")
+RANK = {name: position for position, name in enumerate(TIERS)}
+
+
+def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
+    """Builds the tiers, votes, corpus, queries, qrels and training pairs.
+
+    Args:
+        recipe: The recipe.
+        files: The upstream files by source name: one for each tier, `pool` and `train`.
+        tier_rule: A key of `fcconan.build.tiers.TIER_RULES`.
+
+    Raises:
+        InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
+            released one.
+    """
+    released = {name: read_csv(files[name], recipe.sources[name], text_columns=TEXTS) for name in TIERS}
+    pairs, votes = _pairs_and_votes(released["bronze"], tier_rule)
+    members = {name: [pair for pair in pairs if RANK[pair["tier"]] <= RANK[name]] for name in TIERS}
+    _compare_with_release(released, members, tier_rule)
+
+    pool = read_csv(files["pool"], recipe.sources["pool"], text_columns=("counter_narrative",))
+    queries = read_csv(files["queries"], recipe.sources["queries"], text_columns=("hate_speech",))
+    notes = [_check_pool(pool, pairs), _check_queries(queries, pairs)]
+    train_tables, train_note = _train(recipe, files, pairs)
+    benchmark, aliases = benchmark_tables(members, "bronze")
+
+    tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
+    tables += [*benchmark, *train_tables]
+    tables.append(Table.from_rows("votes", "test", VOTE | {"inferred": "bool"}, votes, ("pair_id", "rater")))
+    facts = {}
+    for name in TIERS:
+        facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in members[name])
+        facts[f"{name}_valid"] = sum(pair["valid"] for pair in members[name])
+        for count in (1, 2, 3):
+            facts[f"{name}_{count}_annotators"] = sum(pair["n_votes"] == count for pair in members[name])
+    facts["hate_speech"] = len({pair["hs_id"] for pair in pairs})
+    facts["counter_narratives"] = len({pair["cn_id"] for pair in pairs})
+    facts["pool"] = len(pool)
+    return Built(tables, aliases, facts, _agreement_lines(votes), [*notes, train_note])
+
+
+def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    pairs: list[dict[str, Any]] = []
+    votes: list[dict[str, Any]] = []
+    for row in range(len(rows)):
+        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
+        label = rows.one_of("label", row, LABEL)
+        valid = VALID[rows.one_of("valid", row, {key: key for key in VALID})]
+        slots = [VOTE_LABEL[rows.one_of(name, row, {key: key for key in VOTE_LABEL})] for name in VOTE_COLUMNS]
+        given = [vote for vote in slots if vote is not None]
+        if len(given) == 1 or slots[: len(given)] != given:
+            raise rows.fail(row, f"found {len(given)} votes, expected none, or two or three without a gap")
+        backed = given or [label]  # a single annotator's vote was released as the final label only
+        pair |= person_and_topic(rows, row)
+        pair |= {
+            "label": label,
+            "valid": valid,
+            "n_votes": len(backed),
+            "agreement": agreement(backed, label),
+            "tier": tier(backed, label, valid, tier_rule),
+            "source_id": rows["source_id"][row],
+            "original_index": rows.integer("original_index", row),
+        }
+        pairs.append(pair)
+        votes += [
+            {"pair_id": pair["pair_id"], "rater": f"annotator-{slot}", "label": vote, "inferred": not given}
+            for slot, vote in enumerate(backed, start=1)
+        ]
+    check_labels(rows, [pair["pair_id"] for pair in pairs], [pair["label"] for pair in pairs])
+    order = {pair["pair_id"]: pair["original_index"] for pair in pairs}
+    pairs.sort(key=lambda pair: pair["original_index"])
+    votes.sort(key=lambda vote: (order[vote["pair_id"]], vote["rater"]))
+    return pairs, votes
+
+
+def _compare_with_release(
+    released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str
+) -> None:
+    """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
+    final = {pair["original_index"]: pair["label"] for pair in members["bronze"]}
+    for name, rows in released.items():
+        upstream: set[int] = set()
+        for row in range(len(rows)):
+            index = rows.integer("original_index", row)
+            label = rows.one_of("label", row, LABEL)
+            if index is None or final.get(index) != label:
+                raise rows.fail(row, f"pair {index} is {label} here and {final.get(index or -1)} in the bronze file")
+            upstream.add(index)
+        if name == "diamond" and tier_rule != "released":
+            continue
+        recomputed = {pair["original_index"] for pair in members[name]}
+        if upstream != recomputed:
+            example = min(upstream ^ recomputed)
+            raise InputError(
+                f"{name}: {len(upstream)} pairs upstream, {len(recomputed)} by the tier rule {tier_rule!r}, "
+                f"{len(upstream ^ recomputed)} differ (such as original_index {example}); the rule or the files changed"
+            )
+
+
+def _check_pool(pool: Rows, pairs: list[dict[str, Any]]) -> str:
+    positive = {pair["counter_narrative"] for pair in pairs if pair["label"] == "appropriate"}
+    if set(pool["counter_narrative"]) != positive:
+        raise InputError(
+            f"{pool.name}: the pool holds {len(pool)} CNs, expected the {len(positive)} CNs with a positive in Bronze"
+        )
+    everything = len({pair["cn_id"] for pair in pairs})
+    return (
+        f"The paper's candidate pool is the {len(pool)} CNs that have at least one positive in Bronze; the corpus here "
+        f"holds all {everything}. Leaving the others out flatters every system."
+    )
+
+
+def _check_queries(queries: Rows, pairs: list[dict[str, Any]]) -> str:
+    if set(queries["hate_speech"]) != {pair["hate_speech"] for pair in pairs}:
+        raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
+    judged = len(pairs)
+    possible = len({pair["hs_id"] for pair in pairs}) * len({pair["cn_id"] for pair in pairs})
+    return f"{judged} of {possible} combinations of HS and CN are judged; the others are unjudged, not negative."
+
+
+def _train(recipe: Recipe, files: dict[str, Path], pairs: list[dict[str, Any]]) -> tuple[list[Table], str]:
+    """Returns the training pairs, those that share a CN with the evaluation part in a split of their own."""
+    rows = read_csv(files["train"], recipe.sources["train"], text_columns=TEXTS)
+    evaluated = {pair["cn_id"] for pair in pairs}
+    evaluated_hs = {pair["hs_id"] for pair in pairs}
+    splits: dict[str, list[dict[str, Any]]] = {"train": [], "shared_cn": []}
+    for row in range(len(rows)):
+        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
+        if pair["hs_id"] in evaluated_hs:
+            raise rows.fail(row, "this HS is in the evaluation part; training pairs must share no HS with it")
+        pair |= person_and_topic(rows, row)
+        pair |= {"label": "appropriate", "source_id": rows["source_id"][row], "original_index": row}
+        splits["shared_cn" if pair["cn_id"] in evaluated else "train"].append(pair)
+    check_labels(rows, [f"{hs}\n{cn}" for hs, cn in zip(rows["hate_speech"], rows["counter_narrative"], strict=True)], ["appropriate"] * len(rows))
+    tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items()]
+    shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
+    note = (
+        f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are also in "
+        "the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the released file "
+        "(order: `original_index`)."
+    )
+    return tables, note
+
+
+def _agreement_lines(votes: list[dict[str, Any]]) -> list[str]:
+    scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
+    by_pair: dict[str, dict[str, float]] = {}
+    for vote in votes:
+        if not vote["inferred"]:
+            by_pair.setdefault(vote["pair_id"], {})[vote["rater"]] = scale[vote["label"]]
+    units = [list(values.values()) for values in by_pair.values()]
+    lines = []
+    for level in ("nominal", "ordinal"):
+        value = krippendorff_alpha(units, level=level).value
+        shown = "undefined" if value is None else f"{value:.3f}"
+        lines.append(f"Krippendorff's alpha ({level}) of the released votes: {shown} ({len(units)} pairs with two or three votes)")
+    return lines

@@ -1,0 +1,292 @@
+"""Exhaustive pairing: every HS with every CN, as ids, streamed into parquet shards.
+
+The product of the two lists never exists in memory: each worker holds one row group at a time, so memory
+depends on the row group and on the two lists, not on their product.
+"""
+
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fcconan.errors import InputError
+
+PLAN_NAME = "pairing.json"
+ROWS_PER_SHARD = 1_000_000
+
+# Part of the plan: raise it when a change here alters the bytes of a shard, so that a resumed folder never
+# mixes shards of two layouts.
+_LAYOUT = 1
+# Twice as many would save a fifth of the disk space, for a fifth more memory and a slower single thread.
+_ROWS_PER_GROUP = 125_000
+# A page is compressed by itself, and a row resembles the one a whole CN list earlier, so pages must be long.
+# Versions of pyarrow that know the second option otherwise end a page after 20,000 rows.
+_PAGE_OPTIONS = {"data_page_size": 4 * 1024 * 1024}
+if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
+    _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
+# The files hold plain strings. Here, 64-bit offsets are for long ids, which could pass 2 GiB in a row group,
+# and dictionaries are what the parquet writer takes fastest.
+_SCHEMA = pa.schema(
+    {
+        "pair_id": pa.large_string(),
+        "hs_id": pa.dictionary(pa.int32(), pa.string()),
+        "cn_id": pa.dictionary(pa.int32(), pa.string()),
+    }
+)
+# Every job holds a row group, and beyond this many the disk and the interpreter lock set the pace.
+_MOST_JOBS = 8
+
+_Integers = npt.NDArray[np.int64]
+
+
+def write_exhaustive_pairs(
+    hs_ids: Sequence[str],
+    cn_ids: Sequence[str],
+    folder: Path,
+    *,
+    rows_per_shard: int = ROWS_PER_SHARD,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Path]:
+    """Write every (HS, CN) combination, ids only, to parquet shards.
+
+    The columns are the strings `pair_id` ("<hs id>:<cn id>"), `hs_id` and `cn_id`; the rows run through the
+    CNs in the given order for the first HS, then for the second, and so on. The bytes depend on the ids, on
+    `rows_per_shard` and on the version of pyarrow, never on `jobs`. Pair ids are distinct as long as no HS id
+    contains a colon.
+
+    A shard gets its final name only once it is complete. A call that was interrupted is resumed by the same
+    call: finished shards stay as they are, and `pairing.json`, written first, tells whether they belong to
+    the same ids and shard size. One call at a time may write to a folder.
+
+    Args:
+        hs_ids: The ids of the HS, without duplicates.
+        cn_ids: The ids of the CN, without duplicates.
+        folder: Where the shards go; made if it does not exist.
+        rows_per_shard: The number of pairs in every shard but the last.
+        jobs: The number of threads; by default one per processor, at most eight.
+        progress: Called in the calling thread with the number of pairs written so far and the number of all
+            pairs, once for the shards found finished, if any, then after each shard. What it raises stops
+            the call.
+
+    Returns:
+        The paths of all shards, in row order.
+
+    Raises:
+        InputError: A list is empty or repeats an id, `rows_per_shard` or `jobs` is below 1, or the folder
+            holds shards of other ids or of another shard size.
+    """
+    _require_distinct("HS", hs_ids)
+    _require_distinct("CN", cn_ids)
+    if jobs is None:
+        jobs = min(os.cpu_count() or 1, _MOST_JOBS)
+    for name, number in (("rows_per_shard", rows_per_shard), ("jobs", jobs)):
+        if number < 1:
+            raise InputError(f"{name} is {number}, expected 1 or more: give a positive number")
+
+    product = _Product.of(hs_ids, cn_ids)
+    shards = _shards(folder, product.size, rows_per_shard)
+    _claim(
+        folder,
+        {
+            "layout": _LAYOUT,
+            "hs_count": len(hs_ids),
+            "hs_digest": _digest(hs_ids),
+            "cn_count": len(cn_ids),
+            "cn_digest": _digest(cn_ids),
+            "rows_per_shard": rows_per_shard,
+            "shards": len(shards),
+        },
+    )
+
+    missing = [shard for shard in shards if not shard.is_finished()]
+    done = product.size - sum(shard.rows for shard in missing)
+    if progress and done:
+        progress(done, product.size)
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            running = {pool.submit(_write_shard, product, shard): shard for shard in missing}
+            for future in as_completed(running):
+                future.result()
+                done += running[future].rows
+                if progress:
+                    progress(done, product.size)
+        except BaseException:
+            # Without this the pool would write every shard still queued before the error is seen.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [shard.path for shard in shards]
+
+
+@dataclass(frozen=True)
+class _Shard:
+    path: Path
+    start: int
+    stop: int
+
+    @property
+    def rows(self) -> int:
+        return self.stop - self.start
+
+    def is_finished(self) -> bool:
+        try:
+            return bool(pq.read_metadata(self.path).num_rows == self.rows)
+        except (OSError, pa.ArrowInvalid):
+            return False
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The two lists in the forms that a row group is made from."""
+
+    hs: list[bytes]
+    cn: list[bytes]
+    hs_lengths: _Integers
+    cn_lengths: _Integers
+    hs_array: pa.Array
+    cn_array: pa.Array
+
+    @classmethod
+    def of(cls, hs_ids: Sequence[str], cn_ids: Sequence[str]) -> "_Product":
+        hs = [text.encode() for text in hs_ids]
+        cn = [text.encode() for text in cn_ids]
+        return cls(
+            hs=hs,
+            cn=cn,
+            hs_lengths=np.array([len(text) for text in hs], dtype=np.int64),
+            cn_lengths=np.array([len(text) for text in cn], dtype=np.int64),
+            hs_array=pa.array(hs_ids, pa.string()),
+            cn_array=pa.array(cn_ids, pa.string()),
+        )
+
+    @property
+    def size(self) -> int:
+        return len(self.hs) * len(self.cn)
+
+    def rows(self, start: int, stop: int) -> pa.Table:
+        width = len(self.cn)
+        hs_index, cn_index = np.divmod(np.arange(start, stop, dtype=np.int64), width)
+        first, last = int(hs_index[0]), int(hs_index[-1])
+
+        # The text of all pair ids in one buffer: `bytes.join` puts "<hs id>:" before every CN id of one HS
+        # at the speed of a memory copy, whatever the widths of the ids.
+        pieces = []
+        for position in range(first, last + 1):
+            prefix = self.hs[position] + b":"
+            begin = max(start - position * width, 0)
+            end = min(stop - position * width, width)
+            pieces += [prefix, prefix.join(self.cn[begin:end])]
+        offsets = np.zeros(stop - start + 1, dtype=np.int64)
+        np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
+        pair_ids = pa.LargeStringArray.from_buffers(
+            stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces))
+        )
+        hs_column = _dictionary(hs_index - first, self.hs_array[first : last + 1])
+        return pa.table([pair_ids, hs_column, _dictionary(cn_index, self.cn_array)], schema=_SCHEMA)
+
+
+def _dictionary(index: _Integers, texts: pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
+
+
+def _write_shard(product: _Product, shard: _Shard) -> None:
+    partial = shard.path.with_name(f".{shard.path.name}.partial")
+    try:
+        _write_rows(product, shard, partial)
+        partial.replace(shard.path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _write_rows(product: _Product, shard: _Shard, path: Path) -> None:
+    with pq.ParquetWriter(
+        path,
+        _SCHEMA,
+        # Pair ids repeat nearly whole from one HS to the next, which the lowest level of zstd already finds;
+        # higher levels and delta encodings cost time and save little.
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=["hs_id", "cn_id"],
+        # The rows are in HS order, so only these bounds let a reader skip a row group.
+        write_statistics=["hs_id"],
+        write_batch_size=8192,
+        # Readers would otherwise get dictionary columns instead of strings.
+        store_schema=False,
+        **_PAGE_OPTIONS,
+    ) as writer:
+        for start in range(shard.start, shard.stop, _ROWS_PER_GROUP):
+            writer.write_table(product.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
+
+
+def _shards(folder: Path, size: int, rows_per_shard: int) -> list[_Shard]:
+    starts = range(0, size, rows_per_shard)
+    return [
+        _Shard(
+            path=folder / f"part-{number:05d}-of-{len(starts):05d}.parquet",
+            start=start,
+            stop=min(start + rows_per_shard, size),
+        )
+        for number, start in enumerate(starts)
+    ]
+
+
+def _require_distinct(kind: str, ids: Sequence[str]) -> None:
+    if not ids:
+        raise InputError(f"no {kind} ids, expected at least one: check the texts that are paired")
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[str] = set()
+    for text in ids:
+        if text in seen:
+            raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
+        seen.add(text)
+
+
+def _digest(ids: Sequence[str]) -> str:
+    # JSON rather than joined text, so that no two lists give the same bytes.
+    return hashlib.sha256(json.dumps(list(ids)).encode()).hexdigest()
+
+
+def _claim(folder: Path, plan: dict[str, int | str]) -> None:
+    """Put the plan into the folder, or make sure that the one there is the same."""
+    path = folder / PLAN_NAME
+    advice = "give an empty folder or delete this one"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: found a file, expected a folder: give another path")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        if any(folder.glob("part-*.parquet")):
+            raise InputError(
+                f"{folder}: found shards without {PLAN_NAME}, expected both or neither: {advice}"
+            )
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
+        return
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: found no JSON object, expected the plan of this pairing: {advice}")
+    # Twelve characters tell two digests apart and keep the message short.
+    differences = [
+        f"{name} {found.get(name)!s:.12} instead of {plan.get(name)!s:.12}"
+        for name in {**plan, **found}
+        if found.get(name) != plan.get(name)
+    ]
+    if differences:
+        raise InputError(
+            f"{path}: found the plan of another pairing, expected the plan of this one"
+            f" ({', '.join(differences)}): {advice}"
+        )

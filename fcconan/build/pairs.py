@@ -1,0 +1,106 @@
+"""Sparse pairs: one row of a file is one pair that its author wrote as a pair (CONAN and its relatives)."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.pair_rows import ids_of, person_and_topic
+from fcconan.build.reading import Rows, read_csv
+from fcconan.build.recipe import PairsConfig, Recipe
+from fcconan.build.table import Built, Table
+from fcconan.rows import PAIR
+
+TEXTS = ("hate_speech", "counter_narrative")
+# <language><type>ST<subtopic>HS<message>CN<reply>, then how the row was derived from an original, if it was.
+CONAN_ID = re.compile(r"(EN|FR|IT)(T\d)ST(\d{4})HS(\d{4})CN(\d{6})(P1|P2|T1)?")
+AUGMENTATION = {None: "original", "P1": "paraphrase-1", "P2": "paraphrase-2", "T1": "translation-1"}
+CONAN_COLUMNS = {
+    "language": "string",
+    "text_language": "string",
+    "type_code": "string",
+    "subtopic_code": "string",
+    "hs_code": "string",
+    "cn_code": "string",
+    "augmentation": "string",
+}
+
+
+def decode_conan_id(source_id: str) -> dict[str, str] | None:
+    """Decodes the `cn_id` of CONAN.
+
+    Args:
+        source_id: Such as `FRT1ST0012HS0037CN001687P1`.
+
+    Returns:
+        The language of the campaign, the language of the text (translations are into English), the codes of HS type,
+        subtopic, HS and CN, and the augmentation; or None where the text is no such id.
+    """
+    match = CONAN_ID.fullmatch(source_id)
+    if match is None:
+        return None
+    language, kind, subtopic, hs, cn, augmentation = match.groups()
+    return {
+        "language": language.lower(),
+        "text_language": "en" if augmentation == "T1" else language.lower(),
+        "type_code": kind,
+        "subtopic_code": f"ST{subtopic}",
+        "hs_code": f"HS{hs}",
+        "cn_code": f"CN{cn}",
+        "augmentation": AUGMENTATION[augmentation],
+    }
+
+
+def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+    """Builds one table for each entry of the recipe's `pairs`.
+
+    Args:
+        recipe: The recipe.
+        files: The upstream files by source name.
+
+    Raises:
+        InputError: A file breaks a rule of the format.
+    """
+    tables, notes = [], []
+    read: dict[str, Rows] = {}
+    for config in recipe.pairs:
+        if config.source not in read:
+            source = recipe.sources[config.source]
+            read[config.source] = read_csv(files[config.source], source, text_columns=TEXTS)
+        table, repeated = pairs_table(recipe, read[config.source], config)
+        tables.append(table)
+        if repeated:
+            notes.append(f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept.")
+    return Built(tables, notes=notes)
+
+
+def pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
+    """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
+    found: list[dict[str, Any]] = []
+    for row in range(len(rows)):
+        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
+        pair |= person_and_topic(rows, row)
+        pair["label"] = "appropriate"
+        pair["source_id"] = rows["source_id"][row] if "source_id" in rows.columns else str(row)
+        pair["original_index"] = row
+        if config.decode == "conan-id":
+            decoded = decode_conan_id(pair["source_id"])
+            if decoded is None:
+                raise rows.fail(row, f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021")
+            pair |= decoded
+        for name, kind in recipe.extra_columns.items():
+            if name in rows.columns:
+                pair[name] = _cell(rows, name, row, kind)
+        if all(pair[name] == value for name, value in config.where.items()):
+            found.append(pair)
+    columns = PAIR | (CONAN_COLUMNS if config.decode == "conan-id" else {})
+    columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
+    repeated = len(found) - len({pair["pair_id"] for pair in found})
+    return Table.from_rows(config.config, config.split, columns, found, ("source_id",)), repeated
+
+
+def _cell(rows: Rows, name: str, row: int, kind: str) -> Any:
+    if kind == "int":
+        return rows.integer(name, row)
+    if kind == "float":
+        return rows.number(name, row)
+    return rows[name][row]

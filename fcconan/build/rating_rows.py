@@ -1,0 +1,47 @@
+"""One rating as a row: the value if it is on the scale, and otherwise the reason why there is none."""
+
+from typing import Any
+
+from fcconan.build.recipe import Aspect, Rater
+
+FAILED_PARSE = -1.0
+
+
+def rating_row(
+    reply: str, rater: Rater, aspect_name: str, aspect: Aspect, value: float | None, explanation: str | None = None
+) -> dict[str, Any]:
+    """Returns one rating as columns.
+
+    Args:
+        reply: The id of the reply.
+        rater: Who rated it.
+        aspect_name: What was rated.
+        aspect: The aspect's scale.
+        value: The upstream value; None where the cell is empty, and -1 for a model's unreadable output.
+        explanation: The raw output behind the value, if there is one.
+    """
+    reason = missing_reason(aspect, value, rater.kind)
+    better = aspect.higher_is_better if rater.higher_is_better is None else rater.higher_is_better
+    return {
+        "reply_id": reply,
+        "rater": rater.name,
+        "rater_kind": rater.kind,
+        "aspect": aspect_name,
+        "value": None if reason else value,
+        "low": aspect.low,
+        "high": aspect.high,
+        "higher_is_better": better,
+        "reason": reason,
+        "explanation": explanation,
+    }
+
+
+def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
+    """Returns why a value is no rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
+    if value is None:
+        return "not_rated"
+    if aspect.low is None or aspect.high is None:
+        return None
+    if rater_kind == "model" and value == FAILED_PARSE:
+        return "parse_failed"
+    return None if aspect.low <= value <= aspect.high else "out_of_scale"

@@ -1,0 +1,318 @@
+"""Replies rated on several aspects by people, models and metrics (CSEval).
+
+The same reply stands in several upstream files. It is one reply here, with one id, and its rows say where else it is.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.build.rating_rows import missing_reason, rating_row
+from fcconan.build.reading import Rows, read_csv
+from fcconan.build.recipe import Rater, Recipe
+from fcconan.build.replies import reply_row
+from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
+from fcconan.rows import RATING, REPLY
+from fcconan.score.agreement import krippendorff_alpha
+
+ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
+ROUNDS = ("agreement_round1", "agreement_round2")
+ANNOTATORS = ("rater-1", "rater-2", "rater-3")
+TEXTS = ("hate_speech", "text")
+SYSTEMS = {
+    "": "unknown",
+    "dialoGPT": "dialogpt",
+    "GPS": "gps",
+    "QUARC": "quarc",
+    "GPT3.5_ZS": "gpt-3.5-zs",
+    "GPT3.5_FS": "gpt-3.5-fs",
+}
+STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning", "denouncing", "positive")}
+RANK = "preference_rank"
+GROUP = 5
+EXTRA = {"source_id": "string", "also_in": "strings"}
+SCORE = {"reply_id": "string", **dict.fromkeys((*ASPECTS, "unified"), "float"), "n_raters": "int", "reason": "string"}
+ROUNDING = 1e-6
+Row = dict[str, Any]
+
+
+def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
+    """Returns CSEval's unified score, 1 to 5 (equation 2): aggressiveness counts backwards, suitableness is 1 to 3."""
+    return (relevance + (6 - aggressiveness) + coherence + ((suitableness - 1) / 2 * 4 + 1)) / 4
+
+
+def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+    """Builds replies, ratings and aggregated scores.
+
+    Args:
+        recipe: The recipe; `raters` names the raters other than the annotators of the two rounds.
+        files: The upstream files by source name: `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of
+            the raters, and `full` where it is there.
+
+    Raises:
+        InputError: A file breaks a rule of the format, or two files disagree on one reply.
+    """
+    return _Builder(recipe, files).build()
+
+
+class _Builder:
+    def __init__(self, recipe: Recipe, files: dict[str, Path]) -> None:
+        self.recipe = recipe
+        self.files = files
+        self.replies: dict[str, list[Row]] = {}
+        self.ratings: dict[str, list[Row]] = {}
+        self.scores: dict[str, list[Row]] = {}
+        self.by_source_id: dict[str, Row] = {}
+        self.facts: dict[str, int] = {}
+        self.notes: list[str] = []
+        self.agreement: list[str] = []
+
+    def build(self) -> Built:
+        """Builds everything, the test split first: the other files refer to its replies."""
+        rounds = [self._read(name) for name in ROUNDS]
+        self._test(rounds)
+        for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
+            self._round(name, rows, replies)
+        self._plain("dev")
+        if "full" in self.files:
+            self._plain("full")
+        self._rankings()
+        self._report_overlaps()
+        order = [name for name in ("dev", "test", "full", *ROUNDS, "rankings") if name in self.replies]
+        kept = (("replies", self.replies, REPLY | EXTRA, ("reply_id",)),)
+        tables = [Table.from_rows(c, s, columns, rows[s], key) for c, rows, columns, key in kept for s in order]
+        key = ("reply_id", "rater", "aspect")
+        tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order]
+        tables += [Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores]
+        return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
+
+    def _read(self, name: str, raters: tuple[Rater, ...] = ()) -> Rows:
+        source = self.recipe.sources[name]
+        columns = dict(source.columns)
+        for rater in raters:
+            for aspect, column in rater.column_of(list(ASPECTS)).items():
+                columns[_cell(rater, aspect)] = column
+                if rater.outputs:
+                    columns[_cell(rater, aspect) + ":output"] = rater.outputs.replace("<aspect>", aspect)
+        texts = tuple(column for column in TEXTS if column in columns)
+        return read_csv(self.files[name], source.model_copy(update={"columns": columns}), text_columns=texts)
+
+    def _raters_of(self, source: str) -> tuple[Rater, ...]:
+        return tuple(rater for rater in self.recipe.raters if rater.source == source)
+
+    def _test(self, rounds: list[Rows]) -> None:
+        raters = self._raters_of("test")
+        rows = self._read("test", raters)
+        originals = [(part, row) for part in rounds for row in range(len(part))]
+        respelt = 0
+        for row in range(len(rows)):
+            text = rows["text"][row]
+            if row < len(originals):
+                part, there = originals[row]
+                if part["hate_speech"][there] != rows["hate_speech"][row] or _bare(part["text"][there]) != _bare(text):
+                    raise rows.fail(row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed")
+                respelt += identity.normalise(part["text"][there]) != identity.normalise(text)
+                text = part["text"][there]  # the rounds keep the punctuation that the test file lost
+            self._add_reply("test", self._reply(rows, row, text))
+            self._add_score("test", rows, row, 3 if row < len(originals) else None)
+            self._add_ratings("test", rows, row, raters)
+        self.facts["replies_respelt"] = respelt
+        self.notes.append(
+            f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them lost "
+            "punctuation in the upstream file of the test split; the text here is that of the rounds."
+        )
+
+    def _reply(self, rows: Rows, row: int, text: str) -> Row:
+        system = rows.one_of("system", row, SYSTEMS) if "system" in rows.columns else "unknown"
+        source_id = rows["source_id"][row]
+        reply = reply_row(rows["hate_speech"][row], rows["reference"][row], text, system, source_id=source_id)
+        return reply | {"strategy": rows.one_of("strategy", row, STRATEGIES), "source_id": source_id or None}
+
+    def _add_reply(self, split: str, reply: Row) -> Row:
+        self.replies.setdefault(split, []).append(dict(reply))
+        if reply["source_id"]:
+            self.by_source_id.setdefault(reply["source_id"], reply)
+        return reply
+
+    def _known_or_new(self, rows: Rows, row: int) -> Row:
+        """Returns the reply of the same upstream record in an earlier file, or a new one."""
+        known = self.by_source_id.get(rows["source_id"][row])
+        text = rows["text"][row]
+        if known is None:
+            return self._reply(rows, row, text)
+        if known["hate_speech"] != rows["hate_speech"][row] or _bare(known["text"]) != _bare(text):
+            raise rows.fail(row, f"record {known['source_id']} has another HS or reply here than in an earlier file")
+        return known
+
+    def _add_score(self, split: str, rows: Rows, row: int, n_raters: int | None) -> None:
+        reply = self.replies[split][-1]["reply_id"]
+        values, reasons = {}, []
+        annotators = Rater(name="annotators", kind="human", source=split)
+        for name in ASPECTS:
+            aspect, value = self.recipe.aspects[name], rows.number(name, row)
+            self.ratings.setdefault(split, []).append(rating_row(reply, annotators, name, aspect, value))
+            reason = missing_reason(aspect, value, "human")
+            values[name] = None if reason else value
+            reasons += [reason] if reason else []
+        self.scores.setdefault(split, []).append(_score_row(reply, values, n_raters, reasons))
+
+    def _add_ratings(self, split: str, rows: Rows, row: int, raters: tuple[Rater, ...]) -> None:
+        reply = self.replies[split][-1]["reply_id"]
+        for rater in raters:
+            for name in rater.column_of(list(ASPECTS)):
+                cell = _cell(rater, name)
+                value = rows.number(cell, row)
+                if value is None:
+                    continue  # an empty cell of a model or metric: it was not run on this reply
+                output = rows[cell + ":output"][row] if rater.outputs else None
+                self.ratings.setdefault(split, []).append(
+                    rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
+                )
+
+    def _replies_of_rounds(self, rounds: list[Rows]) -> list[list[Row]]:
+        together = self._read("agreement")
+        texts = [text for part in rounds for text in part["text"]]
+        if together["text"] != texts or any(
+            together[f"{aspect}_{number}"] != [cell for part in rounds for cell in part[f"{aspect}_{number}"]]
+            for aspect in ASPECTS
+            for number in (1, 2, 3)
+        ):
+            raise InputError(f"{together.name}: is not the two agreement rounds, one after the other; a file changed")
+        first = len(rounds[0])
+        return [self.replies["test"][:first], self.replies["test"][first : len(texts)]]
+
+    def _round(self, split: str, rows: Rows, replies: list[Row]) -> None:
+        """Adds one agreement round: three annotators, and the mean of a reply that all three rated."""
+        units: dict[str, list[list[float]]] = {name: [] for name in ASPECTS}
+        for row, reply in enumerate(replies):
+            self.replies.setdefault(split, []).append(dict(reply))
+            means: dict[str, float | None] = {}
+            counts, reasons = [], []
+            for name in ASPECTS:
+                aspect = self.recipe.aspects[name]
+                values = [rows.number(f"{name}_{number}", row) for number in (1, 2, 3)]
+                for annotator, value in zip(ANNOTATORS, values, strict=True):
+                    rater = Rater(name=annotator, kind="human", source=split)
+                    self.ratings.setdefault(split, []).append(rating_row(reply["reply_id"], rater, name, aspect, value))
+                given = [value for value in values if value is not None]
+                units[name].append(given)
+                counts.append(len(given))
+                means[name] = sum(given) / len(given) if len(given) == len(values) else None
+                reasons += [] if means[name] is not None else ["incomplete_panel" if given else "not_rated"]
+                released, mean = rows.number(name, row), means[name]
+                if (released is None) != (mean is None) or abs((released or 0) - (mean or 0)) > ROUNDING:
+                    raise rows.fail(row, f"{name} is {released}, the mean of the three annotators is {mean}")
+            self.scores.setdefault(split, []).append(_score_row(reply["reply_id"], means, min(counts), reasons))
+        for name in ASPECTS:
+            alpha = krippendorff_alpha(units[name], level="ordinal")
+            shown = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
+            self.agreement.append(f"Krippendorff's alpha (ordinal), {split}, {name}: {shown} ({alpha.n_units} replies)")
+
+    def _plain(self, split: str) -> None:
+        """Adds a split whose file holds replies and aggregated scores, and no more."""
+        rows = self._read(split)
+        for row in range(len(rows)):
+            self._add_reply(split, self._known_or_new(rows, row))
+            self._add_score(split, rows, row, None)
+
+    def _rankings(self) -> None:
+        rows = self._read("rankings")
+        rankers = tuple(rater for rater in self.recipe.raters if rater.split == "rankings")
+        files = {rater.source: self._read(rater.source, self._raters_of(rater.source)) for rater in rankers}
+        columns = {name: _by_text(read) for name, read in files.items()}
+        flagged = 0
+        for row in range(len(rows)):
+            reply = self._known_or_new(rows, row)
+            if not reply["source_id"]:
+                system = rows.one_of("system", row, SYSTEMS)
+                made = reply_row(rows["hate_speech"][row], rows["reference"][row], rows["text"][row], system, source_id=f"ranking-{row}")
+                reply = reply | {"reply_id": made["reply_id"]}
+            self._add_reply("rankings", reply)
+            for rater in rankers:
+                read, lines = files[rater.source], columns[rater.source]
+                at = lines.get((rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]))
+                for name in rater.column_of(list(ASPECTS)):
+                    if at is None and name != RANK:
+                        raise rows.fail(row, f"this reply is not in {read.name}; the files do not go together")
+                    value = None if at is None else read.number(_cell(rater, name), at)
+                    flagged += at is None
+                    output = read[_cell(rater, name) + ":output"][at] if rater.outputs and at is not None else None
+                    self.ratings.setdefault("rankings", []).append(
+                        rating_row(reply["reply_id"], rater, name, self.recipe.aspects[name], value, output)
+                    )
+        self.facts["ranked_groups"] = len(rows) // GROUP
+        self.facts["ranked_groups_flagged"] = flagged // GROUP
+        self.notes.append(
+            f"{flagged // GROUP} of {len(rows) // GROUP} ranked groups was flagged upstream and is not in the analysis file; "
+            "its ranks by the annotators are kept."
+        )
+        self._compare_ranks(rankers)
+
+    def _compare_ranks(self, rankers: tuple[Rater, ...]) -> None:
+        """Reports in how many groups the rank of the analysis file is the rank of an annotation file."""
+        ranks: dict[str, list[float | None]] = {}
+        for rating in self.ratings["rankings"]:
+            if rating["aspect"] == RANK:
+                ranks.setdefault(rating["rater"], []).append(rating["value"])
+        analysed = _groups(ranks["rank-analysis-file"])
+        for rater in rankers:
+            if rater.name == "rank-rater-3":
+                same = sum(a == b for a, b in zip(analysed, _groups(ranks[rater.name]), strict=True))
+                self.facts["rank_groups_of_analysis_file_matching"] = same
+                self.notes.append(
+                    f"The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of `rank-rater-3` in "
+                    f"{same} of {len(analysed) - 1} groups, the first ones of the file, and unrelated to every annotator's "
+                    "in the others. Prefer the annotators' own ranks."
+                )
+
+    def _report_overlaps(self) -> None:
+        holders: dict[str, list[str]] = {}
+        for split, replies in self.replies.items():
+            for reply in replies:
+                holders.setdefault(reply["reply_id"], []).append(split)
+        for split, replies in self.replies.items():
+            for reply in replies:
+                reply["also_in"] = sorted(set(holders[reply["reply_id"]]) - {split})
+        ids = {split: {reply["reply_id"] for reply in replies} for split, replies in self.replies.items()}
+        messages = {split: {reply["hs_id"] for reply in replies} for split, replies in self.replies.items()}
+        self.facts["replies"] = len(holders)
+        self.facts["replies_in_dev_and_test"] = len(ids["dev"] & ids["test"])
+        self.facts["hs_in_dev_and_test"] = len(messages["dev"] & messages["test"])
+        texts = Counter((reply["hs_id"], _bare(reply["text"])) for reply in self.replies["test"])
+        self.facts["test_replies_with_text_of_another"] = sum(count - 1 for count in texts.values())
+        self.notes += [
+            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS into both "
+            "`dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those rows out of `test` "
+            "when something was tuned on `dev`.",
+            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row under "
+            "another upstream record, rated again; both are kept.",
+        ]
+
+
+def _cell(rater: Rater, aspect: str) -> str:
+    return f"{rater.name}:{aspect}"
+
+
+def _bare(text: str) -> str:
+    """Returns letters and digits only: the test file lost part of the punctuation."""
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def _by_text(rows: Rows) -> dict[tuple[str, str, str], int]:
+    return {
+        (rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]): row
+        for row in range(len(rows))
+        if rows["text"][row].strip()
+    }
+
+
+def _groups(values: list[float | None]) -> list[list[float | None]]:
+    return [values[start : start + GROUP] for start in range(0, len(values), GROUP)]
+
+
+def _score_row(reply: str, values: dict[str, float | None], n_raters: int | None, reasons: list[str]) -> Row:
+    known = {name: value for name, value in values.items() if value is not None}
+    unified = unified_score(**known) if len(known) == len(ASPECTS) else None
+    return {"reply_id": reply, **values, "unified": unified, "n_raters": n_raters, "reason": reasons[0] if reasons else None}

@@ -1,0 +1,156 @@
+"""Reads upstream CSV files as text, strictly: nothing is renamed, padded, guessed or turned into a missing value."""
+
+import csv
+import difflib
+import io
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from fcconan.build.recipe import Source
+from fcconan.errors import InputError
+
+csv.field_size_limit(2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one file by column, every value as text.
+
+    Attributes:
+        name: What messages call the file.
+        columns: The values by our column name.
+        lines: The line of the file on which each row ends.
+    """
+
+    name: str
+    columns: dict[str, list[str]]
+    lines: list[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, column: str) -> list[str]:
+        return self.columns[column]
+
+    def fail(self, row: int, problem: str) -> InputError:
+        """Returns an error about one row, for the caller to raise."""
+        return InputError(f"{self.name}, line {self.lines[row]}: {problem}")
+
+    def one_of(self, column: str, row: int, values: dict[str, str]) -> str:
+        """Returns what a value stands for.
+
+        Args:
+            column: The column.
+            row: The row's number.
+            values: What each allowed value stands for.
+
+        Raises:
+            InputError: The value is none of them.
+        """
+        found = self.columns[column][row]
+        if found not in values:
+            expected = ", ".join(repr(value) for value in values)
+            raise self.fail(row, f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
+        return values[found]
+
+    def integer(self, column: str, row: int) -> int | None:
+        """Returns a whole number (`25` and `25.0` alike), or None where the cell is empty.
+
+        Raises:
+            InputError: The value is something else.
+        """
+        value = self.number(column, row)
+        if value is None:
+            return None
+        if not value.is_integer():
+            raise self.fail(row, f"{column} is {value}, expected a whole number")
+        return int(value)
+
+    def number(self, column: str, row: int) -> float | None:
+        """Returns a number, or None where the cell is empty.
+
+        Raises:
+            InputError: The value is not a finite number.
+        """
+        text = self.columns[column][row].strip()
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if value - value != 0:  # not a number, or infinite
+            raise self.fail(row, f"{column} is {text!r}, expected a number")
+        return value
+
+
+def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) -> Rows:
+    """Reads the mapped columns of a CSV file.
+
+    Args:
+        path: The file.
+        source: Its entry in the recipe: the column mapping and the columns that are ignored.
+        text_columns: Columns (our names) that may not be empty.
+
+    Raises:
+        InputError: The file is not UTF-8, a column is missing, unknown or there twice, a row has too many or too few
+            cells, or a text is empty.
+    """
+    name = source.path
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: byte {error.start} (0x{error.object[error.start]:02x}) is not UTF-8; re-encode the file as UTF-8"
+        ) from error
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        _check_header(name, header, source)
+        index = {ours: header.index(theirs) for ours, theirs in source.columns.items()}
+        cells: list[list[str]] = []
+        lines: list[int] = []
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise InputError(
+                    f"{name}, line {reader.line_num}: found {len(row)} cells, expected {len(header)} as in the header; "
+                    "mend the quoting of that row"
+                )
+            cells.append(row)
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); mend that line") from error
+    rows = Rows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
+    _check_texts(rows, text_columns, source.empty_texts)
+    return rows
+
+
+def _check_header(name: str, header: list[str], source: Source) -> None:
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise InputError(f"{name}: column {twice[0]!r} stands twice in the header; keep one of them")
+    for theirs in source.columns.values():
+        if theirs not in header:
+            near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
+            hint = f"; the nearest is {near[0]!r}" if near else ""
+            raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
+    mapped = set(source.columns.values())
+    for column in header:
+        if column not in mapped and not any(fnmatchcase(column, pattern) for pattern in source.ignore):
+            raise InputError(
+                f"{name}: column {column!r} is not expected; map it in the recipe's `columns` or list it under `ignore`"
+            )
+
+
+def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:
+    empty = [
+        (row, column) for column in text_columns for row, text in enumerate(rows[column]) if not text.strip()
+    ]
+    if len(empty) > empty_texts:
+        row, column = empty[0]
+        raise rows.fail(
+            row, f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row"
+        )

@@ -1,0 +1,270 @@
+"""Writes and reads release folders: parquet files, card and manifest, replaced as a whole or not at all."""
+
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import fcconan
+from fcconan.build.card import render_card, restricted_columns
+from fcconan.build.recipe import Recipe
+from fcconan.build.statistics import statistics
+from fcconan.build.table import Built
+from fcconan.errors import InputError
+from fcconan.identity import NORMALISATION_VERSION
+from fcconan.sources import sha256_of
+
+MANIFEST = "manifest.json"
+CARD = "README.md"
+FORMAT = 1
+AT_WORKING_FOLDER = -100
+EXCHANGE = 2
+
+
+def write_release(
+    out: Path,
+    recipe: Recipe,
+    built: Built,
+    *,
+    labels_only: bool,
+    tier_rule: str | None,
+    left_out: list[str],
+) -> dict[str, Any]:
+    """Writes a release folder under a temporary name and then puts it in the place of `out`.
+
+    The same input gives the same bytes. Whatever goes wrong, `out` stays as it was.
+
+    Args:
+        out: The folder to write or replace.
+        recipe: The recipe.
+        built: The full tables.
+        labels_only: Write the tables without their text columns.
+        tier_rule: The tier rule, for a dataset with tiers.
+        left_out: What is not there because an optional file was not to be had.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        InputError: The folder cannot be written or holds files that are not of a release.
+    """
+    check_target(out)
+    written = built.labels_only() if labels_only else built
+    versions = config_versions(written)
+    figures = statistics(built)
+    card = render_card(
+        recipe,
+        written,
+        versions=versions,
+        statistics=figures,
+        labels_only=labels_only,
+        tier_rule=tier_rule,
+        left_out=left_out,
+    )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale_stages(out)
+        stage = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.fcconan-{os.getpid()}-"))
+    except OSError as error:
+        raise _cannot_write(out, error) from error
+    try:
+        stage.chmod(0o755)
+        for table in written.tables:
+            path = stage / table_path(table.config, table.split)
+            path.parent.mkdir(exist_ok=True)
+            pq.write_table(table.arrow(), path, compression="zstd")
+        (stage / CARD).write_text(card, encoding="utf-8")
+        manifest = {
+            "format": FORMAT,
+            "name": recipe.name,
+            "title": recipe.title,
+            "kind": recipe.kind,
+            "synthetic": recipe.synthetic,
+            "labels_only": labels_only,
+            "redistributable": recipe.redistributable,
+            "tier_rule": tier_rule,
+            "package": {"name": "fcconan", "version": fcconan.__version__},
+            "normalisation": NORMALISATION_VERSION,
+            "fingerprint": fingerprint(versions),
+            "versions": versions,
+            "aliases": built.aliases,
+            "counts": _counts(written),
+            "facts": built.facts,
+            "statistics": figures,
+            "restricted_columns": restricted_columns(built.tables),
+            "sources": _sources(recipe),
+            "excluded": sorted(recipe.excluded),
+            "left_out": left_out,
+            "notes": built.notes,
+            "files": {
+                path.relative_to(stage).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+                for path in sorted(stage.rglob("*"))
+                if path.is_file()
+            },
+        }
+        (stage / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        check_target(out)  # once more: writing took time
+        _put_in_place(stage, out)
+    except OSError as error:
+        raise _cannot_write(out, error) from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    return manifest
+
+
+def table_path(config: str, split: str) -> str:
+    """Returns where a table lies in a release folder."""
+    return f"{config}/{split}-00000-of-00001.parquet"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Reads the manifest of a release folder.
+
+    Raises:
+        InputError: The folder is not a release of this package.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): build the folder again") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "files" not in manifest:
+        raise InputError(f"{path} is not a manifest of format {FORMAT}: build the folder again with this version")
+    return manifest
+
+
+def config_versions(built: Built) -> dict[str, str]:
+    """Returns a version for every config that changes with its content.
+
+    `datasets` keeps what it loaded once and notices a folder that was rebuilt in place by this version alone. It wants
+    three numbers; the last two are the first 64 bits of the sha256 of the content.
+    """
+    hashes: dict[str, list[str]] = {}
+    for table in built.tables:
+        hashes.setdefault(table.config, []).append(table.content_hash())
+    versions = {}
+    for config, parts in hashes.items():
+        content = hashlib.sha256("".join(parts).encode()).hexdigest()
+        versions[config] = f"{FORMAT}.{int(content[:8], 16)}.{int(content[8:16], 16)}"
+    return versions | {alias: versions[config] for alias, config in built.aliases.items()}
+
+
+def fingerprint(versions: dict[str, str]) -> str:
+    """Returns 12 hexadecimal digits that change with the content of any config."""
+    return hashlib.sha256(json.dumps(versions, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def check_target(out: Path) -> None:
+    """Checks that a release may be written to a path.
+
+    Raises:
+        InputError: The path is a file, a folder with files that are not of a release, or in a folder that cannot be
+            written.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise InputError(f"{out} is not a folder: choose another --out, or move it away")
+    parent = next(folder for folder in out.absolute().parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise InputError(f"{parent} cannot be written to: choose another --out, or change its permissions")
+    if not out.exists():
+        return
+    present = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
+    if not present:
+        return
+    if MANIFEST not in present:
+        raise InputError(f"{out} holds files but no {MANIFEST} (such as {min(present)}): choose an empty or new folder")
+    foreign = present - set(read_manifest(out)["files"]) - {MANIFEST}
+    if foreign:
+        raise InputError(
+            f"{out} holds files that no build wrote (such as {min(foreign)}): move them away, or choose another --out"
+        )
+
+
+def _counts(built: Built) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for table in built.tables:
+        counts.setdefault(table.config, {})[table.split] = len(table)
+    return counts
+
+
+def _sources(recipe: Recipe) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "repository": source.repository,
+            "commit": source.commit,
+            "path": None if source.path_names_people else source.path,
+            "sha256": source.sha256,
+        }
+        for name, source in recipe.sources.items()
+    ]
+
+
+def _put_in_place(stage: Path, out: Path) -> None:
+    """Puts the finished folder in the place of the old one; the old one ends up under the stage's name."""
+    if not out.exists():
+        stage.rename(out)
+        return
+    if _exchange(stage, out):
+        return
+    # Without an atomic exchange: if the process ends between the two renames, the old folder is next to `out`.
+    aside = stage.with_name(stage.name + "-old")
+    out.rename(aside)
+    try:
+        stage.rename(out)
+    except OSError:
+        aside.rename(out)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swaps two folders in one step where the system can (Linux), and says whether it did."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    status = rename(
+        AT_WORKING_FOLDER,
+        os.fsencode(first.absolute()),
+        AT_WORKING_FOLDER,
+        os.fsencode(second.absolute()),
+        ctypes.c_uint(EXCHANGE),
+    )
+    return bool(status == 0)
+
+
+def _remove_stale_stages(out: Path) -> None:
+    """Removes what a killed build left next to `out`."""
+    for path in out.parent.glob(f".{out.name}.fcconan-*"):
+        process = path.name.removeprefix(f".{out.name}.fcconan-").split("-")[0]
+        if process.isdigit() and not _alive(int(process)):
+            if path.name.endswith("-old") and not out.exists():
+                path.rename(out)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _cannot_write(out: Path, error: OSError) -> InputError:
+    advice = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "mend that"
+    reason = error.strerror or str(error)
+    return InputError(f"{out} cannot be written ({reason}): {advice} and run the build again; nothing there was changed")

@@ -1,0 +1,94 @@
+"""Replies of several systems to one test set (LLM-CN-Eval), and the rubrics that they were rated by."""
+
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.build.pairs import pairs_table
+from fcconan.build.reading import Rows, read_csv
+from fcconan.build.recipe import Recipe
+from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
+from fcconan.rows import REPLY
+
+TEXTS = ("hate_speech", "counter_narrative")
+EXTRA = {"target": "string"}
+RUBRIC = {"aspect": "string", "prompt": "text"}
+
+
+def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+    """Builds replies, candidate replies, rubrics, and the training, validation and test pairs.
+
+    Args:
+        recipe: The recipe; `systems` names the columns of the source `replies` that hold replies.
+        files: The upstream files by source name: `replies`, `candidates`, `rubrics`, and those of `pairs`.
+
+    Raises:
+        InputError: A file breaks a rule of the format.
+    """
+    answered = read_csv(files["replies"], recipe.sources["replies"], text_columns=(*TEXTS, *recipe.systems))
+    replies = [reply for row in range(len(answered)) for reply in _replies(answered, row, recipe.systems)]
+    candidate_names = tuple(name for name in recipe.sources["candidates"].columns if name.startswith("candidate_"))
+    proposed = read_csv(files["candidates"], recipe.sources["candidates"], text_columns=(*TEXTS, *candidate_names))
+    if proposed["counter_narrative"] != answered["counter_narrative"]:
+        raise InputError(f"{proposed.name}: its rows are not those of {answered.name}; the two files go together")
+    candidates = [one for row in range(len(proposed)) for one in _candidates(answered, proposed, row, candidate_names)]
+
+    rubrics = read_csv(files["rubrics"], recipe.sources["rubrics"])
+    tables = [
+        Table.from_rows("replies", "test", REPLY | EXTRA, replies, ("reply_id",)),
+        Table.from_rows("candidates", "test", REPLY | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
+        Table.from_rows(
+            "rubrics",
+            "test",
+            RUBRIC,
+            [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics.columns],
+            ("aspect",),
+        ),
+    ]
+    for config in recipe.pairs:
+        rows = read_csv(files[config.source], recipe.sources[config.source], text_columns=TEXTS)
+        tables.append(pairs_table(recipe, rows, config)[0])
+    facts = {
+        "systems": len(recipe.systems),
+        "items": len({reply["item_id"] for reply in replies}),
+        "hate_speech": len({reply["hs_id"] for reply in replies}),
+    }
+    notes = [f"Left out: {path} ({reason})" for path, reason in recipe.excluded.items()]
+    return Built(tables, facts=facts, notes=notes)
+
+
+def reply_row(hate_speech: str, reference: str, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
+    """Returns one reply to an HS with one reference, as columns."""
+    hs = identity.hs_id(hate_speech)
+    item = identity.item_id(hs, [identity.cn_id(reference)])
+    return {
+        "reply_id": identity.reply_id(item, system, text, source_id),
+        "item_id": item,
+        "hs_id": hs,
+        "hate_speech": hate_speech,
+        "text": text,
+        "system": system,
+        "references": [reference],
+    }
+
+
+def _replies(rows: Rows, row: int, systems: list[str]) -> list[dict[str, Any]]:
+    hate_speech, reference = rows["hate_speech"][row], rows["counter_narrative"][row]
+    return [
+        reply_row(hate_speech, reference, rows[system][row], system) | {"target": rows["target"][row]}
+        for system in systems
+    ]
+
+
+def _candidates(answered: Rows, proposed: Rows, row: int, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    hate_speech, reference = proposed["hate_speech"][row], proposed["counter_narrative"][row]
+    texts = [proposed[name][row] for name in names]
+    chosen = answered["dialogpt"][row]
+    if chosen not in texts:
+        raise answered.fail(row, f"the chosen reply of dialogpt is none of its {len(texts)} candidates")
+    found = []
+    for name, text in zip(names, texts, strict=True):
+        reply = reply_row(hate_speech, reference, text, "dialogpt", source_id=name)
+        found.append(reply | {"target": proposed["target"][row], "chosen": text == chosen})
+    return found

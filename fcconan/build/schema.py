@@ -1,0 +1,15 @@
+"""Prints the JSON Schema of recipes, for editors: `python -m fcconan.build.schema`."""
+
+import json
+
+from fcconan.build.recipe import Recipe
+
+
+def recipe_schema() -> str:
+    """Returns the JSON Schema of a recipe file as text."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Recipe.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    print(recipe_schema(), end="")

@@ -1,0 +1,129 @@
+"""What a builder hands over: tables of typed columns, and what there is to say about them."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from fcconan.errors import InputError
+from fcconan.rows import DTYPES, LIST_TYPES, Columns, feature_specification, without_text
+
+ARROW_TYPES: dict[str, Any] = {
+    "string": pa.string(),
+    "int32": pa.int32(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One split of one config.
+
+    Attributes:
+        config: The config's name, which is also its folder.
+        split: The split's name.
+        columns: The type of every column, by name (see `fcconan.rows`).
+        data: The values of every column; all lists have one length.
+        key: Columns, none of them text, that together tell the rows apart.
+    """
+
+    config: str
+    split: str
+    columns: Columns
+    data: dict[str, list[Any]]
+    key: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.data.values())))
+
+    @classmethod
+    def from_rows(
+        cls, config: str, split: str, columns: Columns, rows: list[dict[str, Any]], key: tuple[str, ...]
+    ) -> "Table":
+        """Makes a table from one dict a row; a column that a row does not name is missing (None) in it."""
+        for row in rows:
+            unknown = row.keys() - columns.keys()
+            if unknown:
+                raise KeyError(f"{config}/{split}: no column {sorted(unknown)}")
+        return cls(config, split, columns, {name: [row.get(name) for row in rows] for name in columns}, key)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns one dict a row."""
+        names = list(self.data)
+        return [dict(zip(names, values, strict=True)) for values in zip(*self.data.values(), strict=True)]
+
+    def keys(self) -> list[tuple[Any, ...]]:
+        """Returns the key of every row."""
+        return list(zip(*(self.data[name] for name in self.key), strict=True))
+
+    def check(self) -> None:
+        """Checks that no two rows share a key.
+
+        Raises:
+            InputError: Two rows do.
+        """
+        seen: set[tuple[Any, ...]] = set()
+        for key in self.keys():
+            if key in seen:
+                named = ", ".join(f"{name} {value}" for name, value in zip(self.key, key, strict=True))
+                raise InputError(f"{self.config}/{self.split}: two rows share {named}; remove one of them upstream")
+            seen.add(key)
+
+    def labels_only(self) -> "Table":
+        """Returns the table without its text columns."""
+        kept = without_text(self.columns)
+        return Table(self.config, self.split, kept, {name: self.data[name] for name in kept}, self.key)
+
+    def arrow(self) -> pa.Table:
+        """Returns the table as Arrow, with the features in the metadata as `datasets` writes them."""
+        fields = []
+        for name, kind in self.columns.items():
+            value = ARROW_TYPES[DTYPES[kind]]
+            fields.append(pa.field(name, pa.list_(value) if kind in LIST_TYPES else value))
+        metadata = {"huggingface": json.dumps({"info": {"features": feature_specification(self.columns)}})}
+        schema = pa.schema(fields, metadata=metadata)
+        return pa.table([pa.array(self.data[f.name], f.type) for f in schema], schema=schema)
+
+    def content_hash(self) -> str:
+        """Returns the sha256 of names, types and values, whatever program writes them to disk."""
+        hasher = hashlib.sha256(json.dumps([self.split, self.columns]).encode())
+        for name in self.columns:
+            hasher.update(json.dumps(self.data[name], ensure_ascii=False).encode())
+        return hasher.hexdigest()
+
+
+@dataclass
+class Built:
+    """What one recipe produced.
+
+    Attributes:
+        tables: The tables, in the order of the card.
+        aliases: Further config names that serve the files of another config (`gold-corpus` those of `corpus`).
+        facts: Counts that the recipe states and the card prints.
+        agreement: Agreement figures for the card, one line each.
+        notes: What was left out, resolved or reported, in sentences for the card.
+    """
+
+    tables: list[Table]
+    aliases: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, int] = field(default_factory=dict)
+    agreement: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def labels_only(self) -> "Built":
+        """Returns the same without any text column."""
+        return Built([t.labels_only() for t in self.tables], self.aliases, self.facts, self.agreement, self.notes)
+
+    def table(self, config: str, split: str) -> Table:
+        """Returns one table.
+
+        Raises:
+            KeyError: There is none.
+        """
+        for table in self.tables:
+            if (table.config, table.split) == (config, split):
+                return table
+        raise KeyError(f"{config}/{split}")

@@ -1,0 +1,334 @@
+"""Pairwise comparisons of systems (cn-eval): replies, human and JudgeLM verdicts, feature ratings, and the corpora."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.build.pairs import pairs_table
+from fcconan.build.reading import Rows, read_csv
+from fcconan.build.recipe import Recipe, Source
+from fcconan.build.rating_rows import rating_row
+from fcconan.build.replies import reply_row
+from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
+from fcconan.judge.parse import parse_comparison
+from fcconan.rows import COMPARISON, RATING, REPLY
+
+JUDGES = ("7b", "13b", "33b")
+HUMANS = ("1", "2", "3")
+VERDICT = {"A": "a", "B": "b", "T": "tie", "a": "a", "b": "b", "t": "tie"}
+WHERE = {"corpus": "string", "question_id": "int"}
+ITEM = {
+    "item_id": "string",
+    "hs_id": "string",
+    "cn_id": "string",
+    "hate_speech": "text",
+    "reference": "text",
+    "question_id": "int",
+    "compared_by_humans": "bool",
+}
+PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
+PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
+PAIRS_OF_SYSTEMS = 36
+Reply = dict[str, Any]
+Texts = tuple[str, str, str]
+
+
+def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+    """Builds replies, comparisons, ratings, items and pairs of every corpus of the recipe.
+
+    Args:
+        recipe: The recipe; `corpora` names the corpora, `systems` the systems, `aspects` the rated features.
+        files: The upstream files by source name, each with the corpus as prefix (`conan_judged_7b`).
+
+    Raises:
+        InputError: A file breaks a rule of the format, or a verdict belongs to no reply.
+    """
+    built = Built([])
+    comparisons: dict[str, list[Reply]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
+    replies_of: dict[str, list[Reply]] = {}
+    for corpus in recipe.corpora:
+        prefix = corpus.replace("-", "_")
+        test = read_csv(files[f"{prefix}_test"], recipe.sources[f"{prefix}_test"], text_columns=("hate_speech", "counter_narrative"))
+        question = {
+            identity.pair_id(identity.hs_id(hs), identity.cn_id(cn)): row
+            for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
+        }
+        judged = {judge: _read_judged(files[f"{prefix}_judged_{judge}"], recipe.sources[f"{prefix}_judged_{judge}"]) for judge in JUDGES}
+        compared = _Compared(judged["33b"], question, corpus, recipe.systems)
+        replies_of[corpus] = compared.replies
+        for judge, records in judged.items():
+            comparisons["judgelm"] += [_judged_row(compared, record, judge) for record in records]
+        human, majority, unresolved = _human_rows(recipe, files, prefix, compared)
+        comparisons["human"] += human
+        comparisons["human_majority"] += majority
+        items = _items(test, {reply["item_id"] for reply in compared.replies})
+        built.tables.append(Table.from_rows("items", prefix, ITEM, items, ("item_id",)))
+        for judge in JUDGES:
+            rows, missing = _tournament_rows(recipe, files, prefix, judge, items, corpus)
+            comparisons["tournament"] += rows
+            built.facts[f"{prefix}_{judge}_missing_pairs"] = missing
+        built.facts[f"{prefix}_unresolved_majorities"] = unresolved
+        _check_evaluation_file(recipe, files, prefix, compared, built)
+    ratings, extra_replies = _feature_rows(recipe, files, replies_of)
+    built.notes.append(
+        f"{len(extra_replies)} of the 10 replies of gold_truth that were rated for features belong to other items than the "
+        "replies that were compared; they are in `replies` too."
+    )
+    replies_of[recipe.corpora[0]] += extra_replies
+    for corpus, replies in replies_of.items():
+        built.tables.append(Table.from_rows("replies", corpus.replace("-", "_"), REPLY | WHERE, replies, ("reply_id",)))
+    for split, rows in comparisons.items():
+        built.tables.append(
+            Table.from_rows("comparisons", split, COMPARISON | WHERE, rows, ("item_id", "system_a", "system_b", "rater"))
+        )
+        built.facts[f"{split}_invalid"] = sum(row["verdict"] == "invalid" for row in rows)
+    built.tables.append(Table.from_rows("ratings", "features", RATING, ratings, ("reply_id", "rater", "aspect")))
+    for config in recipe.pairs:
+        rows_read = read_csv(files[config.source], recipe.sources[config.source], text_columns=("hate_speech", "counter_narrative"))
+        table, repeated = pairs_table(recipe, rows_read, config)
+        built.tables.append(table)
+        if repeated:
+            built.notes.append(f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept.")
+    return built
+
+
+class _Compared:
+    """The instances that were compared by people: which reply each text is, found through the verdict files.
+
+    One HS may be several instances, with different replies: texts that were compared with each other belong together.
+    """
+
+    def __init__(self, records: list[Reply], question: dict[str, int], corpus: str, systems: list[str]) -> None:
+        self.corpus = corpus
+        self.by_texts: dict[Texts, tuple[Reply, Reply]] = {}
+        self.replies: list[Reply] = []
+        instances = _instances(records)
+        rows: list[dict[str, Reply]] = []
+        for hate_speech, texts in instances:
+            if sorted(texts) != sorted(systems):
+                raise InputError(f"{corpus}: an instance has the systems {sorted(texts)}, expected {sorted(systems)}")
+            gold = texts["gold_truth"]
+            pair = identity.pair_id(identity.hs_id(hate_speech), identity.cn_id(gold))
+            if pair not in question:
+                raise InputError(f"{corpus}: the instance {pair} is not in the test set; the files do not go together")
+            where = {"corpus": corpus, "question_id": question[pair]}
+            replies = {system: reply_row(hate_speech, gold, texts[system], system) | where for system in systems}
+            rows.append(replies)
+            self.replies += replies.values()
+        self.instances = [(identity.hs_id(hs), texts) for hs, texts in instances]
+        for (hs, texts), replies in zip(self.instances, rows, strict=True):
+            for a in systems:
+                for b in systems:
+                    if a != b:
+                        key = (hs, identity.normalise(texts[a]), identity.normalise(texts[b]))
+                        self.by_texts[key] = (replies[a], replies[b])
+
+    def find(self, hate_speech: str, text_a: str, text_b: str) -> tuple[Reply, Reply] | None:
+        """Returns the two replies of a verdict."""
+        return self.by_texts.get((identity.hs_id(hate_speech), identity.normalise(text_a), identity.normalise(text_b)))
+
+
+def _instances(records: list[Reply]) -> list[tuple[str, dict[str, str]]]:
+    """Returns HS and replies by system of every instance, in the order in which the instances appear."""
+    leader: dict[Texts, Texts] = {}
+
+    def lead(reply: Texts) -> Texts:
+        while leader.setdefault(reply, reply) != reply:
+            reply = leader[reply]
+        return reply
+
+    for record in records:
+        first, second = (
+            lead((record["hate_speech"], record[f"system_{side}"], record[f"text_{side}"])) for side in ("a", "b")
+        )
+        leader[second] = first
+    instances: dict[Texts, dict[str, str]] = {}
+    for reply in leader:
+        _, system, text = reply
+        if instances.setdefault(lead(reply), {}).setdefault(system, text) != text:
+            raise InputError(f"{system} has two replies in one instance; the verdict files changed")
+    return [(first[0], texts) for first, texts in instances.items()]
+
+
+def _comparison(a: Reply, b: Reply, rater: str, kind: str, verdict: str | None, reason: str | None = None) -> Reply:
+    return {
+        "item_id": a["item_id"],
+        "system_a": a["system"],
+        "system_b": b["system"],
+        "reply_a": a["reply_id"],
+        "reply_b": b["reply_id"],
+        "rater": rater,
+        "rater_kind": kind,
+        "verdict": verdict or "invalid",
+        "reason": reason,
+        "corpus": a["corpus"],
+        "question_id": a["question_id"],
+    }
+
+
+def _read_judged(path: Path, source: Source) -> list[Reply]:
+    records = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.path}: byte {error.start} is not UTF-8; re-encode the file as UTF-8") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            raw = json.loads(line)
+            body = raw["question_body"]
+            record = {
+                "text_a": raw["answer1_body"],
+                "text_b": raw["answer2_body"],
+                "system_a": raw["answer1_model_id"],
+                "system_b": raw["answer2_model_id"],
+                "output": raw["pred_text"],
+            }
+        except (json.JSONDecodeError, KeyError) as error:
+            raise InputError(f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line") from error
+        if not (body.startswith(PROMPT_HEAD) and body.endswith(PROMPT_TAIL)):
+            raise InputError(f"{source.path}, line {number}: the question is not in the known wording; the file changed")
+        record["hate_speech"] = body[len(PROMPT_HEAD) : -len(PROMPT_TAIL)]
+        records.append(record)
+    return records
+
+
+def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
+    found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
+    if found is None:
+        raise InputError(f"{compared.corpus}: a verdict of JudgeLM {judge} belongs to no instance of JudgeLM 33b")
+    verdict = parse_comparison(record["output"])
+    row = _comparison(*found, f"judgelm-{judge}", "model", verdict.value, verdict.reason)
+    return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
+
+
+def _human_rows(recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared) -> tuple[list[Reply], list[Reply], int]:
+    rows_out: list[Reply] = []
+    verdicts: dict[tuple[str, str], list[str]] = {}
+    for number in HUMANS:
+        key = f"{prefix}_human_{number}"
+        rows = read_csv(files[key], recipe.sources[key])
+        for row in range(len(rows)):
+            a, b = _matched(rows, row, compared)
+            verdict = rows.one_of("verdict", row, VERDICT)
+            verdicts.setdefault((a["reply_id"], b["reply_id"]), []).append(verdict)
+            rows_out.append(_comparison(a, b, f"rater-{number}", "human", verdict))
+    key = f"{prefix}_common"
+    common = read_csv(files[key], recipe.sources[key])
+    majority: list[Reply] = []
+    unresolved = 0
+    for row in range(len(common)):
+        a, b = _matched(common, row, compared)
+        given = [common.one_of(f"rater_{number}", row, VERDICT) for number in HUMANS]
+        if sorted(verdicts.get((a["reply_id"], b["reply_id"]), [])) != sorted(given):
+            raise common.fail(row, f"verdicts {given} differ from those of the annotators' own files")
+        winner, count = Counter(given).most_common(1)[0]
+        released = common.one_of("majority", row, VERDICT)
+        if count > 1 and released != winner:
+            raise common.fail(row, f"the released majority is {released}, the verdicts give {winner}")
+        unresolved += count == 1
+        majority.append(_comparison(a, b, "majority", "human", *((winner, None) if count > 1 else (None, "unresolved"))))
+        majority.append(_comparison(a, b, "majority-released", "human", released))
+    return rows_out, majority, unresolved
+
+
+def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Reply, Reply]:
+    found = compared.find(rows["hate_speech"][row], rows["text_a"][row], rows["text_b"][row])
+    if found is None:
+        raise rows.fail(row, "HS and texts are in no verdict file, so the two systems cannot be named")
+    if "system_a" in rows.columns:
+        named = (rows["system_a"][row], rows["system_b"][row])
+        if named != (found[0]["system"], found[1]["system"]):
+            raise rows.fail(row, f"names the systems {named}, the verdict files {found[0]['system'], found[1]['system']}")
+    return found
+
+
+def _items(test: Rows, compared: set[str]) -> list[Reply]:
+    items = []
+    for row in range(len(test)):
+        hate_speech, reference = test["hate_speech"][row], test["counter_narrative"][row]
+        hs, cn = identity.hs_id(hate_speech), identity.cn_id(reference)
+        item = identity.item_id(hs, [cn])
+        items.append(
+            {
+                "item_id": item,
+                "hs_id": hs,
+                "cn_id": cn,
+                "hate_speech": hate_speech,
+                "reference": reference,
+                "question_id": row,
+                "compared_by_humans": item in compared,
+            }
+        )
+    return items
+
+
+def _tournament_rows(
+    recipe: Recipe, files: dict[str, Path], prefix: str, judge: str, items: list[Reply], corpus: str
+) -> tuple[list[Reply], int]:
+    """Returns the outcomes of one judge's full tournament, and how many of the pairs of systems it lacks."""
+    key = f"{prefix}_outcomes_{judge}"
+    rows = read_csv(files[key], recipe.sources[key])
+    known = set(recipe.systems)
+    found, met = [], set()
+    for row in range(len(rows)):
+        a, b, winner = rows["system_a"][row], rows["system_b"][row], rows["winner"][row]
+        if not {a, b} <= known or winner not in (a, b, "tie"):
+            raise rows.fail(row, f"found {winner!r} of {a!r} and {b!r}; expected one of the two, or 'tie'")
+        number = rows.integer("question_id", row)
+        if number is None or not 0 <= number < len(items):
+            raise rows.fail(row, f"question_id is {number}, expected a row of the test set, 0 to {len(items) - 1}")
+        met.add(frozenset((a, b)))
+        found.append(
+            {
+                "item_id": items[number]["item_id"],
+                "system_a": a,
+                "system_b": b,
+                "rater": f"judgelm-{judge}",
+                "rater_kind": "model",
+                "verdict": "tie" if winner == "tie" else "a" if winner == a else "b",
+                "corpus": corpus,
+                "question_id": number,
+            }
+        )
+    return found, PAIRS_OF_SYSTEMS - len(met)
+
+
+def _check_evaluation_file(recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared, built: Built) -> None:
+    """Checks that the file of the compared replies holds those of the verdict files, and says what it lacks."""
+    key = f"{prefix}_evaluation"
+    rows = read_csv(files[key], recipe.sources[key])
+    known = {(reply["hs_id"], reply["system"], identity.normalise(reply["text"])) for reply in compared.replies}
+    for row in range(len(rows)):
+        hs = identity.hs_id(rows["hate_speech"][row])
+        for system in recipe.systems:
+            if (hs, system, identity.normalise(rows[system][row])) not in known:
+                raise rows.fail(row, f"the reply of {system} is not the one of the verdict files")
+    built.facts[f"{prefix}_instances"] = len(compared.instances)
+    lacking = len(compared.instances) - len(rows)
+    if lacking:
+        built.notes.append(f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} instances; they come from the verdict files.")
+
+
+def _feature_rows(recipe: Recipe, files: dict[str, Path], replies_of: dict[str, list[Reply]]) -> tuple[list[Reply], list[Reply]]:
+    corpus = recipe.corpora[0]
+    known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies_of[corpus]}
+    ratings: list[Reply] = []
+    extra: dict[str, Reply] = {}
+    for rater in recipe.raters:
+        rows = read_csv(files[rater.source], recipe.sources[rater.source], text_columns=("hate_speech", "text"))
+        for row in range(len(rows)):
+            hate_speech, text, system = rows["hate_speech"][row], rows["text"][row], rows["system"][row]
+            reply = known.get((identity.hs_id(hate_speech), system, identity.normalise(text)))
+            if reply is None:
+                if system != "gold_truth":
+                    raise rows.fail(row, f"this reply of {system} is in no verdict file")
+                added = reply_row(hate_speech, text, text, system) | {"corpus": corpus}
+                reply = added["reply_id"]
+                extra[reply] = added
+            for name, aspect in recipe.aspects.items():
+                value = rows.number(name, row)
+                ratings.append(rating_row(reply, rater, name, aspect, value))
+    return ratings, list(extra.values())

@@ -1,0 +1,45 @@
+"""Finds the content (recipes, tasks, suites, the card template) in a checkout and in an installed wheel alike."""
+
+import difflib
+from pathlib import Path
+
+from fcconan.errors import InputError
+
+
+def content_folder() -> Path:
+    """Returns the folder that holds `builders/`, `annotations/`, `benchmarks/` and `dataset_card.md`."""
+    package = Path(__file__).resolve().parent
+    installed = package / "catalog_data"
+    return installed if installed.is_dir() else package.parent
+
+
+def recipe_names() -> list[str]:
+    """Returns the names of the recipes in the catalogue, sorted."""
+    return sorted(path.stem for path in (content_folder() / "builders").glob("*.yaml"))
+
+
+def recipe_path(name: str) -> Path:
+    """Returns the file of a recipe.
+
+    Args:
+        name: A recipe of the catalogue, or the path of a recipe file of one's own (it ends in `.yaml` or `.yml`).
+
+    Raises:
+        InputError: There is no such recipe; the message names the nearest one.
+    """
+    if name.endswith((".yaml", ".yml")):
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(f"no recipe file at {path}: give the path of a .yaml file, or one of the names that `fcconan list` prints")
+        return path
+    names = recipe_names()
+    if name not in names:
+        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"unknown recipe {name!r}: {hint}known are {', '.join(names)}")
+    return content_folder() / "builders" / f"{name}.yaml"
+
+
+def card_template_path() -> Path:
+    """Returns the Jinja template of every dataset card."""
+    return content_folder() / "dataset_card.md"

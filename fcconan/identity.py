@@ -1,0 +1,58 @@
+"""Text normalisation and content ids.
+
+Ids follow from the text alone, so two files that hold the same message agree on its id without knowing of each
+other. The rule is versioned: a changed rule would be a new version, never a silent change.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+
+NORMALISATION_VERSION = 1
+
+
+def normalise(text: str) -> str:
+    """Returns the text in Unicode NFC with every run of white space as one space, stripped (version 1)."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def digest(*parts: str) -> str:
+    """Returns the first 12 hexadecimal digits of the sha256 of the parts, joined by line feeds."""
+    return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:12]
+
+
+def hs_id(text: str) -> str:
+    """Returns the id of a hate-speech message: `hs-` and 12 hexadecimal digits of its normalised text."""
+    return f"hs-{digest(normalise(text))}"
+
+
+def cn_id(text: str) -> str:
+    """Returns the id of a counter-narrative: `cn-` and 12 hexadecimal digits of its normalised text."""
+    return f"cn-{digest(normalise(text))}"
+
+
+def pair_id(hs: str, cn: str) -> str:
+    """Returns the id of a pair from the ids of its two sides."""
+    return f"{hs}:{cn}"
+
+
+def item_id(hs: str, references: Iterable[str]) -> str:
+    """Returns the id of an item: what a reply answers, one HS together with its reference CNs, if any.
+
+    Args:
+        hs: The id of the HS.
+        references: The ids of the reference CNs, in any order.
+    """
+    return f"it-{digest(hs, *sorted(references))}"
+
+
+def reply_id(item: str, system: str, text: str, source_id: str = "") -> str:
+    """Returns the id of one system's reply to one item.
+
+    Args:
+        item: The id of the item.
+        system: The name of the system.
+        text: The reply.
+        source_id: The upstream record, where one item holds several replies of one system with the same text.
+    """
+    return f"re-{digest(item, system, normalise(text), source_id)}"
