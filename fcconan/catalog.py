@@ -30,7 +30,9 @@ def recipe_path(name: str) -> Path:
     if name.endswith((".yaml", ".yml")):
         path = Path(name)
         if not path.is_file():
-            raise InputError(f"no recipe file at {path}: give the path of a .yaml file, or one of the names that `fcconan list` prints")
+            raise InputError(
+                f"no recipe file at {path}: give a .yaml file, or one of the names that `fcconan list` prints"
+            )
         return path
     names = recipe_names()
     if name not in names:

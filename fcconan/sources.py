@@ -118,7 +118,11 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
         }
         try:
             for key, task in tqdm(
-                tasks.items(), desc=f"{recipe.name}: upstream files", unit="file", disable=not shown, leave=False
+                tasks.items(),
+                desc=f"{recipe.name}: upstream files",
+                unit="file",
+                disable=not shown,
+                leave=False,
             ):
                 path = task.result()
                 if path is not None:

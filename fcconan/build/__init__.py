@@ -133,7 +133,10 @@ def check_counts(recipe: Recipe, built: Built, rule: str | None) -> None:
     """
     expected = recipe.expect
     changed = recipe.expect_by_tier_rule.get(rule or "", Expectations(rows={}))
-    rows = {**expected.rows, **{config: expected.rows[config] | splits for config, splits in changed.rows.items()}}
+    rows = {
+        **expected.rows,
+        **{config: expected.rows[config] | splits for config, splits in changed.rows.items()},
+    }
     counted: dict[str, dict[str, int]] = {}
     for table in built.tables:
         if table.split not in expected.optional_splits:
@@ -148,7 +151,9 @@ def check_counts(recipe: Recipe, built: Built, rule: str | None) -> None:
     ]
     if wrong:
         shown = "; ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise InputError(f"recipe {recipe.name!r} produced other counts than it states: {shown}; correct `expect` if meant")
+        raise InputError(
+            f"recipe {recipe.name!r} produced other counts than it states: {shown}; correct `expect` if meant"
+        )
 
 
 def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int | None]:

@@ -33,6 +33,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
 REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
 LEFTOVERS = re.compile(r"\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE)
 
+BIBTEX = re.compile(r"```bibtex\n.*?```", re.DOTALL)
+
 
 def render_card(
     recipe: Recipe,
@@ -92,7 +94,9 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
     rows = max(len(table) for table in built.tables)
     tags = ["counter-narratives", "counterspeech", "hate-speech", "fcconan"]
     return {
-        "pretty_name": recipe.title + (" (synthetic)" if recipe.synthetic else "") + (" (labels only)" if labels_only else ""),
+        "pretty_name": recipe.title
+        + (" (synthetic)" if recipe.synthetic else "")
+        + (" (labels only)" if labels_only else ""),
         "language": list(recipe.languages),
         "license": recipe.card_licence,
         "task_categories": list(recipe.task_categories),
@@ -104,7 +108,9 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         "configs": [
             {
                 "config_name": name,
-                "data_files": [{"split": t.split, "path": f"{t.config}/{t.split}-*.parquet"} for t in by_config[config]],
+                "data_files": [
+                    {"split": t.split, "path": f"{t.config}/{t.split}-*.parquet"} for t in by_config[config]
+                ],
                 "version": versions[name],
             }
             for name, config in served
@@ -113,7 +119,9 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
             {
                 "config_name": name,
                 "features": _yaml_features(by_config[config][0]),
-                "splits": [{"name": t.split, "num_examples": len(t)} for t in by_config[config]],
+                "splits": [
+                    {"name": t.split, "num_bytes": t.arrow().nbytes, "num_examples": len(t)} for t in by_config[config]
+                ],
             }
             for name, config in served
         ],
@@ -122,7 +130,8 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
 
 def _yaml_features(table: Table) -> list[dict[str, str]]:
     return [
-        {"name": name, ("list" if kind in LIST_TYPES else "dtype"): DTYPES[kind]} for name, kind in table.columns.items()
+        {"name": name, ("list" if kind in LIST_TYPES else "dtype"): DTYPES[kind]}
+        for name, kind in table.columns.items()
     ]
 
 
@@ -143,9 +152,11 @@ def check_card(text: str) -> None:
     Raises:
         InputError: The card breaks a rule; the message names it.
     """
-    leftover = LEFTOVERS.search(text)
+    leftover = LEFTOVERS.search(BIBTEX.sub("", text))  # BibTeX has double braces of its own
     if leftover:
-        raise InputError(f"the card holds {leftover.group()!r}, a leftover of the template; mend dataset_card.md or the recipe")
+        raise InputError(
+            f"the card holds {leftover.group()!r}, a leftover of the template; mend dataset_card.md or the recipe"
+        )
     match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     if match is None:
         raise InputError("the card has no YAML block at its head; mend dataset_card.md")
@@ -157,7 +168,9 @@ def check_card(text: str) -> None:
         values = metadata[name] if isinstance(metadata[name], list) else [metadata[name]]
         for value in values:
             if value not in allowed:
-                raise InputError(f"the card's {name} is {value!r}, expected one of {', '.join(allowed)}; mend the recipe")
+                raise InputError(
+                    f"the card's {name} is {value!r}, expected one of {', '.join(allowed)}; mend the recipe"
+                )
     for config in metadata["configs"]:
         if config["config_name"] == "default":
             raise InputError("a config is named 'default'; consumers must name the part that they mean")

@@ -21,7 +21,7 @@ from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import content_folder
 from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
 
-ACCURACY = {"annotator-1": 0.97, "annotator-2": 0.93, "annotator-3": 0.85}
+ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
 SKIPPED = 0.35
 UNSURE_OF_BORDERLINE = 0.5
 CONFIRMED = 0.93
@@ -29,7 +29,12 @@ TIE_BELOW = 0.6
 JUDGE = "simulated-judge"
 JUDGE_FAILS = 0.03
 # Latent quality, 1 to 5, and aggressiveness, 1 to 5, of what each simulated system says.
-SYSTEMS = {"matched": (4.4, 1.2), "generic": (3.0, 1.4), "offtopic": (1.8, 1.3), "hostile": (1.4, 4.3)}
+SYSTEMS = {
+    "simulated-matched": (4.4, 1.2),
+    "simulated-generic": (3.0, 1.4),
+    "simulated-offtopic": (1.8, 1.3),
+    "simulated-hostile": (1.4, 4.3),
+}
 RATING_NOISE = 0.8
 Row = dict[str, Any]
 
@@ -79,7 +84,8 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
     corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
     messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]
     catalogue = [
-        Message(cn["text"], cn["people"], tuple(cn["topics"]), cn["kind"], cn["tone"]) for cn in corpus["counter_narratives"]
+        Message(cn["text"], cn["people"], tuple(cn["topics"]), cn["kind"], cn["tone"])
+        for cn in corpus["counter_narratives"]
     ]
     pairs, votes = _label(recipe.seed, messages, catalogue, tier_rule)
     members = {name: [p for p in pairs if TIERS.index(p["tier"]) <= TIERS.index(name)] for name in TIERS}
@@ -93,18 +99,26 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
         Table.from_rows("replies", "test", REPLY, replies, ("reply_id",)),
         Table.from_rows("ratings", "test", RATING, _ratings(recipe, replies), ("reply_id", "rater", "aspect")),
         Table.from_rows(
-            "comparisons", "test", COMPARISON, _comparisons(recipe.seed, replies), ("item_id", "system_a", "system_b", "rater")
+            "comparisons",
+            "test",
+            COMPARISON,
+            _comparisons(recipe.seed, replies),
+            ("item_id", "system_a", "system_b", "rater"),
         ),
     ]
     facts = {f"{name}_appropriate": sum(p["label"] == "appropriate" for p in members[name]) for name in TIERS}
     facts |= {"hate_speech": len(messages), "counter_narratives": len(catalogue)}
-    return Built(tables, aliases, facts, notes=["Every label, rating and verdict is simulated; no person gave any of them."])
+    return Built(
+        tables,
+        aliases,
+        facts,
+        notes=["Every label, rating and verdict is simulated; no person gave any of them."],
+    )
 
 
-def _label(
-    seed: int, messages: list[Message], catalogue: list[Message], tier_rule: str
-) -> tuple[list[Row], list[Row]]:
-    pairs, votes = [], []
+def _label(seed: int, messages: list[Message], catalogue: list[Message], tier_rule: str) -> tuple[list[Row], list[Row]]:
+    pairs: list[Row] = []
+    votes: list[Row] = []
     for hs in messages:
         for cn in catalogue:
             pair: Row = ids_of(hs.text, cn.text)
@@ -154,7 +168,7 @@ def _resolve(votes: list[str], truth: str) -> str:
 
 
 def _train(entries: list[Row]) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for entry in entries:
         for text in entry["counter_narratives"]:
             row: Row = ids_of(entry["hate_speech"], text)
@@ -176,10 +190,14 @@ def _replies(seed: int, messages: list[Message], catalogue: list[Message]) -> li
     for hs in messages:
         fitting = [cn for cn in catalogue if cn.people != "any" and true_label(hs, cn)[0] == "appropriate"]
         choices = {
-            "matched": fitting[1:] or fitting,
-            "generic": [cn for cn in catalogue if cn.people == "any" and cn.tone == "civil" and cn.speaks_to_topic(hs)],
-            "offtopic": [cn for cn in catalogue if cn.tone == "civil" and true_label(hs, cn)[0] != "appropriate"],
-            "hostile": [cn for cn in catalogue if cn.tone == "hostile"],
+            "simulated-matched": fitting[1:] or fitting,
+            "simulated-generic": [
+                cn for cn in catalogue if cn.people == "any" and cn.tone == "civil" and cn.speaks_to_topic(hs)
+            ],
+            "simulated-offtopic": [
+                cn for cn in catalogue if cn.tone == "civil" and true_label(hs, cn)[0] != "appropriate"
+            ],
+            "simulated-hostile": [cn for cn in catalogue if cn.tone == "hostile"],
         }
         for system, candidates in choices.items():
             pick = int(uniform(seed, "reply", hs.text, system) * len(candidates))
@@ -214,11 +232,11 @@ def _comparisons(seed: int, replies: list[Row]) -> list[Row]:
         by_item.setdefault(reply["item_id"], []).append(reply)
     rows = []
     for item, answers in by_item.items():
-        for first, second in combinations(answers, 2):
-            for rater in ACCURACY:
-                rows.append(_verdict(seed, item, first, second, rater, "human"))
-            for a, b in ((first, second), (second, first)):
-                rows.append(_verdict(seed, item, a, b, JUDGE, "model"))
+        for pair in combinations(answers, 2):
+            shown_first = uniform(seed, "order", item, *(reply["system"] for reply in pair)) < 0.5
+            first, second = pair if shown_first else pair[::-1]
+            rows += [_verdict(seed, item, first, second, rater, "human") for rater in ACCURACY]
+            rows += [_verdict(seed, item, a, b, JUDGE, "model") for a, b in (pair, pair[::-1])]
     return rows
 
 
@@ -242,4 +260,3 @@ def _verdict(seed: int, item: str, a: Row, b: Row, rater: str, kind: str) -> Row
         shift = {"a": -1, "tie": 0, "b": 1}[verdict]
         row |= {"score_a": float(low_score), "score_b": float(low_score + shift)}
     return row | {"verdict": verdict}
-

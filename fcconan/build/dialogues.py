@@ -39,7 +39,10 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
         text, dialogue = rows["text"][row], rows["dialogue_id"][row]
         said = roles.setdefault(dialogue, [])
         if rows.integer("turn_id", row) != len(said):
-            raise rows.fail(row, f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}")
+            raise rows.fail(
+                row,
+                f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}",
+            )
         name = identity.hs_id if role == "hs" else identity.cn_id
         turns.append(
             {
@@ -59,8 +62,8 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}
     several = sum(len(names) > 1 for names in targets.values())
     notes = [
-        f"{len(roles) - alternating} of {len(roles)} dialogues do not alternate between HS and CN; they are kept as they are.",
-        f"{empty} turns are empty upstream; they are kept, without a text id.",
-        f"{several} dialogues name more than one target over their turns.",
+        f"{len(roles) - alternating} of {len(roles)} dialogues do not alternate between HS and CN; they are kept.",
+        f"Turns that are empty upstream: {empty}; they are kept, without a text id.",
+        f"Dialogues whose turns name more than one target: {several}.",
     ]
     return Built([Table.from_rows("turns", "train", TURN, turns, ("dialogue_id", "turn_id"))], facts=facts, notes=notes)

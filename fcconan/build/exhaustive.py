@@ -64,7 +64,7 @@ def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], 
     for row in range(len(rows)):
         pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
         label = rows.one_of("label", row, LABEL)
-        valid = VALID[rows.one_of("valid", row, {key: key for key in VALID})]
+        valid = rows.one_of("valid", row, VALID)
         slots = [VOTE_LABEL[rows.one_of(name, row, {key: key for key in VOTE_LABEL})] for name in VOTE_COLUMNS]
         given = [vote for vote in slots if vote is not None]
         if len(given) == 1 or slots[: len(given)] != given:
@@ -92,9 +92,7 @@ def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], 
     return pairs, votes
 
 
-def _compare_with_release(
-    released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str
-) -> None:
+def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str) -> None:
     """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
     final = {pair["original_index"]: pair["label"] for pair in members["bronze"]}
     for name, rows in released.items():
@@ -150,12 +148,16 @@ def _train(recipe: Recipe, files: dict[str, Path], pairs: list[dict[str, Any]]) 
         pair |= person_and_topic(rows, row)
         pair |= {"label": "appropriate", "source_id": rows["source_id"][row], "original_index": row}
         splits["shared_cn" if pair["cn_id"] in evaluated else "train"].append(pair)
-    check_labels(rows, [f"{hs}\n{cn}" for hs, cn in zip(rows["hate_speech"], rows["counter_narrative"], strict=True)], ["appropriate"] * len(rows))
+    check_labels(
+        rows,
+        [f"{hs}\n{cn}" for hs, cn in zip(rows["hate_speech"], rows["counter_narrative"], strict=True)],
+        ["appropriate"] * len(rows),
+    )
     tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items()]
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
     note = (
-        f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are also in "
-        "the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the released file "
+        f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are also "
+        "in the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the released file "
         "(order: `original_index`)."
     )
     return tables, note
@@ -172,5 +174,8 @@ def _agreement_lines(votes: list[dict[str, Any]]) -> list[str]:
     for level in ("nominal", "ordinal"):
         value = krippendorff_alpha(units, level=level).value
         shown = "undefined" if value is None else f"{value:.3f}"
-        lines.append(f"Krippendorff's alpha ({level}) of the released votes: {shown} ({len(units)} pairs with two or three votes)")
+        lines.append(
+            f"Krippendorff's alpha ({level}) of the released votes: {shown} "
+            f"({len(units)} pairs with two or three votes)"
+        )
     return lines

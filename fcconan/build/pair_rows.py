@@ -57,7 +57,11 @@ def check_labels(rows: Rows, pair_ids: list[str], labels: list[str]) -> None:
             raise rows.fail(
                 row,
                 f"the pair of line {rows.lines[other]} again, with "
-                + ("the same label; remove one of the two rows" if same else f"another label ({labels[other]} there, {labels[row]} here); decide which one holds"),
+                + (
+                    "the same label; remove one of the two rows"
+                    if same
+                    else f"another label ({labels[other]} there, {labels[row]} here); decide which one holds"
+                ),
             )
         first[pair] = row
 
@@ -74,7 +78,13 @@ def queries_table(texts: dict[str, str]) -> Table:
 
 def _texts_table(config: str, texts: dict[str, str]) -> Table:
     ordered = sorted(texts.items(), key=lambda pair: pair[1])
-    return Table(config, "test", TEXT_BY_ID, {"_id": [i for i, _ in ordered], "text": [t for _, t in ordered]}, ("_id",))
+    return Table(
+        config,
+        "test",
+        TEXT_BY_ID,
+        {"_id": [i for i, _ in ordered], "text": [t for _, t in ordered]},
+        ("_id",),
+    )
 
 
 def qrels_table(config: str, pairs: list[dict[str, Any]]) -> Table:
@@ -87,7 +97,9 @@ def qrels_table(config: str, pairs: list[dict[str, Any]]) -> Table:
     return Table(config, "test", QRELS, data, ("query-id", "corpus-id"))
 
 
-def benchmark_tables(pairs_by_tier: dict[str, list[dict[str, Any]]], broadest: str) -> tuple[list[Table], dict[str, str]]:
+def benchmark_tables(
+    pairs_by_tier: dict[str, list[dict[str, Any]]], broadest: str
+) -> tuple[list[Table], dict[str, str]]:
     """Returns corpus, queries and qrels in the layout of BEIR and MTEB, and the config aliases of the tiers.
 
     Args:

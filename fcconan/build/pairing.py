@@ -187,9 +187,7 @@ class _Product:
             pieces += [prefix, prefix.join(self.cn[begin:end])]
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
-        pair_ids = pa.LargeStringArray.from_buffers(
-            stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces))
-        )
+        pair_ids = pa.LargeStringArray.from_buffers(stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
         hs_column = _dictionary(hs_index - first, self.hs_array[first : last + 1])
         return pa.table([pair_ids, hs_column, _dictionary(cn_index, self.cn_array)], schema=_SCHEMA)
 
@@ -266,9 +264,7 @@ def _claim(folder: Path, plan: dict[str, int | str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         if any(folder.glob("part-*.parquet")):
-            raise InputError(
-                f"{folder}: found shards without {PLAN_NAME}, expected both or neither: {advice}"
-            )
+            raise InputError(f"{folder}: found shards without {PLAN_NAME}, expected both or neither: {advice}")
         partial = path.with_name(f".{path.name}.partial")
         partial.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
         partial.replace(path)

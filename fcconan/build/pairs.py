@@ -69,7 +69,9 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
         table, repeated = pairs_table(recipe, read[config.source], config)
         tables.append(table)
         if repeated:
-            notes.append(f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept.")
+            notes.append(
+                f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept."
+            )
     return Built(tables, notes=notes)
 
 
@@ -85,7 +87,10 @@ def pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table,
         if config.decode == "conan-id":
             decoded = decode_conan_id(pair["source_id"])
             if decoded is None:
-                raise rows.fail(row, f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021")
+                raise rows.fail(
+                    row,
+                    f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021",
+                )
             pair |= decoded
         for name, kind in recipe.extra_columns.items():
             if name in rows.columns:

@@ -8,7 +8,12 @@ FAILED_PARSE = -1.0
 
 
 def rating_row(
-    reply: str, rater: Rater, aspect_name: str, aspect: Aspect, value: float | None, explanation: str | None = None
+    reply: str,
+    rater: Rater,
+    aspect_name: str,
+    aspect: Aspect,
+    value: float | None,
+    explanation: str | None = None,
 ) -> dict[str, Any]:
     """Returns one rating as columns.
 

@@ -33,7 +33,12 @@ STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning",
 RANK = "preference_rank"
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
-SCORE = {"reply_id": "string", **dict.fromkeys((*ASPECTS, "unified"), "float"), "n_raters": "int", "reason": "string"}
+SCORE = {
+    "reply_id": "string",
+    **dict.fromkeys((*ASPECTS, "unified"), "float"),
+    "n_raters": "int",
+    "reason": "string",
+}
 ROUNDING = 1e-6
 Row = dict[str, Any]
 
@@ -85,7 +90,9 @@ class _Builder:
         tables = [Table.from_rows(c, s, columns, rows[s], key) for c, rows, columns, key in kept for s in order]
         key = ("reply_id", "rater", "aspect")
         tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order]
-        tables += [Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores]
+        tables += [
+            Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores
+        ]
         return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
 
     def _read(self, name: str, raters: tuple[Rater, ...] = ()) -> Rows:
@@ -112,7 +119,9 @@ class _Builder:
             if row < len(originals):
                 part, there = originals[row]
                 if part["hate_speech"][there] != rows["hate_speech"][row] or _bare(part["text"][there]) != _bare(text):
-                    raise rows.fail(row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed")
+                    raise rows.fail(
+                        row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed"
+                    )
                 respelt += identity.normalise(part["text"][there]) != identity.normalise(text)
                 text = part["text"][there]  # the rounds keep the punctuation that the test file lost
             self._add_reply("test", self._reply(rows, row, text))
@@ -120,8 +129,8 @@ class _Builder:
             self._add_ratings("test", rows, row, raters)
         self.facts["replies_respelt"] = respelt
         self.notes.append(
-            f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them lost "
-            "punctuation in the upstream file of the test split; the text here is that of the rounds."
+            f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them "
+            "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
 
     def _reply(self, rows: Rows, row: int, text: str) -> Row:
@@ -227,7 +236,13 @@ class _Builder:
             reply = self._known_or_new(rows, row)
             if not reply["source_id"]:
                 system = rows.one_of("system", row, SYSTEMS)
-                made = reply_row(rows["hate_speech"][row], rows["reference"][row], rows["text"][row], system, source_id=f"ranking-{row}")
+                made = reply_row(
+                    rows["hate_speech"][row],
+                    rows["reference"][row],
+                    rows["text"][row],
+                    system,
+                    source_id=f"ranking-{row}",
+                )
                 reply = reply | {"reply_id": made["reply_id"]}
             self._add_reply("rankings", reply)
             for rater in rankers:
@@ -245,8 +260,8 @@ class _Builder:
         self.facts["ranked_groups"] = len(rows) // GROUP
         self.facts["ranked_groups_flagged"] = flagged // GROUP
         self.notes.append(
-            f"{flagged // GROUP} of {len(rows) // GROUP} ranked groups was flagged upstream and is not in the analysis file; "
-            "its ranks by the annotators are kept."
+            f"Ranked groups that upstream flagged and left out of its analysis file: {flagged // GROUP} of "
+            f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
         self._compare_ranks(rankers)
 
@@ -262,9 +277,9 @@ class _Builder:
                 same = sum(a == b for a, b in zip(analysed, _groups(ranks[rater.name]), strict=True))
                 self.facts["rank_groups_of_analysis_file_matching"] = same
                 self.notes.append(
-                    f"The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of `rank-rater-3` in "
-                    f"{same} of {len(analysed) - 1} groups, the first ones of the file, and unrelated to every annotator's "
-                    "in the others. Prefer the annotators' own ranks."
+                    "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of `rank-rater-3` "
+                    f"in {same} of {len(analysed) - 1} groups, the first ones of the file, and unrelated to every "
+                    "annotator's in the others. Prefer the annotators' own ranks."
                 )
 
     def _report_overlaps(self) -> None:
@@ -283,11 +298,11 @@ class _Builder:
         texts = Counter((reply["hs_id"], _bare(reply["text"])) for reply in self.replies["test"])
         self.facts["test_replies_with_text_of_another"] = sum(count - 1 for count in texts.values())
         self.notes += [
-            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS into both "
-            "`dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those rows out of `test` "
-            "when something was tuned on `dev`.",
-            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row under "
-            "another upstream record, rated again; both are kept.",
+            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS into "
+            "both `dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those rows out "
+            "of `test` when something was tuned on `dev`.",
+            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row "
+            "under another upstream record, rated again; both are kept.",
         ]
 
 
@@ -315,4 +330,10 @@ def _groups(values: list[float | None]) -> list[list[float | None]]:
 def _score_row(reply: str, values: dict[str, float | None], n_raters: int | None, reasons: list[str]) -> Row:
     known = {name: value for name, value in values.items() if value is not None}
     unified = unified_score(**known) if len(known) == len(ASPECTS) else None
-    return {"reply_id": reply, **values, "unified": unified, "n_raters": n_raters, "reason": reasons[0] if reasons else None}
+    return {
+        "reply_id": reply,
+        **values,
+        "unified": unified,
+        "n_raters": n_raters,
+        "reason": reasons[0] if reasons else None,
+    }

@@ -3,14 +3,18 @@
 import csv
 import difflib
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeVar
 
 from fcconan.build.recipe import Source
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Rows:
         """Returns an error about one row, for the caller to raise."""
         return InputError(f"{self.name}, line {self.lines[row]}: {problem}")
 
-    def one_of(self, column: str, row: int, values: dict[str, str]) -> str:
+    def one_of(self, column: str, row: int, values: Mapping[str, Value]) -> Value:
         """Returns what a value stands for.
 
         Args:
@@ -146,11 +150,10 @@ def _check_header(name: str, header: list[str], source: Source) -> None:
 
 
 def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:
-    empty = [
-        (row, column) for column in text_columns for row, text in enumerate(rows[column]) if not text.strip()
-    ]
+    empty = [(row, column) for column in text_columns for row, text in enumerate(rows[column]) if not text.strip()]
     if len(empty) > empty_texts:
         row, column = empty[0]
         raise rows.fail(
-            row, f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row"
+            row,
+            f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row",
         )

@@ -17,7 +17,9 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # The Hub checks these words only when a card is uploaded, so they are checked here.
 Language = Literal["en", "fr", "it", "es", "de", "pt", "eu", "nl"]
 CardLicence = Literal["apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "mit", "other", "unknown"]
-TaskCategory = Literal["text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"]
+TaskCategory = Literal[
+    "text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"
+]
 AnnotationsCreator = Literal["expert-generated", "crowdsourced", "machine-generated", "found", "no-annotation"]
 LanguageCreator = Literal["expert-generated", "crowdsourced", "machine-generated", "found", "other"]
 
@@ -49,7 +51,9 @@ class Source(Model):
         if (self.repository is None) != (self.commit is None):
             raise ValueError("repository and commit go together")
         if self.sha256 is None and not (self.optional and self.note):
-            raise ValueError("sha256 is missing: every file is pinned (an optional one may say in `note` why it is not)")
+            raise ValueError(
+                "sha256 is missing: every file is pinned (an optional one may say in `note` why it is not)"
+            )
         return self
 
 
@@ -70,7 +74,8 @@ class Rater(Model):
     split: SplitName | None = None
     columns: dict[str, str] = Field(default_factory=dict, description="The file's column, by aspect.")
     pattern: str | None = Field(
-        None, description="The file's column for every aspect of the recipe, `<aspect>` standing for its name."
+        None,
+        description="The file's column for every aspect of the recipe, `<aspect>` standing for its name.",
     )
     outputs: str | None = Field(None, description="Likewise, the column of the raw output behind the value.")
     higher_is_better: bool | None = Field(None, description="Where it differs from the aspect's.")
@@ -194,6 +199,13 @@ def _explain(file: YamlFile, error: ValidationError) -> str:
 
 
 def _known_keys(location: tuple[Any, ...]) -> list[str]:
-    inner = {"card": Card, "expect": Expectations, "sources": Source, "aspects": Aspect, "raters": Rater, "pairs": PairsConfig}
-    model: type[Model] = inner.get(str(location[0]), Recipe) if len(location) > 1 else Recipe
+    inner: dict[str, type[Model]] = {
+        "card": Card,
+        "expect": Expectations,
+        "sources": Source,
+        "aspects": Aspect,
+        "raters": Rater,
+        "pairs": PairsConfig,
+    }
+    model = inner.get(str(location[0]), Recipe) if len(location) > 1 else Recipe
     return list(model.model_fields)

@@ -27,12 +27,12 @@ def agreement(votes: Sequence[str], label: str) -> str:
 
 
 def _released(votes: Sequence[str], label: str) -> bool:
-    """Diamond as it was released: the final label has a strict majority of two or more votes (551 pairs)."""
+    """Diamond as released: the final label has a strict majority of two or more votes (551 pairs of FC-CONAN)."""
     return agreement(votes, label) in ("unanimous", "majority")
 
 
 def _strict(votes: Sequence[str], label: str) -> bool:
-    """Diamond in the paper's words: two or more annotators, all agree (530 pairs)."""
+    """Diamond in the paper's words: two or more annotators, all agree (530 pairs of FC-CONAN)."""
     return agreement(votes, label) == "unanimous"
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from fcconan import identity
 from fcconan.build.pairs import pairs_table
+from fcconan.build.rating_rows import rating_row
 from fcconan.build.reading import Rows, read_csv
 from fcconan.build.recipe import Recipe, Source
-from fcconan.build.rating_rows import rating_row
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
 from fcconan.errors import InputError
@@ -51,12 +51,19 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     replies_of: dict[str, list[Reply]] = {}
     for corpus in recipe.corpora:
         prefix = corpus.replace("-", "_")
-        test = read_csv(files[f"{prefix}_test"], recipe.sources[f"{prefix}_test"], text_columns=("hate_speech", "counter_narrative"))
+        test = read_csv(
+            files[f"{prefix}_test"],
+            recipe.sources[f"{prefix}_test"],
+            text_columns=("hate_speech", "counter_narrative"),
+        )
         question = {
             identity.pair_id(identity.hs_id(hs), identity.cn_id(cn)): row
             for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
         }
-        judged = {judge: _read_judged(files[f"{prefix}_judged_{judge}"], recipe.sources[f"{prefix}_judged_{judge}"]) for judge in JUDGES}
+        judged = {
+            judge: _read_judged(files[f"{prefix}_judged_{judge}"], recipe.sources[f"{prefix}_judged_{judge}"])
+            for judge in JUDGES
+        }
         compared = _Compared(judged["33b"], question, corpus, recipe.systems)
         replies_of[corpus] = compared.replies
         for judge, records in judged.items():
@@ -74,24 +81,32 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
         _check_evaluation_file(recipe, files, prefix, compared, built)
     ratings, extra_replies = _feature_rows(recipe, files, replies_of)
     built.notes.append(
-        f"{len(extra_replies)} of the 10 replies of gold_truth that were rated for features belong to other items than the "
-        "replies that were compared; they are in `replies` too."
+        f"{len(extra_replies)} of the 10 replies of gold_truth that were rated for features belong to other items than "
+        "the replies that were compared; they are in `replies` too."
     )
     replies_of[recipe.corpora[0]] += extra_replies
     for corpus, replies in replies_of.items():
         built.tables.append(Table.from_rows("replies", corpus.replace("-", "_"), REPLY | WHERE, replies, ("reply_id",)))
     for split, rows in comparisons.items():
         built.tables.append(
-            Table.from_rows("comparisons", split, COMPARISON | WHERE, rows, ("item_id", "system_a", "system_b", "rater"))
+            Table.from_rows(
+                "comparisons", split, COMPARISON | WHERE, rows, ("item_id", "system_a", "system_b", "rater")
+            )
         )
         built.facts[f"{split}_invalid"] = sum(row["verdict"] == "invalid" for row in rows)
     built.tables.append(Table.from_rows("ratings", "features", RATING, ratings, ("reply_id", "rater", "aspect")))
     for config in recipe.pairs:
-        rows_read = read_csv(files[config.source], recipe.sources[config.source], text_columns=("hate_speech", "counter_narrative"))
+        rows_read = read_csv(
+            files[config.source],
+            recipe.sources[config.source],
+            text_columns=("hate_speech", "counter_narrative"),
+        )
         table, repeated = pairs_table(recipe, rows_read, config)
         built.tables.append(table)
         if repeated:
-            built.notes.append(f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept.")
+            built.notes.append(
+                f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept."
+            )
     return built
 
 
@@ -187,9 +202,13 @@ def _read_judged(path: Path, source: Source) -> list[Reply]:
                 "output": raw["pred_text"],
             }
         except (json.JSONDecodeError, KeyError) as error:
-            raise InputError(f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line") from error
+            raise InputError(
+                f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line"
+            ) from error
         if not (body.startswith(PROMPT_HEAD) and body.endswith(PROMPT_TAIL)):
-            raise InputError(f"{source.path}, line {number}: the question is not in the known wording; the file changed")
+            raise InputError(
+                f"{source.path}, line {number}: the question is not in the known wording; the file changed"
+            )
         record["hate_speech"] = body[len(PROMPT_HEAD) : -len(PROMPT_TAIL)]
         records.append(record)
     return records
@@ -204,7 +223,9 @@ def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
-def _human_rows(recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared) -> tuple[list[Reply], list[Reply], int]:
+def _human_rows(
+    recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared
+) -> tuple[list[Reply], list[Reply], int]:
     rows_out: list[Reply] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
@@ -229,7 +250,9 @@ def _human_rows(recipe: Recipe, files: dict[str, Path], prefix: str, compared: _
         if count > 1 and released != winner:
             raise common.fail(row, f"the released majority is {released}, the verdicts give {winner}")
         unresolved += count == 1
-        majority.append(_comparison(a, b, "majority", "human", *((winner, None) if count > 1 else (None, "unresolved"))))
+        majority.append(
+            _comparison(a, b, "majority", "human", *((winner, None) if count > 1 else (None, "unresolved")))
+        )
         majority.append(_comparison(a, b, "majority-released", "human", released))
     return rows_out, majority, unresolved
 
@@ -241,7 +264,9 @@ def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Reply, Reply]:
     if "system_a" in rows.columns:
         named = (rows["system_a"][row], rows["system_b"][row])
         if named != (found[0]["system"], found[1]["system"]):
-            raise rows.fail(row, f"names the systems {named}, the verdict files {found[0]['system'], found[1]['system']}")
+            raise rows.fail(
+                row, f"names the systems {named}, the verdict files {found[0]['system'], found[1]['system']}"
+            )
     return found
 
 
@@ -296,7 +321,9 @@ def _tournament_rows(
     return found, PAIRS_OF_SYSTEMS - len(met)
 
 
-def _check_evaluation_file(recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared, built: Built) -> None:
+def _check_evaluation_file(
+    recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared, built: Built
+) -> None:
     """Checks that the file of the compared replies holds those of the verdict files, and says what it lacks."""
     key = f"{prefix}_evaluation"
     rows = read_csv(files[key], recipe.sources[key])
@@ -309,10 +336,15 @@ def _check_evaluation_file(recipe: Recipe, files: dict[str, Path], prefix: str, 
     built.facts[f"{prefix}_instances"] = len(compared.instances)
     lacking = len(compared.instances) - len(rows)
     if lacking:
-        built.notes.append(f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} instances; they come from the verdict files.")
+        built.notes.append(
+            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} instances; "
+            "they come from the verdict files."
+        )
 
 
-def _feature_rows(recipe: Recipe, files: dict[str, Path], replies_of: dict[str, list[Reply]]) -> tuple[list[Reply], list[Reply]]:
+def _feature_rows(
+    recipe: Recipe, files: dict[str, Path], replies_of: dict[str, list[Reply]]
+) -> tuple[list[Reply], list[Reply]]:
     corpus = recipe.corpora[0]
     known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies_of[corpus]}
     ratings: list[Reply] = []

@@ -43,9 +43,7 @@ def test_content_for_any_shard_size(tmp_path: Path, rows_per_shard: int) -> None
 
 
 @pytest.mark.parametrize("rows_per_group", [1, 3, 7, 1000])
-def test_content_for_any_row_group_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_group: int
-) -> None:
+def test_content_for_any_row_group_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_group: int) -> None:
     monkeypatch.setattr(pairing, "_ROWS_PER_GROUP", rows_per_group)
     shards = write_exhaustive_pairs(UNEQUAL_HS, UNEQUAL_CN, tmp_path, rows_per_shard=8)
     assert content(shards) == expected(UNEQUAL_HS, UNEQUAL_CN)
@@ -113,14 +111,10 @@ def test_bytes_do_not_depend_on_jobs(tmp_path: Path) -> None:
 
 def test_progress_counts_pairs(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
-    write_exhaustive_pairs(
-        HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts)
-    )
+    write_exhaustive_pairs(HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts))
     assert calls == [(30, 77), (60, 77), (77, 77)]
     calls.clear()
-    write_exhaustive_pairs(
-        HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts)
-    )
+    write_exhaustive_pairs(HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts))
     assert calls == [(77, 77)]
 
 
@@ -153,14 +147,10 @@ def test_interruption_by_progress_leaves_complete_shards_only(tmp_path: Path, jo
     assert 0 < len(left) <= 77
     assert all(path.name.startswith("part-") and path.suffix == ".parquet" for path in left)
     assert all(pq.read_table(path).num_rows == 1 for path in left)
-    assert content(
-        write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs)
-    ) == expected(HS, CN)
+    assert content(write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs)) == expected(HS, CN)
 
 
-def test_failure_within_a_shard_leaves_no_half_written_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_within_a_shard_leaves_no_half_written_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = file_bytes(write_exhaustive_pairs(HS, CN, tmp_path / "whole", rows_per_shard=30))
 
     class FullDisk(pq.ParquetWriter):  # type: ignore[misc]

@@ -1,0 +1,5 @@
+"""`python -m fcconan`."""
+
+from fcconan.cli import main
+
+main()

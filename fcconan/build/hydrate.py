@@ -1,0 +1,166 @@
+"""Brings the texts back into a labels-only folder."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fcconan.build import build_tables, release, status
+from fcconan.build.recipe import Recipe, load_recipe
+from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
+
+
+@dataclass
+class Hydration:
+    """How the rows of a labels-only folder compare with the same rows built from upstream.
+
+    Attributes:
+        folder: The folder that was written, or None.
+        matched: Rows that are the same in both.
+        changed: Rows whose labels or other columns differ.
+        missing: Rows of the folder that upstream does not have (any more).
+        extra: Rows of upstream that the folder does not have.
+        examples: Some rows that are not matched, each as config, split, what is the matter, and key.
+    """
+
+    folder: Path | None = None
+    matched: int = 0
+    changed: int = 0
+    missing: int = 0
+    extra: int = 0
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was found as it is in the folder, and no other."""
+        return not (self.changed or self.missing or self.extra)
+
+
+def hydrate(
+    labels: Path | str,
+    out: Path | str,
+    *,
+    recipe: str | None = None,
+    keep_going: bool = False,
+    jobs: int = 4,
+    progress: bool | None = None,
+) -> Hydration:
+    """Restores the full dataset from a labels-only folder and the upstream files.
+
+    If every row is found as it is in the folder, the result equals the full build byte for byte.
+
+    Args:
+        labels: The labels-only folder.
+        out: The folder to write.
+        recipe: The recipe file, where the folder was not built from the catalogue.
+        keep_going: Write the folder even if rows are changed or missing. The rows and their labels are then those of
+            the labels-only folder, and a text that upstream does not have is missing.
+        jobs: How many upstream files are fetched at once.
+        progress: Whether to show progress; by default where standard error is a terminal.
+
+    Returns:
+        The counts; nothing was written unless `folder` is set.
+
+    Raises:
+        InputError: The folder is no labels-only release, its recipe is unknown, or upstream is not to be had.
+    """
+    source, target = Path(labels), Path(out)
+    manifest = release.read_manifest(source)
+    if not manifest["labels_only"]:
+        raise InputError(f"{source} has its texts already (labels_only is false in its manifest): nothing to hydrate")
+    if source.resolve() == target.resolve():
+        raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
+    release.check_target(target)
+    loaded = load_recipe(recipe or manifest["name"])
+    rule = manifest["tier_rule"]
+    built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
+    with status(f"{loaded.name}: comparing with {source}", progress):
+        result, joined = _compare(source, built)
+        _count_unknown_tables(manifest, built, result)
+    if not result.complete and not keep_going:
+        return result
+    with status(f"{loaded.name}: writing {target}", progress):
+        whole = built if result.complete else _joined(loaded, built, joined, result)
+        release.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
+    result.folder = target
+    return result
+
+
+def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
+    """Compares the folder with the rebuilt tables, and joins its rows with the rebuilt texts."""
+    result = Hydration()
+    joined = []
+    for table in built.tables:
+        labels = table.labels_only()
+        present = _read_labels(folder, labels)
+        rebuilt = {_key(row, table): row for row in table.rows()}
+        rows = []
+        for row in present:
+            key = _key(row, table)
+            full = rebuilt.pop(key, None)
+            if full is None:
+                result.missing += 1
+            elif {name: full[name] for name in labels.columns} == row:
+                result.matched += 1
+            else:
+                result.changed += 1
+            if full is None or {name: full[name] for name in labels.columns} != row:
+                _remember(result, table, "missing upstream" if full is None else "changed", key)
+            rows.append({**dict.fromkeys(table.columns), **(full or {}), **row})
+        result.extra += len(rebuilt)
+        for key in list(rebuilt)[:1]:
+            _remember(result, table, "not in the folder", key)
+        joined.append(Table.from_rows(table.config, table.split, table.columns, rows, table.key))
+    return result, joined
+
+
+def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydration) -> None:
+    """Counts the rows of splits that the rebuilt dataset does not have, such as one from an optional file."""
+    known = {(table.config, table.split) for table in built.tables}
+    for config, splits in manifest["counts"].items():
+        for split, rows in splits.items():
+            if (config, split) not in known:
+                result.missing += rows
+                result.examples.append(
+                    {"config": config, "split": split, "matter": "missing upstream", "key": "all rows"}
+                )
+
+
+def _read_labels(folder: Path, table: Table) -> list[dict[str, Any]]:
+    path = folder / release.table_path(table.config, table.split)
+    if not path.is_file():
+        return []
+    try:
+        read = pq.ParquetFile(path).read()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as parquet ({error}): get the labels-only folder again") from error
+    lacking = [name for name in table.columns if name not in read.column_names]
+    if lacking:
+        raise InputError(f"{path} lacks the column {lacking[0]!r}: it was built by another version of the recipe")
+    rows: list[dict[str, Any]] = read.select(list(table.columns)).to_pylist()
+    return rows
+
+
+def _key(row: dict[str, Any], table: Table) -> str:
+    return json.dumps([row[name] for name in table.key])
+
+
+def _remember(result: Hydration, table: Table, matter: str, key: str) -> None:
+    seen = Counter((example["config"], example["matter"]) for example in result.examples)
+    if seen[(table.config, matter)] < 3:
+        named = dict(zip(table.key, json.loads(key), strict=True))
+        result.examples.append({"config": table.config, "split": table.split, "matter": matter, "key": named})
+
+
+def _joined(recipe: Recipe, built: Built, tables: list[Table], result: Hydration) -> Built:
+    note = (
+        f"Hydrated from a labels-only folder that differs from recipe {recipe.name!r}: {result.matched} rows matched, "
+        f"{result.changed} changed, {result.missing} missing upstream (their texts are missing here), {result.extra} "
+        "not in the folder."
+    )
+    return Built(tables, built.aliases, built.facts, built.agreement, [*built.notes, note])

@@ -1,0 +1,55 @@
+"""The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import Abort, Exit, TyperException
+
+from fcconan.cli import build, demo, hydrate, list_datasets
+from fcconan.errors import InputError
+
+app = typer.Typer(
+    name="fcconan",
+    help="Build counter-narrative (CN) datasets and measure systems that retrieve, generate and judge CNs.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (list_datasets, build, hydrate, demo):
+    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        import fcconan
+
+        typer.echo(f"fcconan {fcconan.__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Runs the command line and exits."""
+    try:
+        status = app(standalone_mode=False)
+    except InputError as error:
+        _fail(str(error), 2)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "fcconan"
+        _fail(f"{error.format_message()} See `{command} --help`.", 2)
+    except Exit as error:
+        sys.exit(error.exit_code)
+    except (Abort, KeyboardInterrupt):
+        _fail("interrupted; nothing was half-written, run the command again to go on", 130)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    print("fcconan: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)

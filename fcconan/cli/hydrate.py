@@ -1,0 +1,54 @@
+"""`fcconan hydrate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "hydrate"
+EXAMPLE = "Example: fcconan hydrate labels --out full"
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(help="A labels-only folder.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", help="The recipe file, if the folder was not built from the catalogue."),
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Write the folder even if rows are changed or missing.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Upstream files fetched at once.")] = 4,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
+) -> None:
+    """Bring the texts back into a labels-only folder, from the upstream files or the mirror."""
+    from fcconan.build.hydrate import hydrate
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.errors import InputError
+
+    result = hydrate(folder, out, recipe=recipe, keep_going=keep_going, jobs=jobs)
+    counts = {
+        "matched": result.matched,
+        "changed": result.changed,
+        "missing": result.missing,
+        "not in the folder": result.extra,
+    }
+    if json_file:
+        written = str(result.folder) if result.folder else None
+        write_json(json_file, {"out": written, "complete": result.complete, **counts, "examples": result.examples})
+    print_table(f"Rows of {folder}", ("rows", "number"), list(counts.items()))
+    if result.complete:
+        typer.echo(f"{result.folder} equals the full build.")
+        return
+    first = result.examples[0] if result.examples else {}
+    found = ", ".join(f"{count} {name}" for name, count in counts.items())
+    if result.folder is None:
+        raise InputError(
+            f"nothing was written: found {found} (such as {first}), expected every row as it is upstream; "
+            "use the version of fcconan that built the folder, or --keep-going to write it all the same"
+        )
+    typer.echo(
+        f"{result.folder} holds the rows of {folder}; it differs from the full build (such as {first}).",
+        err=True,
+    )

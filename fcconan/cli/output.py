@@ -1,0 +1,45 @@
+"""What verbs print: a table for people, JSON for programs."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Prints a table; columns of numbers are set flush right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for position, column in enumerate(columns):
+        numbers = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
+        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
+    Console(width=None if sys.stdout.isatty() else 1_000).print(table)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Writes a result for programs, whole or not at all.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another --json file") from error
+
+
+def counts_rows(manifest: dict[str, Any]) -> list[tuple[str, str, int]]:
+    """Returns config, split and number of rows of every table of a release."""
+    return [(config, split, rows) for config, splits in manifest["counts"].items() for split, rows in splits.items()]
