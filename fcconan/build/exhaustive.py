@@ -156,9 +156,9 @@ def _train(recipe: Recipe, files: dict[str, Path], pairs: list[dict[str, Any]]) 
     tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items()]
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
     note = (
-        f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are also "
-        "in the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the released file "
-        "(order: `original_index`)."
+        f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are "
+        "also in the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the "
+        "released file (order: `original_index`)."
     )
     return tables, note
 

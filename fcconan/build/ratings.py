@@ -277,9 +277,9 @@ class _Builder:
                 same = sum(a == b for a, b in zip(analysed, _groups(ranks[rater.name]), strict=True))
                 self.facts["rank_groups_of_analysis_file_matching"] = same
                 self.notes.append(
-                    "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of `rank-rater-3` "
-                    f"in {same} of {len(analysed) - 1} groups, the first ones of the file, and unrelated to every "
-                    "annotator's in the others. Prefer the annotators' own ranks."
+                    "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of "
+                    f"`rank-rater-3` in {same} of {len(analysed) - 1} groups, the first ones of the file, and "
+                    "unrelated to every annotator's in the others. Prefer the annotators' own ranks."
                 )
 
     def _report_overlaps(self) -> None:
@@ -298,11 +298,11 @@ class _Builder:
         texts = Counter((reply["hs_id"], _bare(reply["text"])) for reply in self.replies["test"])
         self.facts["test_replies_with_text_of_another"] = sum(count - 1 for count in texts.values())
         self.notes += [
-            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS into "
-            "both `dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those rows out "
-            "of `test` when something was tuned on `dev`.",
-            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row "
-            "under another upstream record, rated again; both are kept.",
+            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS "
+            "into both `dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those "
+            "rows out of `test` when something was tuned on `dev`.",
+            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another "
+            "row under another upstream record, rated again; both are kept.",
         ]
 
 

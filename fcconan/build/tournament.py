@@ -337,8 +337,8 @@ def _check_evaluation_file(
     lacking = len(compared.instances) - len(rows)
     if lacking:
         built.notes.append(
-            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} instances; "
-            "they come from the verdict files."
+            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} "
+            "instances; they come from the verdict files."
         )
 
 

@@ -1,0 +1,56 @@
+"""Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_DATASETS_OFFLINE"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+MIRROR = os.environ.pop("FCCONAN_MIRROR", None)
+
+RunCli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(autouse=True)
+def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("caches")
+    monkeypatch.setenv("FCCONAN_CACHE", str(folder / "fcconan"))
+    monkeypatch.setenv("HF_HOME", str(folder / "huggingface"))
+    monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
+    # Nothing listens there: a test that reaches for the network fails at once.
+    monkeypatch.setenv("FCCONAN_RAW_URL", "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The upstream files; tests that use it are skipped where they are not there."""
+    if MIRROR is None or not Path(MIRROR).is_dir():
+        pytest.skip("FCCONAN_MIRROR does not name a folder with the upstream files")
+    monkeypatch.setenv("FCCONAN_MIRROR", MIRROR)
+    return Path(MIRROR)
+
+
+@pytest.fixture
+def run_cli() -> RunCli:
+    """Runs `fcconan` in a process of its own and returns what came of it."""
+    command = shutil.which("fcconan", path=str(Path(sys.executable).parent))
+    assert command is not None, "fcconan is not installed next to this Python"
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [command, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **environment},
+            timeout=300,
+        )
+
+    return run
