@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.build.recipe import Expectations, Recipe, load_recipe
-from fcconan.build.table import Built
 from fcconan.errors import InputError
 
-__all__ = ["BuildResult", "Built", "Recipe", "build", "build_tables", "load_recipe"]
+if TYPE_CHECKING:
+    from fcconan.build.table import Built
+
+__all__ = ["BuildResult", "Recipe", "build", "build_tables", "load_recipe"]
 
 TIERED_KINDS = ("exhaustive", "demo")
 DEFAULT_TIER_RULE = "released"
@@ -76,7 +78,7 @@ def build(
 
 def build_tables(
     recipe: Recipe, *, tier_rule: str | None = None, jobs: int = 4, progress: bool | None = None
-) -> tuple[Built, list[str]]:
+) -> "tuple[Built, list[str]]":
     """Builds the tables of a recipe in memory and checks them against the counts that it states.
 
     Args:
@@ -125,7 +127,7 @@ def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
     return tier_rule or DEFAULT_TIER_RULE
 
 
-def check_counts(recipe: Recipe, built: Built, rule: str | None) -> None:
+def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
     """Compares what was built with what the recipe says must be.
 
     Raises:
@@ -166,7 +168,7 @@ def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) ->
             yield name, found.get(name, "nothing"), wanted.get(name, "nothing")
 
 
-def _builder(recipe: Recipe, rule: str | None) -> Callable[[dict[str, Path]], Built]:
+def _builder(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of the recipe's kind; each kind is one module."""
     from fcconan.build import demo, dialogues, exhaustive, pairs, ratings, replies, tournament
 

@@ -103,7 +103,7 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
     """
     name = source.path
     try:
-        content = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{name}: byte {error.start} (0x{error.object[error.start]:02x}) is not UTF-8; re-encode the file as UTF-8"

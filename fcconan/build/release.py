@@ -266,7 +266,7 @@ def _alive(process: int) -> bool:
 
 def _cannot_write(out: Path, error: OSError) -> InputError:
     advice = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "mend that"
-    reason = error.strerror or str(error)
+    reason = os.strerror(error.errno) if error.errno else str(error)
     return InputError(
         f"{out} cannot be written ({reason}): {advice} and run the build again; nothing there was changed"
     )

@@ -5,6 +5,12 @@ from typing import Any
 from fcconan.build.table import Built, Table
 
 
+def mean_words(texts: list[str | None]) -> float | None:
+    """Returns the mean number of words, to two decimals, of the texts that are there; None if none is."""
+    counts = [len(text.split()) for text in texts if text is not None]
+    return round(sum(counts) / len(counts), 2) if counts else None
+
+
 def pair_statistics(table: Table) -> dict[str, Any] | None:
     """Returns the figures of a table of pairs as in Table 2 of the pairwise-ranking paper, or None for another table.
 
@@ -15,7 +21,6 @@ def pair_statistics(table: Table) -> dict[str, Any] | None:
     if "counter_narrative" not in table.columns or not len(table):
         return None
     distinct_hs = len(set(table.data["hs_id"]))
-    words = [len(text.split()) for text in table.data["counter_narrative"]]
     labels = table.data["label"]
     return {
         "config": table.config,
@@ -25,7 +30,7 @@ def pair_statistics(table: Table) -> dict[str, Any] | None:
         "hate_speech": distinct_hs,
         "counter_narratives": len(set(table.data["cn_id"])),
         "cns_per_hs": round(len(table) / distinct_hs, 2),
-        "words_per_cn": round(sum(words) / len(words), 2),
+        "words_per_cn": mean_words(table.data["counter_narrative"]),
     }
 
 
@@ -33,7 +38,6 @@ def reply_statistics(table: Table) -> dict[str, Any] | None:
     """Returns the figures of a table of replies, or None for another table."""
     if "reply_id" not in table.columns or "system" not in table.columns or not len(table):
         return None
-    words = [len(text.split()) for text in table.data["text"]]
     return {
         "config": table.config,
         "split": table.split,
@@ -41,7 +45,7 @@ def reply_statistics(table: Table) -> dict[str, Any] | None:
         "systems": len(set(table.data["system"])),
         "items": len(set(table.data["item_id"])),
         "hate_speech": len(set(table.data["hs_id"])),
-        "words_per_reply": round(sum(words) / len(words), 2),
+        "words_per_reply": mean_words(table.data["text"]),
     }
 
 

@@ -1,0 +1,290 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from fcconan.build.recipe import load_recipe
+from fcconan.build.schema import recipe_schema
+from fcconan.catalog import content_folder, recipe_names, recipe_path
+from fcconan.errors import InputError
+
+SHA256 = "ab" * 32
+# Messages name lines of this file, counted from 1: `card` stands on line 12, `sources` on 20, `expect` on 25.
+TINY = f"""\
+name: tiny
+kind: pairs
+title: Tiny
+summary: Two pairs about the Ombrey.
+languages: [en]
+homepage: https://example.org/tiny
+card_licence: apache-2.0
+task_categories: [text-retrieval]
+annotations_creators: [machine-generated]
+language_creators: [expert-generated]
+citation: none
+card:
+  motivation: A test.
+  composition: A test.
+  collection: A test.
+  uses: A test.
+  misuse: A test.
+  sensitive: A test.
+  terms: A test.
+sources:
+  main:
+    path: main.csv
+    sha256: {SHA256}
+    columns: {{hate_speech: hs}}
+expect:
+  rows:
+    pairs: {{train: 2}}
+"""
+
+
+def _write(folder: Path, content: str | bytes) -> Path:
+    path = folder / "tiny.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def _error(folder: Path, content: str | bytes) -> str:
+    """Returns the message with which a recipe is refused, without the path that it begins with."""
+    path = _write(folder, content)
+    with pytest.raises(InputError) as caught:
+        load_recipe(str(path))
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_the_tiny_recipe_loads(tmp_path: Path) -> None:
+    recipe = load_recipe(str(_write(tmp_path, TINY)))
+    assert recipe.sources["main"].columns == {"hate_speech": "hs"}
+    assert recipe.expect.rows == {"pairs": {"train": 2}}
+    assert recipe.folder == tmp_path.resolve()
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_of_the_catalogue_loads(name: str) -> None:
+    recipe = load_recipe(name)
+    assert recipe.name == name
+    assert recipe.folder == content_folder() / "builders"
+
+
+def test_the_catalogue_holds_these_recipes() -> None:
+    assert recipe_names() == [
+        "cn-ranking",
+        "conan",
+        "cseval",
+        "demo",
+        "dialoconan",
+        "fc-conan",
+        "kn-conan",
+        "mt-conan",
+        "multi-aspect",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("summary:", "sumary:", ", line 4: unknown key 'sumary'; did you mean 'summary'? (and 1 more)"),
+        ("citation:", "zzz: 1\ncitation:", ", line 11: unknown key 'zzz'; remove it"),
+        ("  terms:", "  mis_use: x\n  terms:", ", line 19: unknown key 'card.mis_use'; did you mean 'misuse'?"),
+        (
+            "    columns:",
+            "    colums: {}\n    columns:",
+            ", line 24: unknown key 'sources.main.colums'; did you mean 'columns'?",
+        ),
+        ("  rows:", "  fact: {}\n  rows:", ", line 26: unknown key 'expect.fact'; did you mean 'facts'?"),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_line_and_the_nearest(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert _error(tmp_path, TINY.replace(old, new)) == message
+
+
+@pytest.mark.parametrize(
+    ("removed", "message"),
+    [
+        ("title: Tiny\n", ", line 1: title: Field required"),
+        ("  uses: A test.\n", ", line 12: card.uses: Field required"),
+        ("    path: main.csv\n", ", line 21: sources.main.path: Field required"),
+        ("  rows:\n    pairs: {train: 2}\n", ", line 25: expect: Input should be a valid dictionary"),
+    ],
+)
+def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, removed: str, message: str) -> None:
+    assert _error(tmp_path, TINY.replace(removed, "")).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Tiny", "5", ", line 3: title: Input should be a valid string (found 5)"),
+        ("languages: [en]", "languages: en", ", line 5: languages: Input should be a valid list (found 'en')"),
+        (
+            "[text-retrieval]",
+            "[]",
+            ", line 8: task_categories: List should have at least 1 item after validation, not 0 (found a block)",
+        ),
+        (
+            "train: 2",
+            "train: two",
+            ", line 27: expect.rows.pairs.train: Input should be a valid integer, "
+            "unable to parse string as an integer (found 'two')",
+        ),
+        (
+            "name: tiny",
+            "name: Tiny Set",
+            ", line 1: name: String should match pattern '^[a-z0-9]+(-[a-z0-9]+)*$' (found 'Tiny Set')",
+        ),
+        (
+            SHA256,
+            "AB" * 32,
+            f", line 23: sources.main.sha256: String should match pattern '^[0-9a-f]{{64}}$' (found '{'AB' * 32}')",
+        ),
+        (
+            SHA256,
+            SHA256[1:],
+            f", line 23: sources.main.sha256: String should match pattern '^[0-9a-f]{{64}}$' (found '{SHA256[1:]}')",
+        ),
+        (
+            f"    sha256: {SHA256}\n",
+            "",
+            ", line 21: sources.main: Value error, sha256 is missing: every file is pinned "
+            "(an optional one may say in `note` why it is not) (found a block)",
+        ),
+        (
+            f"    sha256: {SHA256}\n",
+            "    optional: true\n",
+            ", line 21: sources.main: Value error, sha256 is missing: every file is pinned "
+            "(an optional one may say in `note` why it is not) (found a block)",
+        ),
+        (
+            "    path:",
+            "    repository: ombrey/books\n    path:",
+            ", line 21: sources.main: Value error, repository and commit go together (found a block)",
+        ),
+        (
+            "    path:",
+            "    repository: ombrey/books\n    commit: main\n    path:",
+            ", line 23: sources.main.commit: String should match pattern '^[0-9a-f]{40}$' (found 'main')",
+        ),
+    ],
+)
+def test_a_value_of_another_form_is_refused_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert _error(tmp_path, TINY.replace(old, new)) == message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "where", "known"),
+    [
+        ("apache-2.0", "wtfpl", 7, "card_licence", "'cc-by-4.0'"),
+        ("[en]", "[en, ombrey]", 5, "languages.1", "'fr'"),
+        ("text-retrieval", "text-mining", 8, "task_categories.0", "'text-ranking'"),
+        ("[machine-generated]", "[robots]", 9, "annotations_creators.0", "'crowdsourced'"),
+        ("[expert-generated]", "[robots]", 10, "language_creators.0", "'found'"),
+        ("kind: pairs", "kind: pears", 2, "kind", "'pairs'"),
+    ],
+)
+def test_a_word_beside_the_vocabulary_is_refused(
+    tmp_path: Path, old: str, new: str, line: int, where: str, known: str
+) -> None:
+    message = _error(tmp_path, TINY.replace(old, new))
+    assert message.startswith(f", line {line}: {where}: Input should be '")
+    assert known in message
+    assert message.endswith(f"(found '{new.strip('[]').split()[-1]}')")
+
+
+def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
+    optional = TINY.replace(
+        f"sha256: {SHA256}", "{optional: true, note: never released}".strip("{}").replace(", ", "\n    ")
+    )
+    recipe = load_recipe(str(_write(tmp_path, optional)))
+    assert recipe.sources["main"].sha256 is None
+    assert recipe.sources["main"].note == "never released"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TINY + "title: Again\n", ", line 28: key 'title' stands twice; keep one of them"),
+        (
+            TINY.replace("  uses:", "  motivation: B\n  uses:"),
+            ", line 16: key 'motivation' stands twice; keep one of them",
+        ),
+        (
+            TINY.replace("title: Tiny", "title: [Tiny"),
+            ", line 4: not valid YAML (expected ',' or ']', but got ':'); mend that line",
+        ),
+        (
+            TINY.replace("  uses:", "\tuses:"),
+            ", line 16: not valid YAML (found character '\\t' that cannot start any token); mend that line",
+        ),
+        (
+            TINY.replace("{train: 2}", "*nothing"),
+            ", line 27: not valid YAML (found undefined alias 'nothing'); mend that line",
+        ),
+        ("", ", line 1: found no mapping, expected `key: value` lines at the top level"),
+        ("- name: tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
+        ("tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
+        (b"name: caf\xe9\n", ": byte 9 is not UTF-8; save the file as UTF-8"),
+    ],
+)
+def test_what_is_no_yaml_mapping_is_refused_with_its_line(tmp_path: Path, content: str | bytes, message: str) -> None:
+    assert _error(tmp_path, content) == message
+
+
+def test_a_byte_order_mark_and_crlf_are_accepted(tmp_path: Path) -> None:
+    recipe = load_recipe(str(_write(tmp_path, "\ufeff" + TINY.replace("\n", "\r\n"))))
+    assert recipe.title == "Tiny"
+
+
+def test_anchors_are_followed_and_an_error_names_the_line_of_the_anchor(tmp_path: Path) -> None:
+    second = f"  more:\n    path: more.csv\n    sha256: {SHA256}\n    columns: *shared\n"
+    anchored = TINY.replace("columns: {", "columns: &shared {").replace("expect:\n", f"{second}expect:\n")
+    recipe = load_recipe(str(_write(tmp_path, anchored)))
+    assert recipe.sources["more"].columns == {"hate_speech": "hs"}
+    assert _error(tmp_path, anchored.replace("hs}", "5}")) == (
+        ", line 24: sources.main.columns.hate_speech: Input should be a valid string (found 5) (and 1 more)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("fc-conam", "did you mean 'fc-conan'? "), ("FC-CONAN", "did you mean 'fc-conan'? "), ("12345", "")],
+)
+def test_an_unknown_recipe_is_refused_and_the_nearest_named(name: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_recipe(name)
+    assert str(caught.value) == f"unknown recipe {name!r}: {hint}known are {', '.join(recipe_names())}"
+
+
+@pytest.mark.parametrize("name", ["none.yaml", "none.yml", "."])
+def test_a_recipe_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / (name if name != "." else "folder.yaml")
+    if name == ".":
+        path.mkdir()
+    with pytest.raises(InputError) as caught:
+        load_recipe(str(path))
+    assert str(caught.value) == (
+        f"no recipe file at {path}: give a .yaml file, or one of the names that `fcconan list` prints"
+    )
+
+
+def test_the_json_schema_in_the_repository_is_that_of_the_code() -> None:
+    assert (content_folder() / "builders" / "recipe.schema.json").read_text(encoding="utf-8") == recipe_schema()
+    jsonschema.Draft202012Validator.check_schema(json.loads(recipe_schema()))
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_json_schema_accepts_every_recipe_and_no_unknown_key(name: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(recipe_schema()))
+    data = yaml.safe_load(recipe_path(name).read_text(encoding="utf-8"))
+    assert list(validator.iter_errors(data)) == []
+    data["sumary"] = data["card"]["mis_use"] = "x"
+    assert sorted(error.message for error in validator.iter_errors(data)) == [
+        "Additional properties are not allowed ('mis_use' was unexpected)",
+        "Additional properties are not allowed ('sumary' was unexpected)",
+    ]

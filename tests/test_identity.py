@@ -1,0 +1,44 @@
+import hashlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fcconan import identity
+
+
+def test_ids_are_the_head_of_the_sha256_of_the_normalised_text() -> None:
+    expected = hashlib.sha256(b"The Ombrey sing.").hexdigest()[:12]
+    assert identity.hs_id("  The Ombrey\n\t sing. ") == f"hs-{expected}"
+    assert identity.cn_id("The Ombrey sing.") == f"cn-{expected}"
+    assert identity.pair_id("hs-1", "cn-2") == "hs-1:cn-2"
+
+
+def test_normalisation_composes_and_folds_white_space_only() -> None:
+    assert identity.normalise("O\u0308ryn\u00a0 sang\u2003twice") == "\u00d6ryn sang twice"
+    assert identity.normalise("ÖRYN") == "ÖRYN"
+    assert identity.NORMALISATION_VERSION == 1
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    once = identity.normalise(text)
+    assert identity.normalise(once) == once
+    assert identity.hs_id(once) == identity.hs_id(text)
+
+
+def test_an_item_does_not_depend_on_the_order_of_its_references() -> None:
+    assert identity.item_id("hs-1", ["cn-b", "cn-a"]) == identity.item_id("hs-1", ["cn-a", "cn-b"])
+    assert identity.item_id("hs-1", ["cn-a"]) != identity.item_id("hs-1", [])
+    assert identity.item_id("hs-1", ["cn-a"]) != identity.item_id("hs-2", ["cn-a"])
+
+
+def test_replies_differ_by_item_system_text_and_record() -> None:
+    ids = {
+        identity.reply_id("it-1", "a", "text"),
+        identity.reply_id("it-2", "a", "text"),
+        identity.reply_id("it-1", "b", "text"),
+        identity.reply_id("it-1", "a", "other"),
+        identity.reply_id("it-1", "a", "text", "record"),
+    }
+    assert len(ids) == 5
+    assert identity.reply_id("it-1", "a", " text ") == identity.reply_id("it-1", "a", "text")

@@ -1,0 +1,85 @@
+"""What is promised about the installed package."""
+
+import importlib.util
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import fcconan
+from fcconan.catalog import recipe_names
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAVY = {"torch", "transformers", "ranx", "numba", "matplotlib", "datasets", "pandas", "pyarrow"}
+
+
+def _imported(*arguments: str) -> set[str]:
+    """Returns the top-level names that a Python process imports."""
+    done = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True)
+    return {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-c", "import fcconan"), ("-m", "fcconan", "--help"), ("-m", "fcconan", "list")]
+)
+def test_importing_and_listing_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    imported = _imported(*arguments)
+    assert "fcconan" in imported
+    assert not imported & HEAVY
+
+
+def test_public_names_resolve() -> None:
+    for name in fcconan.__all__:
+        assert getattr(fcconan, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = fcconan.nothing
+    assert set(fcconan.__all__) <= set(dir(fcconan))
+
+
+def test_recipes_are_there() -> None:
+    assert recipe_names() == [
+        "cn-ranking",
+        "conan",
+        "cseval",
+        "demo",
+        "dialoconan",
+        "fc-conan",
+        "kn-conan",
+        "mt-conan",
+        "multi-aspect",
+    ]
+
+
+@pytest.mark.slow
+def test_the_wheel_builds_and_loads_the_demo_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    """The base install, with no torch in it, builds `demo` from the content that the wheel carries."""
+    pip = ["-m", "pip", "--disable-pip-version-check", "--quiet"]
+    subprocess.run([sys.executable, *pip, "wheel", "--no-deps", "--wheel-dir", tmp_path, ROOT], check=True)
+    wheel = next(tmp_path.glob("fcconan-*.whl"))
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for name in ("builders/fc-conan.yaml", "builders/demo/texts.yaml", "dataset_card.md"):
+        assert f"fcconan/catalog_data/{name}" in names
+    assert "fcconan/catalog_data/annotations/appropriateness/task.yaml" in names
+    assert "fcconan/py.typed" in names
+    assert not any(name.startswith(("tests/", "builders/")) for name in names)
+
+    venv.create(tmp_path / "environment", with_pip=True)
+    python = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([python, *pip, "install", wheel], check=True, cwd=tmp_path)
+    program = (
+        "import importlib.util, sys; from datasets import load_dataset; "
+        "assert importlib.util.find_spec('torch') is None; "
+        "print(len(load_dataset(sys.argv[1], 'bronze', split='test')))"
+    )
+    subprocess.run([python, "-m", "fcconan", "demo", "--out", "out"], check=True, cwd=tmp_path, capture_output=True)
+    done = subprocess.run([python, "-c", program, "out"], check=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == "1440"
+
+
+def test_the_version_is_a_version_and_in_the_changelog() -> None:
+    assert importlib.util.find_spec("fcconan") is not None
+    assert f"## {fcconan.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {fcconan.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
