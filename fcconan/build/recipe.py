@@ -184,7 +184,7 @@ def load_recipe(name: str) -> Recipe:
 
 def _explain(file: YamlFile, error: ValidationError) -> str:
     """Returns one line that says what the first error is and on which line it stands."""
-    first, *others = error.errors()
+    first, *others = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     location = first["loc"]
     where = ".".join(str(part) for part in location) or "the recipe"
     found = repr(first["input"]) if not isinstance(first["input"], dict | list) else "a block"

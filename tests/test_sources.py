@@ -1,0 +1,410 @@
+"""Every way to a file, against a server of our own on the loopback interface."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fcconan import sources
+from fcconan.build.recipe import Recipe, Source, load_recipe
+from fcconan.errors import InputError
+from fcconan.sources import cache_folder, fetch, fetch_all, sha256_of, source_url
+from tests import small
+
+COMMIT = "c" * 40
+TEXT = b"hs,cn\nThe Ombrey never return a book.,The library's list says otherwise.\n"
+PATH = f"/ombrey/books/{COMMIT}/data/rows.csv"
+FETCH = """
+import json, sys
+from pathlib import Path
+from fcconan.build.recipe import Source
+from fcconan.sources import fetch
+print(fetch(Source(**json.loads(sys.argv[1])), folder=Path()))
+"""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server answers once."""
+
+    status: int = 200
+    body: bytes = TEXT
+    length: int | None = None  # the length that it states, if not that of the body
+    meet: Callable[[], object] | None = None  # called half-way through the body
+
+
+class Upstream(ThreadingHTTPServer):
+    """Answers with the replies of a path one after the other; the last one stays. Remembers what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies: dict[str, list[Reply]] = {}
+        self.requests: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def reply(self, path: str) -> Reply:
+        self.requests.append(path)
+        replies = self.replies.get(path, [Reply(status=404, body=b"")])
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Upstream
+
+    def do_GET(self) -> None:
+        reply = self.server.reply(self.path)
+        half = len(reply.body) // 2
+        self.send_response(reply.status)
+        self.send_header("Content-Length", str(len(reply.body) if reply.length is None else reply.length))
+        self.end_headers()
+        try:
+            self.wfile.write(reply.body[:half])
+            if reply.meet is not None:
+                reply.meet()
+            self.wfile.write(reply.body[half:])
+        except (BrokenPipeError, ConnectionResetError, threading.BrokenBarrierError):
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    with Upstream() as server:
+        monkeypatch.setenv("FCCONAN_RAW_URL", server.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def mirror_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FCCONAN_MIRROR", str(tmp_path / "mirror"))
+    return tmp_path / "mirror"
+
+
+@pytest.fixture(autouse=True)
+def _no_terms_shown_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_noticed", set())
+
+
+def _source(*, path: str = "data/rows.csv", body: bytes = TEXT, repository: str | None = "ombrey/books") -> Source:
+    return Source(
+        repository=repository,
+        commit=COMMIT if repository else None,
+        path=path,
+        sha256=hashlib.sha256(body).hexdigest(),
+    )
+
+
+def _fetch(source: Source | None = None, folder: Path | None = None) -> Path | None:
+    return fetch(source or _source(), folder=folder or Path(), notice=lambda text: None)
+
+
+def _error(source: Source | None = None, folder: Path | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        _fetch(source, folder)
+    return str(caught.value)
+
+
+def _cached(path: str = "data/rows.csv") -> Path:
+    """Returns where a file of the repository belongs in the cache of the test."""
+    return Path(os.environ["FCCONAN_CACHE"]) / "ombrey" / "books" / COMMIT / path
+
+
+def _write(path: Path, body: bytes = TEXT) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+    return path
+
+
+def _in_cache() -> list[Path]:
+    """Returns what lies in the cache, temporary folders included."""
+    folder = Path(os.environ["FCCONAN_CACHE"])
+    return sorted(path for path in folder.rglob("*") if path.is_file() or path.name.startswith("."))
+
+
+def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_network(
+    upstream: Upstream, mirror_folder: Path
+) -> None:
+    upstream.replies[PATH] = [Reply()]
+    mirrored = _write(mirror_folder / "ombrey" / "books" / "data" / "rows.csv")
+    _write(_cached())
+    assert _fetch() == mirrored
+    mirrored.unlink()
+    assert _fetch() == _cached()
+    assert upstream.requests == []
+    _cached().unlink()
+    assert _fetch() == _cached()
+    assert upstream.requests == [PATH]
+    assert _cached().read_bytes() == TEXT
+    assert _fetch() == _cached()
+    assert upstream.requests == [PATH]
+    assert _in_cache() == [_cached()]
+
+
+@pytest.mark.parametrize("place", ["in the mirror", "in the cache", "next to the recipe"])
+def test_the_hash_of_a_file_that_is_there_is_checked(
+    upstream: Upstream, mirror_folder: Path, tmp_path: Path, place: str
+) -> None:
+    upstream.replies[PATH] = [Reply()]
+    source = _source(repository=None if place == "next to the recipe" else "ombrey/books")
+    path = {
+        "in the mirror": mirror_folder / "ombrey" / "books" / "data" / "rows.csv",
+        "in the cache": _cached(),
+        "next to the recipe": tmp_path / "data" / "rows.csv",
+    }[place]
+    _write(path, b"changed")
+    assert _error(source, tmp_path).startswith(
+        f"{path} ({place}) has sha256 {hashlib.sha256(b'changed').hexdigest()}, "
+        f"expected {hashlib.sha256(TEXT).hexdigest()}: "
+    )
+    assert path.read_bytes() == b"changed"
+    assert upstream.requests == []
+
+
+def test_a_download_of_another_hash_is_refused_and_never_reaches_the_cache(upstream: Upstream) -> None:
+    upstream.replies[PATH] = [Reply(body=b"changed")]
+    message = _error()
+    assert f"(fetched from {upstream.url}{PATH})" in message
+    assert (
+        f"has sha256 {hashlib.sha256(b'changed').hexdigest()}, expected {hashlib.sha256(TEXT).hexdigest()}" in message
+    )
+    assert upstream.requests == [PATH]
+    assert _in_cache() == []
+
+
+@pytest.mark.parametrize(("status", "reason"), [(404, "404 Client Error: Not Found"), (403, "403 Client Error")])
+def test_what_is_not_to_be_had_is_asked_for_once_and_can_be_put_there_by_hand(
+    upstream: Upstream, status: int, reason: str
+) -> None:
+    upstream.replies[PATH] = [Reply(status=status, body=b"gone")]
+    message = _error()
+    assert message.startswith(f"{upstream.url}{PATH} cannot be fetched ({reason}")
+    assert message.endswith(f"download it by hand, in a browser, and save it as {_cached()}")
+    assert upstream.requests == [PATH]
+    assert _in_cache() == []
+    _write(_cached())
+    assert _fetch() == _cached()
+    assert upstream.requests == [PATH]
+
+
+def test_with_a_mirror_the_file_goes_there_by_hand(upstream: Upstream, mirror_folder: Path) -> None:
+    mirrored = mirror_folder / "ombrey" / "books" / "data" / "rows.csv"
+    assert _error().endswith(f"save it as {mirrored}")
+    _write(mirrored)
+    assert _fetch() == mirrored
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_an_error_that_may_pass_is_tried_again(upstream: Upstream, status: int) -> None:
+    failure = Reply(status=status, body=b"later")
+    upstream.replies[PATH] = [failure, failure, Reply()]
+    assert _fetch() == _cached()
+    assert upstream.requests == [PATH, PATH, PATH]
+    assert _cached().read_bytes() == TEXT
+
+
+def test_after_three_attempts_it_is_given_up(upstream: Upstream) -> None:
+    upstream.replies[PATH] = [Reply(status=500, body=b"later")]
+    assert f"{upstream.url}{PATH} cannot be fetched (500 Server Error" in _error()
+    assert upstream.requests == [PATH, PATH, PATH]
+    assert _in_cache() == []
+
+
+def test_a_truncated_download_is_tried_again_and_never_reaches_the_cache(upstream: Upstream) -> None:
+    truncated = Reply(body=TEXT[:20], length=len(TEXT))
+    upstream.replies[PATH] = [truncated]
+    message = _error()
+    assert message.startswith(f"{upstream.url}{PATH} cannot be fetched (")
+    assert message.endswith(f"save it as {_cached()}")
+    assert upstream.requests == [PATH, PATH, PATH]
+    assert _in_cache() == []
+    upstream.replies[PATH] = [truncated, Reply()]
+    assert _fetch() == _cached()
+    assert _cached().read_bytes() == TEXT
+
+
+def test_a_refused_connection_names_the_url_and_the_place(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Upstream() as closed:
+        monkeypatch.setenv("FCCONAN_RAW_URL", closed.url)
+    message = _error()
+    assert message.startswith(f"{closed.url}{PATH} cannot be fetched (")
+    assert message.endswith(f"save it as {_cached()}")
+    assert "\n" not in message
+    assert _in_cache() == []
+
+
+def test_an_optional_file_may_be_missing_but_not_changed(upstream: Upstream, tmp_path: Path) -> None:
+    optional = _source().model_copy(update={"optional": True})
+    assert _fetch(optional) is None
+    assert upstream.requests == [PATH]
+    upstream.replies[PATH] = [Reply(body=b"changed")]
+    assert "expected" in _error(optional)
+    upstream.replies[PATH] = [Reply()]
+    assert _fetch(optional) == _cached()
+    local = _source(repository=None).model_copy(update={"optional": True})
+    assert _fetch(local, tmp_path) is None
+
+
+def test_an_optional_file_without_a_hash_is_never_asked_for(upstream: Upstream, mirror_folder: Path) -> None:
+    upstream.replies[PATH] = [Reply()]
+    _write(mirror_folder / "ombrey" / "books" / "data" / "rows.csv")
+    _write(_cached())
+    unpinned = Source(
+        repository="ombrey/books", commit=COMMIT, path="data/rows.csv", optional=True, note="not released"
+    )
+    assert _fetch(unpinned) is None
+    assert upstream.requests == []
+
+
+def test_terms_are_shown_once_for_each_repository_and_not_for_files_at_hand(
+    upstream: Upstream, mirror_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (PATH, PATH.replace("rows", "more"), PATH.replace("books", "songs")):
+        upstream.replies[path] = [Reply()]
+    terms = "Research only;\n  ask the Ombrey."
+    _write(mirror_folder / "ombrey" / "poems" / "data" / "rows.csv")
+    fetch(_source(repository="ombrey/poems"), folder=Path(), terms=terms)
+    assert capsys.readouterr().err == ""
+    for source in (_source(), _source(path="data/more.csv"), _source(), _source(repository="ombrey/songs")):
+        fetch(source, folder=Path(), terms=terms)
+    assert capsys.readouterr().err == (
+        "note: fetching from ombrey/books. Terms: Research only; ask the Ombrey.\n"
+        "note: fetching from ombrey/songs. Terms: Research only; ask the Ombrey.\n"
+    )
+
+
+def test_the_notice_can_be_taken_by_the_caller(upstream: Upstream, capsys: pytest.CaptureFixture[str]) -> None:
+    upstream.replies[PATH] = [Reply()]
+    notices: list[str] = []
+    fetch(_source(), folder=Path(), terms="Free.", notice=notices.append)
+    assert notices == ["note: fetching from ombrey/books. Terms: Free."]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_path_is_quoted_in_the_url_and_not_in_the_cache(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = _source(path="all rows/50% #1?é.csv")
+    quoted = f"/ombrey/books/{COMMIT}/all%20rows/50%25%20%231%3F%C3%A9.csv"
+    upstream.replies[quoted] = [Reply()]
+    assert _fetch(source) == _cached("all rows/50% #1?é.csv")
+    assert upstream.requests == [quoted]
+    monkeypatch.setenv("FCCONAN_RAW_URL", "https://proxy.example.org/raw/")
+    assert source_url(source) == f"https://proxy.example.org/raw{quoted}"
+    monkeypatch.delenv("FCCONAN_RAW_URL")
+    assert source_url(source) == f"https://raw.githubusercontent.com{quoted}"
+
+
+def test_the_cache_is_the_users_unless_the_environment_names_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert cache_folder() == Path(os.environ["FCCONAN_CACHE"])
+    monkeypatch.delenv("FCCONAN_CACHE")
+    assert cache_folder().name == "fcconan"
+    assert cache_folder().is_absolute()
+
+
+def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
+    assert sha256_of(_write(tmp_path / "abc", b"abc")) == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
+
+
+def _recipe(folder: Path, files: dict[str, Source]) -> Recipe:
+    """Writes a recipe with these sources and loads it."""
+    folder.mkdir(exist_ok=True)
+    data = small.recipe_data(folder)
+    data["sources"] = {name: source.model_dump(exclude_defaults=True) for name, source in files.items()}
+    (folder / "files.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    return load_recipe(str(folder / "files.yaml"))
+
+
+def test_local_files_are_relative_to_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = _recipe(tmp_path / "recipes", {"main": _source(repository=None)})
+    monkeypatch.chdir(tmp_path)
+    local = tmp_path / "recipes" / "data" / "rows.csv"
+    with pytest.raises(InputError) as caught:
+        fetch_all(recipe)
+    assert str(caught.value) == f"{local} is missing: put the file there, or correct `path` in the recipe"
+    _write(local)
+    assert fetch_all(recipe) == {"main": local}
+
+
+def test_several_files_are_fetched_at_once_without_a_bar_where_no_terminal_is(
+    upstream: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    together = threading.Barrier(3)  # breaks, and the bodies stay short, unless three requests are open at once
+    files = {f"file {number}": _source(path=f"{number}.csv", body=TEXT * number) for number in (1, 2, 3)}
+    for number in (1, 2, 3):
+        upstream.replies[f"/ombrey/books/{COMMIT}/{number}.csv"] = [
+            Reply(body=TEXT * number, meet=lambda: together.wait(timeout=5))
+        ]
+    absent = _source(path="absent.csv").model_copy(update={"optional": True})
+    found = fetch_all(_recipe(tmp_path, {**files, "absent": absent}), jobs=4)
+    assert found == {f"file {number}": _cached(f"{number}.csv") for number in (1, 2, 3)}
+    assert [path.read_bytes() for path in found.values()] == [TEXT, TEXT * 2, TEXT * 3]
+    assert len(upstream.requests) == 4
+    assert set(capsys.readouterr().err.splitlines()) == {"note: fetching from ombrey/books. Terms: A test."}
+
+
+def test_one_file_that_is_not_to_be_had_fails_them_all_and_the_others_are_kept(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.replies[PATH] = [Reply()]
+    recipe = _recipe(tmp_path, {"main": _source(), "absent": _source(path="absent.csv")})
+    with pytest.raises(InputError, match=r"absent\.csv cannot be fetched \(404 Client Error"):
+        fetch_all(recipe, jobs=1)
+    assert _in_cache() == [_cached()]
+
+
+def _process(source: Source) -> "subprocess.Popen[str]":
+    """Fetches a file in a process of its own, which prints the path."""
+    fields = json.dumps(source.model_dump(exclude_defaults=True))
+    return subprocess.Popen(
+        [sys.executable, "-c", FETCH, fields], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_two_processes_that_fetch_the_same_file_at_once_do_not_disturb_each_other(upstream: Upstream) -> None:
+    body = TEXT * 2_000
+    together = threading.Barrier(2)  # each gets the second half once both have asked
+    upstream.replies[PATH] = [Reply(body=body, meet=lambda: together.wait(timeout=10))]
+    with _process(_source(body=body)) as first, _process(_source(body=body)) as second:
+        outputs = [process.communicate(timeout=15)[0] for process in (first, second)]
+    assert outputs == [f"{_cached()}\n"] * 2
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert upstream.requests == [PATH, PATH]
+    assert _cached().read_bytes() == body
+    assert _in_cache() == [_cached()]
+
+
+def test_a_process_that_is_killed_half_way_leaves_no_file_and_the_next_one_fetches_it(upstream: Upstream) -> None:
+    body = TEXT * 2_000
+    killed = threading.Event()
+    upstream.replies[PATH] = [Reply(body=body, meet=lambda: killed.wait(timeout=10)), Reply(body=body)]
+    with _process(_source(body=body)) as process:
+        deadline = time.monotonic() + 10
+        while not any(path.is_file() and path.stat().st_size for path in _in_cache()):
+            assert time.monotonic() < deadline, "nothing was half-written"
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+    killed.set()
+    assert process.returncode == -9
+    assert not _cached().exists()
+    assert _fetch(_source(body=body)) == _cached()
+    assert _cached().read_bytes() == body
