@@ -4,6 +4,8 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,8 +17,10 @@ from fcconan.errors import InputError
 RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60
 ATTEMPTS = 3
+PAUSE_SECONDS = 0.5
 
 _noticed: set[str] = set()
+_noticing = threading.Lock()
 
 
 def cache_folder() -> Path:
@@ -67,14 +71,14 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
     if source.repository is None:
         local = folder / source.path
         if local.is_file():
-            return _verified(local, source, "next to the recipe")
+            return _verified(local, source, str(local))
         if source.optional:
             return None
         raise InputError(f"{local} is missing: put the file there, or correct `path` in the recipe")
     mirror = os.environ.get("FCCONAN_MIRROR")
     mirrored = Path(mirror) / source.repository / source.path if mirror else None
     if mirrored and mirrored.is_file():
-        return _verified(mirrored, source, "in the mirror")
+        return _verified(mirrored, source, f"{mirrored} (in the mirror)")
     cached = cache_folder() / source.repository / str(source.commit) / source.path
     if not cached.is_file():
         _show_terms(source.repository, terms, notice)
@@ -90,7 +94,7 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
                 f"{source_url(source)} cannot be fetched ({_first_line(error)}): download it by hand, in a browser, "
                 f"and save it as {by_hand}"
             ) from error
-    return _verified(cached, source, "in the cache")
+    return _verified(cached, source, f"{cached} (in the cache)")
 
 
 def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) -> dict[str, Path]:
@@ -133,12 +137,12 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
     return found
 
 
-def _verified(path: Path, source: Source, where: str) -> Path:
+def _verified(path: Path, source: Source, name: str) -> Path:
     found = sha256_of(path)
     if found != source.sha256:
         raise InputError(
-            f"{path} ({where}) has sha256 {found}, expected {source.sha256}: delete it so that it is fetched again, "
-            "or pin the new hash in the recipe if the change is meant"
+            f"{name} has sha256 {found}, expected {source.sha256}: get the pinned file, or pin the new hash "
+            "in the recipe if the change is meant"
         )
     return path
 
@@ -149,7 +153,7 @@ def _download(source: Source, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
         fresh = Path(folder) / "file"
-        downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=TIMEOUT_SECONDS)
+        downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 downloader(source_url(source), str(fresh), None)
@@ -159,14 +163,16 @@ def _download(source: Source, target: Path) -> None:
                 final = status is not None and status < 500 and status != 429
                 if final or attempt == ATTEMPTS:
                     raise
-        _verified(fresh, source, f"fetched from {source_url(source)}")
+                time.sleep(attempt * PAUSE_SECONDS)
+        _verified(fresh, source, f"{source_url(source)}")
         fresh.replace(target)
 
 
 def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | None) -> None:
-    if repository in _noticed:
-        return
-    _noticed.add(repository)
+    with _noticing:
+        if repository in _noticed:
+            return
+        _noticed.add(repository)
     text = f"note: fetching from {repository}. Terms: {' '.join(terms.split())}"
     if notice is not None:
         notice(text)

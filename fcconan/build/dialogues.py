@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan import identity
-from fcconan.build.reading import read_csv
+from fcconan.build.reading import Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
 
@@ -30,7 +30,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     Raises:
         InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
-    rows = read_csv(files["turns"], recipe.sources["turns"], text_columns=("text",))
+    rows = Upstream(recipe, files).read("turns", text_columns=("text",))
     turns: list[dict[str, Any]] = []
     roles: dict[str, list[str]] = {}
     targets: dict[str, set[str]] = {}

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.build.pair_rows import benchmark_tables, check_labels, ids_of, person_and_topic
-from fcconan.build.reading import Rows, read_csv
+from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
 from fcconan.build.tiers import agreement, tier
@@ -25,37 +25,44 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
 
     Args:
         recipe: The recipe.
-        files: The upstream files by source name: one for each tier, `pool` and `train`.
+        files: The upstream files by source name: `bronze`, and if the recipe names them, the other tiers (compared
+            with the recomputed ones), `pool`, `queries` and `train`.
         tier_rule: A key of `fcconan.build.tiers.TIER_RULES`.
 
     Raises:
         InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
             released one.
     """
-    released = {name: read_csv(files[name], recipe.sources[name], text_columns=TEXTS) for name in TIERS}
-    pairs, votes = _pairs_and_votes(released["bronze"], tier_rule)
+    upstream = Upstream(recipe, files)
+    pairs, votes = _pairs_and_votes(upstream.read("bronze", text_columns=TEXTS), tier_rule)
     members = {name: [pair for pair in pairs if RANK[pair["tier"]] <= RANK[name]] for name in TIERS}
+    released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
-
-    pool = read_csv(files["pool"], recipe.sources["pool"], text_columns=("counter_narrative",))
-    queries = read_csv(files["queries"], recipe.sources["queries"], text_columns=("hate_speech",))
-    notes = [_check_pool(pool, pairs), _check_queries(queries, pairs)]
-    train_tables, train_note = _train(recipe, files, pairs)
+    hate_speech = {pair["hs_id"] for pair in pairs}
+    counter_narratives = {pair["cn_id"] for pair in pairs}
+    facts = {"hate_speech": len(hate_speech), "counter_narratives": len(counter_narratives)}
+    possible = len(hate_speech) * len(counter_narratives)
+    notes = [f"{len(pairs)} of {possible} combinations of HS and CN are judged; the others are unjudged, not negative."]
+    if "pool" in recipe.sources:
+        facts["pool"], note = _check_pool(upstream.read("pool", text_columns=("counter_narrative",)), pairs)
+        notes.append(note)
+    if "queries" in recipe.sources:
+        _check_queries(upstream.read("queries", text_columns=("hate_speech",)), pairs)
+    train_tables: list[Table] = []
+    if "train" in recipe.sources:
+        train_tables, note = _train(upstream.read("train", text_columns=TEXTS), pairs)
+        notes.append(note)
     benchmark, aliases = benchmark_tables(members, "bronze")
 
     tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
     tables += [*benchmark, *train_tables]
     tables.append(Table.from_rows("votes", "test", VOTE | {"inferred": "bool"}, votes, ("pair_id", "rater")))
-    facts = {}
     for name in TIERS:
         facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in members[name])
         facts[f"{name}_valid"] = sum(pair["valid"] for pair in members[name])
         for count in (1, 2, 3):
             facts[f"{name}_{count}_annotators"] = sum(pair["n_votes"] == count for pair in members[name])
-    facts["hate_speech"] = len({pair["hs_id"] for pair in pairs})
-    facts["counter_narratives"] = len({pair["cn_id"] for pair in pairs})
-    facts["pool"] = len(pool)
-    return Built(tables, aliases, facts, _agreement_lines(votes), [*notes, train_note])
+    return Built(tables, aliases, facts, _agreement_lines(votes), notes)
 
 
 def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -114,30 +121,26 @@ def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dic
             )
 
 
-def _check_pool(pool: Rows, pairs: list[dict[str, Any]]) -> str:
+def _check_pool(pool: Rows, pairs: list[dict[str, Any]]) -> tuple[int, str]:
     positive = {pair["counter_narrative"] for pair in pairs if pair["label"] == "appropriate"}
     if set(pool["counter_narrative"]) != positive:
         raise InputError(
             f"{pool.name}: the pool holds {len(pool)} CNs, expected the {len(positive)} CNs with a positive in Bronze"
         )
     everything = len({pair["cn_id"] for pair in pairs})
-    return (
+    return len(pool), (
         f"The paper's candidate pool is the {len(pool)} CNs that have at least one positive in Bronze; the corpus here "
         f"holds all {everything}. Leaving the others out flatters every system."
     )
 
 
-def _check_queries(queries: Rows, pairs: list[dict[str, Any]]) -> str:
+def _check_queries(queries: Rows, pairs: list[dict[str, Any]]) -> None:
     if set(queries["hate_speech"]) != {pair["hate_speech"] for pair in pairs}:
         raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
-    judged = len(pairs)
-    possible = len({pair["hs_id"] for pair in pairs}) * len({pair["cn_id"] for pair in pairs})
-    return f"{judged} of {possible} combinations of HS and CN are judged; the others are unjudged, not negative."
 
 
-def _train(recipe: Recipe, files: dict[str, Path], pairs: list[dict[str, Any]]) -> tuple[list[Table], str]:
+def _train(rows: Rows, pairs: list[dict[str, Any]]) -> tuple[list[Table], str]:
     """Returns the training pairs, those that share a CN with the evaluation part in a split of their own."""
-    rows = read_csv(files["train"], recipe.sources["train"], text_columns=TEXTS)
     evaluated = {pair["cn_id"] for pair in pairs}
     evaluated_hs = {pair["hs_id"] for pair in pairs}
     splits: dict[str, list[dict[str, Any]]] = {"train": [], "shared_cn": []}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.build.pair_rows import ids_of, person_and_topic
-from fcconan.build.reading import Rows, read_csv
+from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import PairsConfig, Recipe
 from fcconan.build.table import Built, Table
 from fcconan.rows import PAIR
@@ -60,22 +60,27 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     Raises:
         InputError: A file breaks a rule of the format.
     """
+    tables, notes = pairs_tables(Upstream(recipe, files))
+    return Built(tables, notes=notes)
+
+
+def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
+    """Returns one table for each entry of the recipe's `pairs`, and a note for each that holds a pair twice."""
     tables, notes = [], []
     read: dict[str, Rows] = {}
-    for config in recipe.pairs:
+    for config in upstream.recipe.pairs:
         if config.source not in read:
-            source = recipe.sources[config.source]
-            read[config.source] = read_csv(files[config.source], source, text_columns=TEXTS)
-        table, repeated = pairs_table(recipe, read[config.source], config)
+            read[config.source] = upstream.read(config.source, text_columns=TEXTS)
+        table, repeated = _pairs_table(upstream.recipe, read[config.source], config)
         tables.append(table)
         if repeated:
             notes.append(
                 f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept."
             )
-    return Built(tables, notes=notes)
+    return tables, notes
 
 
-def pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
+def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
     """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
     found: list[dict[str, Any]] = []
     for row in range(len(rows)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from fcconan import identity
 from fcconan.build.rating_rows import missing_reason, rating_row
-from fcconan.build.reading import Rows, read_csv
+from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Rater, Recipe
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
@@ -65,7 +65,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
 class _Builder:
     def __init__(self, recipe: Recipe, files: dict[str, Path]) -> None:
         self.recipe = recipe
-        self.files = files
+        self.upstream = Upstream(recipe, files)
         self.replies: dict[str, list[Row]] = {}
         self.ratings: dict[str, list[Row]] = {}
         self.scores: dict[str, list[Row]] = {}
@@ -81,7 +81,7 @@ class _Builder:
         for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
             self._round(name, rows, replies)
         self._plain("dev")
-        if "full" in self.files:
+        if "full" in self.upstream:
             self._plain("full")
         self._rankings()
         self._report_overlaps()
@@ -96,15 +96,14 @@ class _Builder:
         return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
 
     def _read(self, name: str, raters: tuple[Rater, ...] = ()) -> Rows:
-        source = self.recipe.sources[name]
-        columns = dict(source.columns)
+        columns = {}
         for rater in raters:
             for aspect, column in rater.column_of(list(ASPECTS)).items():
                 columns[_cell(rater, aspect)] = column
                 if rater.outputs:
                     columns[_cell(rater, aspect) + ":output"] = rater.outputs.replace("<aspect>", aspect)
-        texts = tuple(column for column in TEXTS if column in columns)
-        return read_csv(self.files[name], source.model_copy(update={"columns": columns}), text_columns=texts)
+        texts = tuple(column for column in TEXTS if column in self.upstream.source(name).columns)
+        return self.upstream.read(name, text_columns=texts, columns=columns)
 
     def _raters_of(self, source: str) -> tuple[Rater, ...]:
         return tuple(rater for rater in self.recipe.raters if rater.source == source)

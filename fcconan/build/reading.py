@@ -3,13 +3,14 @@
 import csv
 import difflib
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from fcconan.build.recipe import Source
+from fcconan.build.recipe import Recipe, Source
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)
@@ -35,6 +36,10 @@ class Rows:
         return len(self.lines)
 
     def __getitem__(self, column: str) -> list[str]:
+        if column not in self.columns:
+            raise InputError(
+                f"{self.name}: the recipe maps no column to {column!r}; add it under the source's `columns`"
+            )
         return self.columns[column]
 
     def fail(self, row: int, problem: str) -> InputError:
@@ -52,7 +57,7 @@ class Rows:
         Raises:
             InputError: The value is none of them.
         """
-        found = self.columns[column][row]
+        found = self[column][row]
         if found not in values:
             expected = ", ".join(repr(value) for value in values)
             raise self.fail(row, f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
@@ -77,16 +82,74 @@ class Rows:
         Raises:
             InputError: The value is not a finite number.
         """
-        text = self.columns[column][row].strip()
+        text = self[column][row].strip()
         if not text:
             return None
         try:
             value = float(text)
         except ValueError:
             value = float("nan")
-        if value - value != 0:  # not a number, or infinite
+        if not math.isfinite(value):
             raise self.fail(row, f"{column} is {text!r}, expected a number")
         return value
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """The upstream files of a recipe.
+
+    Attributes:
+        recipe: The recipe.
+        files: The local files by source name; optional files may lack.
+    """
+
+    recipe: Recipe
+    files: Mapping[str, Path]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.files
+
+    def source(self, key: str) -> Source:
+        """Returns the recipe's entry of a file.
+
+        Raises:
+            InputError: The recipe has none.
+        """
+        if key not in self.recipe.sources:
+            raise InputError(
+                f"recipe {self.recipe.name!r} has no source {key!r}, which kind {self.recipe.kind!r} needs; "
+                "add it under `sources`"
+            )
+        return self.recipe.sources[key]
+
+    def path(self, key: str) -> Path:
+        """Returns a local file.
+
+        Raises:
+            InputError: The recipe has no such file, or it is optional and was not found.
+        """
+        source = self.source(key)
+        if key not in self.files:
+            raise InputError(
+                f"{source.path} was not found, and kind {self.recipe.kind!r} needs it; it cannot be optional"
+            )
+        return self.files[key]
+
+    def read(self, key: str, *, text_columns: tuple[str, ...] = (), columns: Mapping[str, str] | None = None) -> Rows:
+        """Reads a CSV file.
+
+        Args:
+            key: The source's name.
+            text_columns: As in `read_csv`.
+            columns: Columns to read beyond those of the source's own mapping.
+
+        Raises:
+            InputError: As in `read_csv`, or the file is not to be had.
+        """
+        source = self.source(key)
+        if columns:
+            source = source.model_copy(update={"columns": {**source.columns, **columns}})
+        return read_csv(self.path(key), source, text_columns=text_columns)
 
 
 def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) -> Rows:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from fcconan import identity
-from fcconan.build.pairs import pairs_table
-from fcconan.build.reading import Rows, read_csv
+from fcconan.build.pairs import pairs_tables
+from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
 from fcconan.errors import InputError
@@ -26,15 +26,16 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    answered = read_csv(files["replies"], recipe.sources["replies"], text_columns=(*TEXTS, *recipe.systems))
+    upstream = Upstream(recipe, files)
+    answered = upstream.read("replies", text_columns=(*TEXTS, *recipe.systems))
     replies = [reply for row in range(len(answered)) for reply in _replies(answered, row, recipe.systems)]
-    candidate_names = tuple(name for name in recipe.sources["candidates"].columns if name.startswith("candidate_"))
-    proposed = read_csv(files["candidates"], recipe.sources["candidates"], text_columns=(*TEXTS, *candidate_names))
+    candidate_names = tuple(name for name in upstream.source("candidates").columns if name.startswith("candidate_"))
+    proposed = upstream.read("candidates", text_columns=(*TEXTS, *candidate_names))
     if proposed["counter_narrative"] != answered["counter_narrative"]:
         raise InputError(f"{proposed.name}: its rows are not those of {answered.name}; the two files go together")
     candidates = [one for row in range(len(proposed)) for one in _candidates(answered, proposed, row, candidate_names)]
 
-    rubrics = read_csv(files["rubrics"], recipe.sources["rubrics"])
+    rubrics = upstream.read("rubrics")
     tables = [
         Table.from_rows("replies", "test", REPLY | EXTRA, replies, ("reply_id",)),
         Table.from_rows("candidates", "test", REPLY | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
@@ -46,15 +47,14 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
             ("aspect",),
         ),
     ]
-    for config in recipe.pairs:
-        rows = read_csv(files[config.source], recipe.sources[config.source], text_columns=TEXTS)
-        tables.append(pairs_table(recipe, rows, config)[0])
+    pairs, notes = pairs_tables(upstream)
+    tables += pairs
     facts = {
         "systems": len(recipe.systems),
         "items": len({reply["item_id"] for reply in replies}),
         "hate_speech": len({reply["hs_id"] for reply in replies}),
     }
-    notes = [f"Left out: {path} ({reason})" for path, reason in recipe.excluded.items()]
+    notes += [f"Left out: {path} ({reason})" for path, reason in recipe.excluded.items()]
     return Built(tables, facts=facts, notes=notes)
 
 

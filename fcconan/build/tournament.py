@@ -1,15 +1,16 @@
 """Pairwise comparisons of systems (cn-eval): replies, human and JudgeLM verdicts, feature ratings, and the corpora."""
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from fcconan import identity
-from fcconan.build.pairs import pairs_table
+from fcconan.build.pairs import pairs_tables
 from fcconan.build.rating_rows import rating_row
-from fcconan.build.reading import Rows, read_csv
-from fcconan.build.recipe import Recipe, Source
+from fcconan.build.reading import Rows, Upstream
+from fcconan.build.recipe import Recipe
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
 from fcconan.errors import InputError
@@ -31,7 +32,6 @@ ITEM = {
 }
 PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
 PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
-PAIRS_OF_SYSTEMS = 36
 Reply = dict[str, Any]
 Texts = tuple[str, str, str]
 
@@ -46,68 +46,61 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     Raises:
         InputError: A file breaks a rule of the format, or a verdict belongs to no reply.
     """
+    upstream = Upstream(recipe, files)
     built = Built([])
     comparisons: dict[str, list[Reply]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
     replies_of: dict[str, list[Reply]] = {}
     for corpus in recipe.corpora:
-        prefix = corpus.replace("-", "_")
-        test = read_csv(
-            files[f"{prefix}_test"],
-            recipe.sources[f"{prefix}_test"],
-            text_columns=("hate_speech", "counter_narrative"),
+        replies_of[corpus] = _add_corpus(upstream, corpus, comparisons, built)
+    ratings, further = _feature_rows(upstream, replies_of[recipe.corpora[0]])
+    replies_of[recipe.corpora[0]] += further
+    if further:
+        built.notes.append(
+            f"{len(further)} replies of gold_truth that were rated for features belong to other items than the replies "
+            "that were compared; they are in `replies` too."
         )
-        question = {
-            identity.pair_id(identity.hs_id(hs), identity.cn_id(cn)): row
-            for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
-        }
-        judged = {
-            judge: _read_judged(files[f"{prefix}_judged_{judge}"], recipe.sources[f"{prefix}_judged_{judge}"])
-            for judge in JUDGES
-        }
-        compared = _Compared(judged["33b"], question, corpus, recipe.systems)
-        replies_of[corpus] = compared.replies
-        for judge, records in judged.items():
-            comparisons["judgelm"] += [_judged_row(compared, record, judge) for record in records]
-        human, majority, unresolved = _human_rows(recipe, files, prefix, compared)
-        comparisons["human"] += human
-        comparisons["human_majority"] += majority
-        items = _items(test, {reply["item_id"] for reply in compared.replies})
-        built.tables.append(Table.from_rows("items", prefix, ITEM, items, ("item_id",)))
-        for judge in JUDGES:
-            rows, missing = _tournament_rows(recipe, files, prefix, judge, items, corpus)
-            comparisons["tournament"] += rows
-            built.facts[f"{prefix}_{judge}_missing_pairs"] = missing
-        built.facts[f"{prefix}_unresolved_majorities"] = unresolved
-        _check_evaluation_file(recipe, files, prefix, compared, built)
-    ratings, extra_replies = _feature_rows(recipe, files, replies_of)
-    built.notes.append(
-        f"{len(extra_replies)} of the 10 replies of gold_truth that were rated for features belong to other items than "
-        "the replies that were compared; they are in `replies` too."
-    )
-    replies_of[recipe.corpora[0]] += extra_replies
     for corpus, replies in replies_of.items():
-        built.tables.append(Table.from_rows("replies", corpus.replace("-", "_"), REPLY | WHERE, replies, ("reply_id",)))
+        built.tables.append(Table.from_rows("replies", _prefix(corpus), REPLY | WHERE, replies, ("reply_id",)))
+    key = ("item_id", "system_a", "system_b", "rater")
     for split, rows in comparisons.items():
-        built.tables.append(
-            Table.from_rows(
-                "comparisons", split, COMPARISON | WHERE, rows, ("item_id", "system_a", "system_b", "rater")
-            )
-        )
+        built.tables.append(Table.from_rows("comparisons", split, COMPARISON | WHERE, rows, key))
         built.facts[f"{split}_invalid"] = sum(row["verdict"] == "invalid" for row in rows)
     built.tables.append(Table.from_rows("ratings", "features", RATING, ratings, ("reply_id", "rater", "aspect")))
-    for config in recipe.pairs:
-        rows_read = read_csv(
-            files[config.source],
-            recipe.sources[config.source],
-            text_columns=("hate_speech", "counter_narrative"),
-        )
-        table, repeated = pairs_table(recipe, rows_read, config)
-        built.tables.append(table)
-        if repeated:
-            built.notes.append(
-                f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept."
-            )
+    pairs, notes = pairs_tables(upstream)
+    built.tables += pairs
+    built.notes += notes
     return built
+
+
+def _prefix(corpus: str) -> str:
+    """Returns the name of a corpus as splits, sources and facts spell it."""
+    return corpus.replace("-", "_")
+
+
+def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Reply]], built: Built) -> list[Reply]:
+    """Adds items, comparisons and facts of one corpus, and returns the replies that were compared."""
+    prefix = _prefix(corpus)
+    test = upstream.read(f"{prefix}_test", text_columns=("hate_speech", "counter_narrative"))
+    question = {
+        identity.pair_id(identity.hs_id(hs), identity.cn_id(cn)): row
+        for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
+    }
+    judged = {judge: _read_judged(upstream, f"{prefix}_judged_{judge}") for judge in JUDGES}
+    compared = _Compared(judged["33b"], question, corpus, upstream.recipe.systems)
+    for judge, records in judged.items():
+        comparisons["judgelm"] += [_judged_row(compared, record, judge) for record in records]
+    human, majority, unresolved = _human_rows(upstream, compared)
+    comparisons["human"] += human
+    comparisons["human_majority"] += majority
+    items = _items(test, {reply["item_id"] for reply in compared.replies})
+    built.tables.append(Table.from_rows("items", prefix, ITEM, items, ("item_id",)))
+    for judge in JUDGES:
+        rows, missing = _tournament_rows(upstream, judge, items, corpus)
+        comparisons["tournament"] += rows
+        built.facts[f"{prefix}_{judge}_missing_pairs"] = missing
+    built.facts[f"{prefix}_unresolved_majorities"] = unresolved
+    _check_evaluation_file(upstream, compared, built)
+    return compared.replies
 
 
 class _Compared:
@@ -184,7 +177,8 @@ def _comparison(a: Reply, b: Reply, rater: str, kind: str, verdict: str | None, 
     }
 
 
-def _read_judged(path: Path, source: Source) -> list[Reply]:
+def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
+    path, source = upstream.path(key), upstream.source(key)
     records = []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -223,21 +217,17 @@ def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
-def _human_rows(
-    recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared
-) -> tuple[list[Reply], list[Reply], int]:
+def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Reply], list[Reply], int]:
     rows_out: list[Reply] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
-        key = f"{prefix}_human_{number}"
-        rows = read_csv(files[key], recipe.sources[key])
+        rows = upstream.read(f"{_prefix(compared.corpus)}_human_{number}")
         for row in range(len(rows)):
             a, b = _matched(rows, row, compared)
             verdict = rows.one_of("verdict", row, VERDICT)
             verdicts.setdefault((a["reply_id"], b["reply_id"]), []).append(verdict)
             rows_out.append(_comparison(a, b, f"rater-{number}", "human", verdict))
-    key = f"{prefix}_common"
-    common = read_csv(files[key], recipe.sources[key])
+    common = upstream.read(f"{_prefix(compared.corpus)}_common")
     majority: list[Reply] = []
     unresolved = 0
     for row in range(len(common)):
@@ -290,13 +280,10 @@ def _items(test: Rows, compared: set[str]) -> list[Reply]:
     return items
 
 
-def _tournament_rows(
-    recipe: Recipe, files: dict[str, Path], prefix: str, judge: str, items: list[Reply], corpus: str
-) -> tuple[list[Reply], int]:
+def _tournament_rows(upstream: Upstream, judge: str, items: list[Reply], corpus: str) -> tuple[list[Reply], int]:
     """Returns the outcomes of one judge's full tournament, and how many of the pairs of systems it lacks."""
-    key = f"{prefix}_outcomes_{judge}"
-    rows = read_csv(files[key], recipe.sources[key])
-    known = set(recipe.systems)
+    rows = upstream.read(f"{_prefix(corpus)}_outcomes_{judge}")
+    known = set(upstream.recipe.systems)
     found, met = [], set()
     for row in range(len(rows)):
         a, b, winner = rows["system_a"][row], rows["system_b"][row], rows["winner"][row]
@@ -318,19 +305,17 @@ def _tournament_rows(
                 "question_id": number,
             }
         )
-    return found, PAIRS_OF_SYSTEMS - len(met)
+    return found, math.comb(len(known), 2) - len(met)
 
 
-def _check_evaluation_file(
-    recipe: Recipe, files: dict[str, Path], prefix: str, compared: _Compared, built: Built
-) -> None:
+def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built) -> None:
     """Checks that the file of the compared replies holds those of the verdict files, and says what it lacks."""
-    key = f"{prefix}_evaluation"
-    rows = read_csv(files[key], recipe.sources[key])
+    prefix = _prefix(compared.corpus)
+    rows = upstream.read(f"{prefix}_evaluation")
     known = {(reply["hs_id"], reply["system"], identity.normalise(reply["text"])) for reply in compared.replies}
     for row in range(len(rows)):
         hs = identity.hs_id(rows["hate_speech"][row])
-        for system in recipe.systems:
+        for system in upstream.recipe.systems:
             if (hs, system, identity.normalise(rows[system][row])) not in known:
                 raise rows.fail(row, f"the reply of {system} is not the one of the verdict files")
     built.facts[f"{prefix}_instances"] = len(compared.instances)
@@ -342,15 +327,14 @@ def _check_evaluation_file(
         )
 
 
-def _feature_rows(
-    recipe: Recipe, files: dict[str, Path], replies_of: dict[str, list[Reply]]
-) -> tuple[list[Reply], list[Reply]]:
-    corpus = recipe.corpora[0]
-    known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies_of[corpus]}
+def _feature_rows(upstream: Upstream, replies: list[Reply]) -> tuple[list[Reply], list[Reply]]:
+    """Returns the ratings of features, and the replies that were rated but not compared."""
+    corpus = upstream.recipe.corpora[0]
+    known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies}
     ratings: list[Reply] = []
     extra: dict[str, Reply] = {}
-    for rater in recipe.raters:
-        rows = read_csv(files[rater.source], recipe.sources[rater.source], text_columns=("hate_speech", "text"))
+    for rater in upstream.recipe.raters:
+        rows = upstream.read(rater.source, text_columns=("hate_speech", "text"))
         for row in range(len(rows)):
             hate_speech, text, system = rows["hate_speech"][row], rows["text"][row], rows["system"][row]
             reply = known.get((identity.hs_id(hate_speech), system, identity.normalise(text)))
@@ -360,7 +344,7 @@ def _feature_rows(
                 added = reply_row(hate_speech, text, text, system) | {"corpus": corpus}
                 reply = added["reply_id"]
                 extra[reply] = added
-            for name, aspect in recipe.aspects.items():
+            for name, aspect in upstream.recipe.aspects.items():
                 value = rows.number(name, row)
                 ratings.append(rating_row(reply, rater, name, aspect, value))
     return ratings, list(extra.values())
