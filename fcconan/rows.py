@@ -17,6 +17,14 @@ AGREEMENTS = ("single", "unanimous", "majority", "adjudicated")
 TIERS = ("diamond", "gold", "silver", "bronze")
 VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
+# What a column of this name may hold in any table; missing is always allowed.
+ALLOWED = {
+    "label": VOTE_LABELS,
+    "agreement": AGREEMENTS,
+    "tier": TIERS,
+    "verdict": VERDICTS,
+    "rater_kind": RATER_KINDS,
+}
 
 RESTRICTED_TYPES = frozenset({"text", "texts"})
 DTYPES = {

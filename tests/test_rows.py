@@ -73,3 +73,10 @@ def test_tables_are_found_by_config_and_split() -> None:
     assert built.table("config", "test").rows()[1]["string"] == "z"
     with pytest.raises(KeyError):
         built.table("config", "train")
+
+
+def test_an_unknown_label_is_refused_and_a_missing_one_is_not() -> None:
+    votes = [{"pair_id": "p", "rater": "r", "label": None}, {"pair_id": "q", "rater": "r", "label": "maybe"}]
+    Table.from_rows("votes", "test", rows.VOTE, votes[:1], ("pair_id", "rater")).check()
+    with pytest.raises(InputError, match="votes/test: label is 'maybe', expected one of not_appropriate, not_sure"):
+        Table.from_rows("votes", "test", rows.VOTE, votes, ("pair_id", "rater")).check()

@@ -231,7 +231,7 @@ def _exchange(first: Path, second: Path) -> bool:
     """Swaps two folders in one step where the system can (Linux), and says whether it did."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, TypeError):
         return False
     status = rename(
         AT_WORKING_FOLDER,
@@ -255,6 +255,8 @@ def _remove_stale_stages(out: Path) -> None:
 
 
 def _alive(process: int) -> bool:
+    if os.name != "posix":  # signal 0 asks whether a process is there only where there are signals
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fcconan.errors import InputError
-from fcconan.rows import DTYPES, LIST_TYPES, Columns, feature_specification, without_text
+from fcconan.rows import ALLOWED, DTYPES, LIST_TYPES, Columns, feature_specification, without_text
 
 ARROW_TYPES: dict[str, Any] = {
     "string": pa.string(),
@@ -60,11 +60,16 @@ class Table:
         return list(zip(*(self.data[name] for name in self.key), strict=True))
 
     def check(self) -> None:
-        """Checks that no two rows share a key.
+        """Checks that no two rows share a key, and that every label, tier, verdict and the like is a known one.
 
         Raises:
-            InputError: Two rows do.
+            InputError: A row breaks the rule.
         """
+        for name in self.columns.keys() & ALLOWED.keys():
+            unknown = set(self.data[name]) - {*ALLOWED[name], None}
+            if unknown:
+                expected = ", ".join(ALLOWED[name])
+                raise InputError(f"{self.config}/{self.split}: {name} is {min(unknown)!r}, expected one of {expected}")
         seen: set[tuple[Any, ...]] = set()
         for key in self.keys():
             if key in seen:

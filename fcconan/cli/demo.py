@@ -27,6 +27,7 @@ def run(
         counts_rows(manifest),
     )
     pairs = manifest["statistics"]["pairs"]
-    print_table("Pairs", tuple(pairs[0]), [tuple(row.values()) for row in pairs])
+    columns = ("config", "split", "pairs", "appropriate", "HS", "CN", "CNs per HS", "words per CN")
+    print_table("Pairs", columns, [tuple(row.values()) for row in pairs])
     typer.echo(f"Written to {result.folder}. Load it:")
     typer.echo(f'  load_dataset("{result.folder}", "gold", split="test")')

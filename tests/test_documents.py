@@ -1,0 +1,49 @@
+"""What the documents say about the datasets is what the recipes say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fcconan.build import load_recipe
+from fcconan.catalog import recipe_names
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DATASETS = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_the_readme_lists_every_dataset_with_its_sizes_and_terms() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| .+ \| (.+) \| (yes|no) \|$", README, re.MULTILINE)
+    assert sorted(name for name, _, _ in rows) == recipe_names()
+    for name, sizes, terms in rows:
+        recipe = load_recipe(name)
+        stated = {int(number) for number in re.findall(r"\d+", re.sub(r"\d+B", "", sizes))}
+        assert stated, name
+        assert stated <= {count for splits in recipe.expect.rows.values() for count in splits.values()}, name
+        assert (terms == "yes") == recipe.redistributable, name
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_dataset_is_described_with_every_config(name: str) -> None:
+    section = re.search(rf"^## .*`{name}`.*?(?=^## |\Z)", DATASETS, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    if name != "demo":  # described by reference to fc-conan
+        for config in load_recipe(name).expect.rows:
+            assert f"`{config}`" in section.group(), config
+
+
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert ((ROOT / document).parent / target).exists(), target
+
+
+def test_figures_of_the_readme_example_are_the_recipe_s() -> None:
+    facts = load_recipe("fc-conan").expect.facts
+    assert (
+        f"# {load_recipe('fc-conan').expect.rows['gold']['test']} pairs, {facts['gold_appropriate']} of them" in README
+    )
