@@ -1,3 +1,5 @@
+from typing import Any
+
 import datasets
 import pyarrow as pa
 import pytest
@@ -36,8 +38,8 @@ def test_labels_only_has_no_column_of_text() -> None:
 
 def test_the_six_rows_have_the_columns_of_the_contract() -> None:
     contract = {
-        "PAIR": "pair_id hs_id cn_id hate_speech counter_narrative label valid n_votes agreement tier hs_type hs_subtype "
-        "cn_type age gender education source_id original_index",
+        "PAIR": "pair_id hs_id cn_id hate_speech counter_narrative label valid n_votes agreement tier hs_type "
+        "hs_subtype cn_type age gender education source_id original_index",
         "VOTE": "pair_id rater label",
         "REPLY": "reply_id item_id hs_id hate_speech text system strategy references",
         "RATING": "reply_id rater rater_kind aspect value low high higher_is_better reason explanation",
@@ -76,7 +78,8 @@ def test_tables_are_found_by_config_and_split() -> None:
 
 
 def test_an_unknown_label_is_refused_and_a_missing_one_is_not() -> None:
-    votes = [{"pair_id": "p", "rater": "r", "label": None}, {"pair_id": "q", "rater": "r", "label": "maybe"}]
+    unlabelled: dict[str, Any] = {"pair_id": "p", "rater": "r", "label": None}
+    votes = [unlabelled, {"pair_id": "q", "rater": "r", "label": "maybe"}]
     Table.from_rows("votes", "test", rows.VOTE, votes[:1], ("pair_id", "rater")).check()
     with pytest.raises(InputError, match="votes/test: label is 'maybe', expected one of not_appropriate, not_sure"):
         Table.from_rows("votes", "test", rows.VOTE, votes, ("pair_id", "rater")).check()
