@@ -15,14 +15,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for position, column in enumerate(columns):
         numbers = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
         table.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
-    Console(width=None if sys.stdout.isatty() else 1_000).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 1_000, highlight=False)
+    console.print(title, markup=False)
+    console.print(table)
 
 
 def write_json(path: Path, data: Any) -> None:
