@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -13,11 +14,13 @@ from pathlib import Path
 
 from fcconan.build.recipe import Recipe, Source
 from fcconan.errors import InputError
+from fcconan.leftovers import leftovers
 
 RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.5
+FETCHING = ".fetching-"
 
 _noticed: set[str] = set()
 _noticing = threading.Lock()
@@ -150,8 +153,17 @@ def _verified(path: Path, source: Source, name: str) -> Path:
 def _download(source: Source, target: Path) -> None:
     import pooch
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as folder:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for stale in leftovers(target.parent, FETCHING):
+            shutil.rmtree(stale, ignore_errors=True)
+        stage = tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{FETCHING}{os.getpid()}-")
+    except OSError as error:
+        raise InputError(
+            f"the cache folder {target.parent} cannot be written ({error.strerror}): "
+            "set FCCONAN_CACHE to another folder"
+        ) from error
+    with stage as folder:
         fresh = Path(folder) / "file"
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
         for attempt in range(1, ATTEMPTS + 1):
@@ -159,7 +171,10 @@ def _download(source: Source, target: Path) -> None:
                 downloader(source_url(source), str(fresh), None)
                 break
             except OSError as error:  # requests' errors are OSErrors
-                status = getattr(getattr(error, "response", None), "status_code", None)
+                response = getattr(error, "response", None)
+                status = getattr(response, "status_code", None)
+                if response is not None:
+                    response.close()  # pooch leaves it open
                 final = status is not None and status < 500 and status != 429
                 if final or attempt == ATTEMPTS:
                     raise

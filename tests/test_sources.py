@@ -98,8 +98,9 @@ def mirror_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _no_terms_shown_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh_and_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_noticed", set())
+    monkeypatch.setattr(sources, "PAUSE_SECONDS", 0)
 
 
 def _source(*, path: str = "data/rows.csv", body: bytes = TEXT, repository: str | None = "ombrey/books") -> Source:
@@ -157,33 +158,29 @@ def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_network(
     assert _in_cache() == [_cached()]
 
 
-@pytest.mark.parametrize("place", ["in the mirror", "in the cache", "next to the recipe"])
+WRONG = f"has sha256 {hashlib.sha256(b'changed').hexdigest()}, expected {hashlib.sha256(TEXT).hexdigest()}: "
+
+
+@pytest.mark.parametrize("place", [" (in the mirror)", " (in the cache)", ""])
 def test_the_hash_of_a_file_that_is_there_is_checked(
     upstream: Upstream, mirror_folder: Path, tmp_path: Path, place: str
 ) -> None:
     upstream.replies[PATH] = [Reply()]
-    source = _source(repository=None if place == "next to the recipe" else "ombrey/books")
     path = {
-        "in the mirror": mirror_folder / "ombrey" / "books" / "data" / "rows.csv",
-        "in the cache": _cached(),
-        "next to the recipe": tmp_path / "data" / "rows.csv",
+        " (in the mirror)": mirror_folder / "ombrey" / "books" / "data" / "rows.csv",
+        " (in the cache)": _cached(),
+        "": tmp_path / "data" / "rows.csv",  # next to the recipe
     }[place]
     _write(path, b"changed")
-    assert _error(source, tmp_path).startswith(
-        f"{path} ({place}) has sha256 {hashlib.sha256(b'changed').hexdigest()}, "
-        f"expected {hashlib.sha256(TEXT).hexdigest()}: "
-    )
+    source = _source(repository="ombrey/books" if place else None)
+    assert _error(source, tmp_path).startswith(f"{path}{place} {WRONG}")
     assert path.read_bytes() == b"changed"
     assert upstream.requests == []
 
 
 def test_a_download_of_another_hash_is_refused_and_never_reaches_the_cache(upstream: Upstream) -> None:
     upstream.replies[PATH] = [Reply(body=b"changed")]
-    message = _error()
-    assert f"(fetched from {upstream.url}{PATH})" in message
-    assert (
-        f"has sha256 {hashlib.sha256(b'changed').hexdigest()}, expected {hashlib.sha256(TEXT).hexdigest()}" in message
-    )
+    assert _error().startswith(f"{upstream.url}{PATH} {WRONG}")
     assert upstream.requests == [PATH]
     assert _in_cache() == []
 
@@ -408,3 +405,32 @@ def test_a_process_that_is_killed_half_way_leaves_no_file_and_the_next_one_fetch
     assert not _cached().exists()
     assert _fetch(_source(body=body)) == _cached()
     assert _cached().read_bytes() == body
+
+
+def test_what_a_killed_fetch_left_is_swept_by_the_next_one(upstream: Upstream) -> None:
+    upstream.replies[PATH] = [Reply()]
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    folder = cache_folder() / "ombrey/books" / COMMIT / "data"
+    (folder / f".fetching-{ended.pid}-x").mkdir(parents=True)
+    (folder / f".fetching-{os.getpid()}-x").mkdir()
+    assert _fetch() == folder / "rows.csv"
+    assert sorted(path.name for path in folder.iterdir()) == [f".fetching-{os.getpid()}-x", "rows.csv"]
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    monkeypatch.setenv("FCCONAN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(
+        InputError, match=r"the cache folder .*file.* cannot be written \(Not a directory\): set FCCONAN_CACHE"
+    ):
+        _fetch(_source().model_copy(update={"optional": True}))
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("path", ["/etc/rows.csv", "../rows.csv", "data/../../rows.csv"])
+def test_a_path_that_leads_out_of_the_repository_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="path must lead down from the top of the repository"):
+        _source(path=path)

@@ -1,5 +1,6 @@
 """Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
         )
         said.append(role)
         targets.setdefault(dialogue, set()).add(rows["target"][row])
-    alternating = sum(said == ["hs", "cn"] * (len(said) // 2) for said in roles.values())
+    alternating = sum(all(a != b for a, b in pairwise(["cn", *said])) for said in roles.values())
     empty = sum(turn["text_id"] is None for turn in turns)
     facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}
     several = sum(len(names) > 1 for names in targets.values())

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from fcconan.build import build_tables, release, status
 from fcconan.build.recipe import Recipe, load_recipe
 from fcconan.build.table import Built, Table
+from fcconan.catalog import recipe_names
 from fcconan.errors import InputError
 
 
@@ -76,7 +77,7 @@ def hydrate(
     if source.resolve() == target.resolve():
         raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
     release.check_target(target)
-    loaded = load_recipe(recipe or manifest["name"])
+    loaded = _recipe_of(manifest, recipe)
     rule = manifest["tier_rule"]
     built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
     with status(f"{loaded.name}: comparing with {source}", progress):
@@ -89,6 +90,15 @@ def hydrate(
         release.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
     result.folder = target
     return result
+
+
+def _recipe_of(manifest: dict[str, Any], recipe: str | None) -> Recipe:
+    if recipe is None and manifest["name"] not in recipe_names():
+        raise InputError(
+            f"the folder was built from recipe {manifest['name']!r}, which is not in the catalogue: "
+            "give its file with --recipe"
+        )
+    return load_recipe(recipe or manifest["name"])
 
 
 def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:

@@ -8,6 +8,7 @@ from fcconan.build.pair_rows import ids_of, person_and_topic
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import PairsConfig, Recipe
 from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
 from fcconan.rows import PAIR
 
 TEXTS = ("hate_speech", "counter_narrative")
@@ -100,12 +101,19 @@ def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table
         for name, kind in recipe.extra_columns.items():
             if name in rows.columns:
                 pair[name] = _cell(rows, name, row, kind)
-        if all(pair[name] == value for name, value in config.where.items()):
+        unknown = sorted(config.where.keys() - pair.keys())
+        if unknown:
+            raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
+        if all(_shown(pair[name]) == value for name, value in config.where.items()):
             found.append(pair)
     columns = PAIR | (CONAN_COLUMNS if config.decode == "conan-id" else {})
     columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
     repeated = len(found) - len({pair["pair_id"] for pair in found})
     return Table.from_rows(config.config, config.split, columns, found, ("source_id",)), repeated
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _cell(rows: Rows, name: str, row: int, kind: str) -> Any:

@@ -31,6 +31,7 @@ SYSTEMS = {
 }
 STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning", "denouncing", "positive")}
 RANK = "preference_rank"
+ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
 SCORE = {
@@ -126,6 +127,8 @@ class _Builder:
             self._add_reply("test", self._reply(rows, row, text))
             self._add_score("test", rows, row, 3 if row < len(originals) else None)
             self._add_ratings("test", rows, row, raters)
+        if len(rows) < len(originals):
+            raise InputError(f"{rows.name}: has {len(rows)} replies, the agreement rounds {len(originals)}")
         self.facts["replies_respelt"] = respelt
         self.notes.append(
             f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them "
@@ -150,8 +153,14 @@ class _Builder:
         text = rows["text"][row]
         if known is None:
             return self._reply(rows, row, text)
-        if known["hate_speech"] != rows["hate_speech"][row] or _bare(known["text"]) != _bare(text):
-            raise rows.fail(row, f"record {known['source_id']} has another HS or reply here than in an earlier file")
+        same_item = (known["hate_speech"], known["references"]) == (
+            rows["hate_speech"][row],
+            [rows["reference"][row]],
+        )
+        if not same_item or _bare(known["text"]) != _bare(text):
+            raise rows.fail(
+                row, f"record {known['source_id']} has another HS, reference or reply here than in an earlier file"
+            )
         return known
 
     def _add_score(self, split: str, rows: Rows, row: int, n_raters: int | None) -> None:
@@ -205,13 +214,18 @@ class _Builder:
                     rater = Rater(name=annotator, kind="human", source=split)
                     self.ratings.setdefault(split, []).append(rating_row(reply["reply_id"], rater, name, aspect, value))
                 given = [value for value in values if value is not None]
-                units[name].append(given)
-                counts.append(len(given))
-                means[name] = sum(given) / len(given) if len(given) == len(values) else None
-                reasons += [] if means[name] is not None else ["incomplete_panel" if given else "not_rated"]
-                released, mean = rows.number(name, row), means[name]
+                mean = sum(given) / len(given) if len(given) == len(values) else None
+                released = rows.number(name, row)
                 if (released is None) != (mean is None) or abs((released or 0) - (mean or 0)) > ROUNDING:
                     raise rows.fail(row, f"{name} is {released}, the mean of the three annotators is {mean}")
+                valid = [value for value in given if missing_reason(aspect, value, "human") is None]
+                units[name].append(valid)
+                counts.append(len(valid))
+                means[name] = mean if len(valid) == len(values) else None
+                if len(valid) < len(given):
+                    reasons.append("out_of_scale")
+                elif mean is None:
+                    reasons.append("incomplete_panel" if given else "not_rated")
             self.scores.setdefault(split, []).append(_score_row(reply["reply_id"], means, min(counts), reasons))
         for name in ASPECTS:
             alpha = krippendorff_alpha(units[name], level="ordinal")
@@ -230,7 +244,7 @@ class _Builder:
         rankers = tuple(rater for rater in self.recipe.raters if rater.split == "rankings")
         files = {rater.source: self._read(rater.source, self._raters_of(rater.source)) for rater in rankers}
         columns = {name: _by_text(read) for name, read in files.items()}
-        flagged = 0
+        flagged: list[int] = []
         for row in range(len(rows)):
             reply = self._known_or_new(rows, row)
             if not reply["source_id"]:
@@ -247,19 +261,22 @@ class _Builder:
             for rater in rankers:
                 read, lines = files[rater.source], columns[rater.source]
                 at = lines.get((rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]))
+                if at is None and rater.name != ANALYSIS:
+                    raise rows.fail(row, f"this reply is not in {read.name}; the files do not go together")
+                flagged += [row] if at is None else []
                 for name in rater.column_of(list(ASPECTS)):
-                    if at is None and name != RANK:
-                        raise rows.fail(row, f"this reply is not in {read.name}; the files do not go together")
                     value = None if at is None else read.number(_cell(rater, name), at)
-                    flagged += at is None
                     output = read[_cell(rater, name) + ":output"][at] if rater.outputs and at is not None else None
                     self.ratings.setdefault("rankings", []).append(
                         rating_row(reply["reply_id"], rater, name, self.recipe.aspects[name], value, output)
                     )
+        groups = Counter(row // GROUP for row in flagged)
+        if any(count < GROUP for count in groups.values()):
+            raise rows.fail(flagged[0], "the analysis file lacks this reply and not its whole group")
         self.facts["ranked_groups"] = len(rows) // GROUP
-        self.facts["ranked_groups_flagged"] = flagged // GROUP
+        self.facts["ranked_groups_flagged"] = len(groups)
         self.notes.append(
-            f"Ranked groups that upstream flagged and left out of its analysis file: {flagged // GROUP} of "
+            f"Ranked groups that upstream flagged and left out of its analysis file: {len(groups)} of "
             f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
         self._compare_ranks(rankers)
@@ -270,14 +287,15 @@ class _Builder:
         for rating in self.ratings["rankings"]:
             if rating["aspect"] == RANK:
                 ranks.setdefault(rating["rater"], []).append(rating["value"])
-        analysed = _groups(ranks["rank-analysis-file"])
+        analysed = _groups(ranks[ANALYSIS])
         for rater in rankers:
             if rater.name == "rank-rater-3":
                 same = sum(a == b for a, b in zip(analysed, _groups(ranks[rater.name]), strict=True))
                 self.facts["rank_groups_of_analysis_file_matching"] = same
                 self.notes.append(
                     "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of "
-                    f"`rank-rater-3` in {same} of {len(analysed) - 1} groups, the first ones of the file, and "
+                    f"`rank-rater-3` in {same} of {len(analysed) - self.facts['ranked_groups_flagged']} groups, the "
+                    "first ones of the file, and "
                     "unrelated to every annotator's in the others. Prefer the annotators' own ranks."
                 )
 

@@ -4,6 +4,7 @@ import csv
 import difflib
 import io
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Value = TypeVar("Value")
 
 
@@ -85,10 +87,7 @@ class Rows:
         text = self[column][row].strip()
         if not text:
             return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
+        value = float(text) if NUMBER.fullmatch(text) else math.nan  # `float` alone takes 1_000, nan and more
         if not math.isfinite(value):
             raise self.fail(row, f"{column} is {text!r}, expected a number")
         return value
@@ -206,7 +205,8 @@ def _check_header(name: str, header: list[str], source: Source) -> None:
             raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
     mapped = set(source.columns.values())
     for column in header:
-        if column not in mapped and not any(fnmatchcase(column, pattern) for pattern in source.ignore):
+        ignored = column in source.ignore or any(fnmatchcase(column, pattern) for pattern in source.ignore)
+        if column not in mapped and not ignored:
             raise InputError(
                 f"{name}: column {column!r} is not expected; map it in the recipe's `columns` or list it under `ignore`"
             )

@@ -50,6 +50,8 @@ class Source(Model):
     def _pinned(self) -> "Source":
         if (self.repository is None) != (self.commit is None):
             raise ValueError("repository and commit go together")
+        if self.repository is not None and (self.path.startswith("/") or ".." in self.path.split("/")):
+            raise ValueError("path must lead down from the top of the repository")
         if self.sha256 is None and not (self.optional and self.note):
             raise ValueError(
                 "sha256 is missing: every file is pinned (an optional one may say in `note` why it is not)"
@@ -207,5 +209,8 @@ def _known_keys(location: tuple[Any, ...]) -> list[str]:
         "raters": Rater,
         "pairs": PairsConfig,
     }
+    if location[0] == "expect_by_tier_rule":
+        location = location[1:]
+        inner = {str(location[0]): Expectations}
     model = inner.get(str(location[0]), Recipe) if len(location) > 1 else Recipe
     return list(model.model_fields)

@@ -19,6 +19,7 @@ from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
+from fcconan.leftovers import leftovers
 from fcconan.sources import sha256_of
 
 MANIFEST = "manifest.json"
@@ -137,7 +138,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): build the folder again") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "files" not in manifest:
+    needed = {"name", "labels_only", "tier_rule", "counts", "files"}
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not needed <= manifest.keys():
         raise InputError(f"{path} is not a manifest of format {FORMAT}: build the folder again with this version")
     return manifest
 
@@ -244,26 +246,12 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 def _remove_stale_stages(out: Path) -> None:
-    """Removes what a killed build left next to `out`."""
-    for path in out.parent.glob(f".{out.name}.fcconan-*"):
-        process = path.name.removeprefix(f".{out.name}.fcconan-").split("-")[0]
-        if process.isdigit() and not _alive(int(process)):
-            if path.name.endswith("-old") and not out.exists():
-                path.rename(out)
-            else:
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    if os.name != "posix":  # signal 0 asks whether a process is there only where there are signals
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    """Removes what a killed build left next to `out`, and puts back an old folder that it had moved aside."""
+    for path in leftovers(out.parent, f".{out.name}.fcconan-"):
+        if path.name.endswith("-old") and not out.exists():
+            path.rename(out)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _cannot_write(out: Path, error: OSError) -> InputError:

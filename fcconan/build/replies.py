@@ -31,11 +31,13 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     replies = [reply for row in range(len(answered)) for reply in _replies(answered, row, recipe.systems)]
     candidate_names = tuple(name for name in upstream.source("candidates").columns if name.startswith("candidate_"))
     proposed = upstream.read("candidates", text_columns=(*TEXTS, *candidate_names))
-    if proposed["counter_narrative"] != answered["counter_narrative"]:
+    if any(proposed[name] != answered[name] for name in TEXTS):
         raise InputError(f"{proposed.name}: its rows are not those of {answered.name}; the two files go together")
     candidates = [one for row in range(len(proposed)) for one in _candidates(answered, proposed, row, candidate_names)]
 
     rubrics = upstream.read("rubrics")
+    if len(rubrics) != 1:
+        raise InputError(f"{rubrics.name}: has {len(rubrics)} rows, expected one, with a prompt for every aspect")
     tables = [
         Table.from_rows("replies", "test", REPLY | EXTRA, replies, ("reply_id",)),
         Table.from_rows("candidates", "test", REPLY | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),

@@ -52,7 +52,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     replies_of: dict[str, list[Reply]] = {}
     for corpus in recipe.corpora:
         replies_of[corpus] = _add_corpus(upstream, corpus, comparisons, built)
-    ratings, further = _feature_rows(upstream, replies_of[recipe.corpora[0]])
+    ratings, further = _feature_rows(upstream, replies_of[recipe.corpora[0]], built)
     replies_of[recipe.corpora[0]] += further
     if further:
         built.notes.append(
@@ -111,7 +111,7 @@ class _Compared:
 
     def __init__(self, records: list[Reply], question: dict[str, int], corpus: str, systems: list[str]) -> None:
         self.corpus = corpus
-        self.by_texts: dict[Texts, tuple[Reply, Reply]] = {}
+        self.by_texts: dict[Texts, list[tuple[Reply, Reply]]] = {}
         self.replies: list[Reply] = []
         instances = _instances(records)
         rows: list[dict[str, Reply]] = []
@@ -132,11 +132,12 @@ class _Compared:
                 for b in systems:
                     if a != b:
                         key = (hs, identity.normalise(texts[a]), identity.normalise(texts[b]))
-                        self.by_texts[key] = (replies[a], replies[b])
+                        self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
-    def find(self, hate_speech: str, text_a: str, text_b: str) -> tuple[Reply, Reply] | None:
-        """Returns the two replies of a verdict."""
-        return self.by_texts.get((identity.hs_id(hate_speech), identity.normalise(text_a), identity.normalise(text_b)))
+    def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Reply, Reply]]:
+        """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
+        key = (identity.hs_id(hate_speech), identity.normalise(text_a), identity.normalise(text_b))
+        return self.by_texts.get(key, [])
 
 
 def _instances(records: list[Reply]) -> list[tuple[str, dict[str, str]]]:
@@ -181,7 +182,7 @@ def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
     path, source = upstream.path(key), upstream.source(key)
     records = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().decode("utf-8").rstrip("\r\n").split("\n")  # JSON may hold U+2028 and its like
     except UnicodeDecodeError as error:
         raise InputError(f"{source.path}: byte {error.start} is not UTF-8; re-encode the file as UTF-8") from error
     for number, line in enumerate(lines, start=1):
@@ -195,7 +196,9 @@ def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
                 "system_b": raw["answer2_model_id"],
                 "output": raw["pred_text"],
             }
-        except (json.JSONDecodeError, KeyError) as error:
+            if not all(isinstance(text, str) for text in (body, *record.values())):
+                raise TypeError("a value is no text")
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(
                 f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line"
             ) from error
@@ -209,11 +212,18 @@ def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
 
 
 def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
-    found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
-    if found is None:
-        raise InputError(f"{compared.corpus}: a verdict of JudgeLM {judge} belongs to no instance of JudgeLM 33b")
+    found = [
+        (a, b)
+        for a, b in compared.find(record["hate_speech"], record["text_a"], record["text_b"])
+        if (a["system"], b["system"]) == (record["system_a"], record["system_b"])
+    ]
+    if len(found) != 1:
+        raise InputError(
+            f"{compared.corpus}: a verdict of JudgeLM {judge} belongs to {len(found) or 'no'} "
+            f"instance{'s' * (len(found) > 1)} of JudgeLM 33b"
+        )
     verdict = parse_comparison(record["output"])
-    row = _comparison(*found, f"judgelm-{judge}", "model", verdict.value, verdict.reason)
+    row = _comparison(*found[0], f"judgelm-{judge}", "model", verdict.value, verdict.reason)
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
@@ -249,15 +259,17 @@ def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Reply], l
 
 def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Reply, Reply]:
     found = compared.find(rows["hate_speech"][row], rows["text_a"][row], rows["text_b"][row])
-    if found is None:
+    if not found:
         raise rows.fail(row, "HS and texts are in no verdict file, so the two systems cannot be named")
     if "system_a" in rows.columns:
         named = (rows["system_a"][row], rows["system_b"][row])
-        if named != (found[0]["system"], found[1]["system"]):
-            raise rows.fail(
-                row, f"names the systems {named}, the verdict files {found[0]['system'], found[1]['system']}"
-            )
-    return found
+        systems = [(a["system"], b["system"]) for a, b in found]
+        if named not in systems:
+            raise rows.fail(row, f"names the systems {named}, the verdict files {' or '.join(map(str, systems))}")
+        found = [pair for pair, names in zip(found, systems, strict=True) if names == named]
+    if len(found) > 1:
+        raise rows.fail(row, "two systems wrote one of the texts, so the two systems cannot be named; name them")
+    return found[0]
 
 
 def _items(test: Rows, compared: set[str]) -> list[Reply]:
@@ -287,7 +299,7 @@ def _tournament_rows(upstream: Upstream, judge: str, items: list[Reply], corpus:
     found, met = [], set()
     for row in range(len(rows)):
         a, b, winner = rows["system_a"][row], rows["system_b"][row], rows["winner"][row]
-        if not {a, b} <= known or winner not in (a, b, "tie"):
+        if not {a, b} <= known or a == b or winner not in (a, b, "tie"):
             raise rows.fail(row, f"found {winner!r} of {a!r} and {b!r}; expected one of the two, or 'tie'")
         number = rows.integer("question_id", row)
         if number is None or not 0 <= number < len(items):
@@ -327,9 +339,11 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
         )
 
 
-def _feature_rows(upstream: Upstream, replies: list[Reply]) -> tuple[list[Reply], list[Reply]]:
+def _feature_rows(upstream: Upstream, replies: list[Reply], built: Built) -> tuple[list[Reply], list[Reply]]:
     """Returns the ratings of features, and the replies that were rated but not compared."""
     corpus = upstream.recipe.corpora[0]
+    items = built.table("items", _prefix(corpus)).data
+    questions = dict(zip(items["item_id"], items["question_id"], strict=True))
     known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies}
     ratings: list[Reply] = []
     extra: dict[str, Reply] = {}
@@ -342,6 +356,7 @@ def _feature_rows(upstream: Upstream, replies: list[Reply]) -> tuple[list[Reply]
                 if system != "gold_truth":
                     raise rows.fail(row, f"this reply of {system} is in no verdict file")
                 added = reply_row(hate_speech, text, text, system) | {"corpus": corpus}
+                added["question_id"] = questions.get(added["item_id"])
                 reply = added["reply_id"]
                 extra[reply] = added
             for name, aspect in upstream.recipe.aspects.items():

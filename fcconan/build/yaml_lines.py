@@ -28,15 +28,23 @@ class YamlFile:
         self.path = path
         self._lines: dict[Location, int] = {(): 1}
         try:
-            node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+            text = path.read_text(encoding="utf-8")
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            data = self._plain(node, ()) if isinstance(node, yaml.MappingNode) else None
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); mend that line") from error
-        if not isinstance(node, yaml.MappingNode):
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            found = f"character U+{error.character:04X} is not allowed"
+            raise InputError(f"{path}, line {line}: not valid YAML ({found}); mend that line") from error
+        except RecursionError as error:
+            raise InputError(f"{path}: nested too deeply, or an anchor that holds itself; write it out") from error
+        if data is None:
             raise InputError(f"{path}, line 1: found no mapping, expected `key: value` lines at the top level")
-        self.data: dict[str, Any] = self._plain(node, ())
+        self.data: dict[str, Any] = data
 
     def line(self, location: Location) -> int:
         """Returns the line of the value at a location, or of the nearest value around it."""
@@ -46,12 +54,13 @@ class YamlFile:
 
     def _plain(self, node: yaml.Node, location: Location) -> Any:
         self._lines.setdefault(location, node.start_mark.line + 1)
-        constructor = yaml.constructor.SafeConstructor()
         if isinstance(node, yaml.MappingNode):
             plain: dict[Any, Any] = {}
             for key_node, value_node in node.value:
-                key = constructor.construct_object(key_node)
                 line = key_node.start_mark.line + 1
+                if not isinstance(key_node, yaml.ScalarNode):
+                    raise InputError(f"{self.path}, line {line}: found a block as a key, expected a plain word")
+                key = self._scalar(key_node)
                 if key in plain:
                     raise InputError(f"{self.path}, line {line}: key {key!r} stands twice; keep one of them")
                 self._lines[(*location, key)] = line
@@ -59,4 +68,14 @@ class YamlFile:
             return plain
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(item, (*location, index)) for index, item in enumerate(node.value)]
-        return constructor.construct_object(node)
+        return self._scalar(node)
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        try:
+            return yaml.constructor.SafeConstructor().construct_object(node)
+        except (ValueError, KeyError) as error:
+            kind = node.tag.rpartition(":")[2]
+            raise InputError(
+                f"{self.path}, line {node.start_mark.line + 1}: {node.value!r} is not a valid {kind}; "
+                "put it in quotes if it is text"
+            ) from error

@@ -1,5 +1,6 @@
 """The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -37,6 +38,7 @@ def main() -> None:
     """Runs the command line and exits."""
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
     except InputError as error:
         _fail(str(error), 2)
     except TyperException as error:
@@ -45,6 +47,11 @@ def main() -> None:
         _fail(f"{error.format_message()} See `{command} --help`.", 2)
     except Exit as error:
         sys.exit(error.exit_code)
+    except BrokenPipeError:  # the reader went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"the result cannot be printed or written ({error.strerror or error})", 1)
     except (Abort, KeyboardInterrupt):
         _fail("interrupted; nothing was half-written, run the command again to go on", 130)
     sys.exit(status if isinstance(status, int) else 0)

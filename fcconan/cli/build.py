@@ -24,8 +24,9 @@ def run(
 ) -> None:
     """Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads."""
     from fcconan.build import build
-    from fcconan.cli.output import counts_rows, print_table, write_json
+    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_json
 
+    check_json_target(json_file)
     result = build(recipe, out, labels_only=labels_only, tier_rule=tier_rule, jobs=jobs)
     manifest = result.manifest
     if json_file:

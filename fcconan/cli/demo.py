@@ -15,8 +15,9 @@ def run(
 ) -> None:
     """Build the embedded demo dataset, offline, and print what is in it."""
     from fcconan.build import build
-    from fcconan.cli.output import counts_rows, print_table, write_json
+    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_json
 
+    check_json_target(json_file)
     result = build("demo", out)
     manifest = result.manifest
     if json_file:

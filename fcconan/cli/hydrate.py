@@ -24,9 +24,10 @@ def run(
 ) -> None:
     """Bring the texts back into a labels-only folder, from the upstream files or the mirror."""
     from fcconan.build.hydrate import hydrate
-    from fcconan.cli.output import print_table, write_json
+    from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError
 
+    check_json_target(json_file)
     result = hydrate(folder, out, recipe=recipe, keep_going=keep_going, jobs=jobs)
     counts = {
         "matched": result.matched,

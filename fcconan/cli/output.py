@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,31 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     console.print(table)
 
 
+def check_json_target(path: Path | None) -> None:
+    """Checks before long work that a result can be written.
+
+    Raises:
+        InputError: It cannot.
+    """
+    if path is not None and (not path.name or path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
+        raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
+
+
 def write_json(path: Path, data: Any) -> None:
     """Writes a result for programs, whole or not at all.
 
     Raises:
         InputError: The file cannot be written.
     """
+    if not path.name:  # `.` or `/`
+        raise InputError(f"{path} cannot be written (Is a directory): choose another --json file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another --json file") from error
 
 

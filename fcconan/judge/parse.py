@@ -6,6 +6,7 @@ from typing import Literal
 
 Reason = Literal["empty", "no_scores", "out_of_scale"]
 _NUMBER = r"(\d+(?:\.\d+)?)"
+_FENCE = re.compile(r"\s*```[A-Za-z]*\s*")
 # Two numbers at the head of the first line, and after them the end of the line or a word: never a third number.
 _TWO_SCORES = re.compile(rf"""["'`\s]*{_NUMBER}(?:\s*,\s*|\s+){_NUMBER}["'`]*\s*(?:$|(?<=\s)[^\d\s].*$)""")
 
@@ -34,7 +35,7 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (0, 10)) -> Pars
         text: The raw output. Code fences, quotes, a comma between the scores and prose after them are understood.
         scale: Lowest and highest possible score.
     """
-    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
+    lines = [line for line in text.splitlines() if line.strip() and not _FENCE.fullmatch(line)]
     if not lines:
         return ParsedComparison(None, "empty")
     match = _TWO_SCORES.match(lines[0])
@@ -42,5 +43,5 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (0, 10)) -> Pars
         return ParsedComparison(None, "no_scores")
     first, second = float(match[1]), float(match[2])
     if not all(scale[0] <= score <= scale[1] for score in (first, second)):
-        return ParsedComparison(None, "out_of_scale", first, second)
+        return ParsedComparison(None, "out_of_scale")
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)

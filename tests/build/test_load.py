@@ -20,13 +20,15 @@ folder, wanted = sys.argv[1], json.loads(sys.argv[2])
 out = {"configs": get_dataset_config_names(folder)}
 for config in wanted or out["configs"]:
     splits = load_dataset(folder, config)
-    out[config] = {split: {"rows": part.to_list(), "features": part.features.to_dict()} for split, part in splits.items()}
+    out[config] = {
+        split: {"rows": part.to_list(), "features": part.features.to_dict()} for split, part in splits.items()
+    }
 print(json.dumps(out))
 """
 
 
 def load(folder: Path, *configs: str) -> dict[str, Any]:
-    """Loads configs (all of them by default) in a fresh process that shares the cache with the other calls of a test."""
+    """Loads configs (by default all) in a fresh process, which shares its cache with the other calls of a test."""
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(folder), json.dumps(configs)], capture_output=True, text=True, check=False
     )

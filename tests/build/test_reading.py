@@ -3,12 +3,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.build.reading import Rows, read_csv
-from fcconan.build.recipe import Source
+from fcconan.build.reading import Rows, Upstream, read_csv
+from fcconan.build.recipe import Source, load_recipe
 from fcconan.errors import InputError
+from tests import small
 
 SHA256 = "0" * 64
 COLUMNS = {"hate_speech": "hs", "counter_narrative": "cn"}
@@ -77,6 +78,10 @@ def test_another_header_is_refused(tmp_path: Path, header: str, message: str) ->
 def test_a_column_beside_the_ignore_patterns_is_refused_with_case_in_mind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="column 'Note 1' is not expected"):
         _read(tmp_path, "hs,cn,Note 1\n", ignore=("note *",))
+
+
+def test_a_column_that_looks_like_a_pattern_can_be_ignored_by_its_name(tmp_path: Path) -> None:
+    assert len(_read(tmp_path, "hs,cn,note [1]\na,b,c\n", ignore=("note [1]",))) == 1
 
 
 def test_an_empty_file_with_a_header_has_no_rows(tmp_path: Path) -> None:
@@ -190,7 +195,9 @@ def test_numbers_are_read(text: str, number: float | None, integer: int | None) 
     assert rows.integer("age", 0) == integer
 
 
-@pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "nan", "NaN", "1e400", "NA", "None", "0x10", "1,5", "x"])
+@pytest.mark.parametrize(
+    "text", ["inf", "-inf", "Infinity", "nan", "NaN", "1e400", "NA", "None", "0x10", "1,5", "x", "1_000", "٣", "."]
+)
 def test_what_is_no_finite_number_is_refused(text: str) -> None:
     for read in (_cell(text).number, _cell(text).integer):
         with pytest.raises(InputError) as caught:
@@ -217,12 +224,36 @@ def test_one_of_compares_the_text_as_it_is() -> None:
     )
 
 
+def test_the_files_of_a_recipe_are_read_by_name(tmp_path: Path) -> None:
+    recipe = load_recipe(str(small.write_small(tmp_path)))
+    upstream = Upstream(recipe, {"queries": tmp_path / "queries.csv"})
+    assert "queries" in upstream
+    assert "pool" not in upstream
+    rows = upstream.read("queries", text_columns=("hate_speech",), columns={"again": "hate_speech"})
+    assert rows.columns == {"hate_speech": small.HS, "again": small.HS}
+    with pytest.raises(InputError) as caught:
+        upstream.read("pool")
+    assert str(caught.value) == "pool.csv was not found, and kind 'exhaustive' needs it; it cannot be optional"
+    with pytest.raises(InputError) as caught:
+        upstream.read("dialogues")
+    assert str(caught.value) == (
+        "recipe 'small' has no source 'dialogues', which kind 'exhaustive' needs; add it under `sources`"
+    )
+
+
 TEXTS = st.text(st.sampled_from("\r\n\0\",' ;\t\\\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=8)
 TABLES = st.integers(1, 3).flatmap(
     lambda width: st.lists(st.lists(TEXTS, min_size=width, max_size=width), min_size=1, max_size=6)
 )
 
 
+def test_a_column_that_the_recipe_does_not_map_is_named() -> None:
+    with pytest.raises(InputError) as caught:
+        _cell("25")["gender"]
+    assert str(caught.value) == ("rows.csv: the recipe maps no column to 'gender'; add it under the source's `columns`")
+
+
+@settings(deadline=None)
 @given(table=TABLES, bom=st.booleans())
 def test_whatever_a_csv_writer_writes_reads_back_equal(table: list[list[str]], bom: bool) -> None:
     """With the writer's own dialect this holds for every text, bare CR and NUL included."""

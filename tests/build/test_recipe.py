@@ -96,6 +96,11 @@ def test_the_catalogue_holds_these_recipes() -> None:
             "    colums: {}\n    columns:",
             ", line 24: unknown key 'sources.main.colums'; did you mean 'columns'?",
         ),
+        (
+            "expect:",
+            "expect_by_tier_rule:\n  strict:\n    rows: {}\n    fact: {}\nexpect:",
+            ", line 28: unknown key 'expect_by_tier_rule.strict.fact'; did you mean 'facts'?",
+        ),
         ("  rows:", "  fact: {}\n  rows:", ", line 26: unknown key 'expect.fact'; did you mean 'facts'?"),
     ],
 )
@@ -238,7 +243,6 @@ def test_what_is_no_yaml_mapping_is_refused_with_its_line(tmp_path: Path, conten
     assert _error(tmp_path, content) == message
 
 
-@pytest.mark.xfail(reason="yaml_lines.py lets these through as other exceptions", strict=True)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -15,6 +15,7 @@ import yaml
 from fcconan.build import build, load_recipe, release
 from fcconan.build.card import check_card
 from fcconan.errors import InputError
+from fcconan.sources import sha256_of
 from tests import small
 
 
@@ -41,7 +42,7 @@ def test_layout_and_manifest(tmp_path: Path, recipe: str) -> None:
     assert manifest["files"].keys() == files.keys() - {"manifest.json"}
     for name, about in manifest["files"].items():
         path = tmp_path / "out" / name
-        assert (about["sha256"], about["bytes"]) == (release.sha256_of(path), path.stat().st_size)
+        assert (about["sha256"], about["bytes"]) == (sha256_of(path), path.stat().st_size)
     assert manifest["counts"]["gold"] == {"test": 6}
     assert manifest["restricted_columns"]["corpus"] == ["text"]
     assert manifest["tier_rule"] == "released"
@@ -224,7 +225,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path: Path, recipe: str, monkey
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(release.pq, "write_table", interrupt)
+    monkeypatch.setattr(pq, "write_table", interrupt)
     with pytest.raises(KeyboardInterrupt):
         build(recipe, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["upstream"]

@@ -1,4 +1,5 @@
 import random
+from typing import Literal
 
 import krippendorff
 import numpy as np
@@ -6,8 +7,10 @@ import pytest
 
 from fcconan.score.agreement import krippendorff_alpha
 
+Level = Literal["nominal", "ordinal", "interval"]
 
-def _oracle(units: list[list[float]], level: str) -> float:
+
+def _oracle(units: list[list[float]], level: Level) -> float:
     """The GPL package wants one row a rater, with nan for what is missing."""
     width = max(len(unit) for unit in units)
     table = np.array([unit + [np.nan] * (width - len(unit)) for unit in units], dtype=float).T
@@ -16,7 +19,7 @@ def _oracle(units: list[list[float]], level: str) -> float:
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 @pytest.mark.parametrize("seed", range(20))
-def test_equals_the_krippendorff_package(level: str, seed: int) -> None:
+def test_equals_the_krippendorff_package(level: Level, seed: int) -> None:
     generator = random.Random(seed)
     scale = [1.0, 2.0, 3.0, 5.0]
     units = [[generator.choice(scale) for _ in range(generator.randint(0, 4))] for _ in range(40)]

@@ -1,0 +1,273 @@
+"""Bad input: exit code 2, one line on standard error, nothing on standard output, nothing written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fcconan import __version__
+from fcconan.build import build, load_recipe
+from fcconan.catalog import recipe_names
+from fcconan.cli import app
+from tests import small
+from tests.conftest import RunCli
+
+KNOWN = "cn-ranking, conan, cseval, demo, dialoconan, fc-conan, kn-conan, mt-conan, multi-aspect"
+VERBS = {str(verb.name): str(verb.epilog) for verb in app.registered_commands}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def _complaint(result: "subprocess.CompletedProcess[str]") -> str:
+    """Checks that a run was refused as it should be, and returns the one line without its beginning."""
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert result.stderr.startswith("fcconan: ")
+    assert result.stderr.endswith("\n")
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr.removeprefix("fcconan: ").removesuffix("\n")
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("frobnicate", "No such command 'frobnicate'. See `fcconan --help`."),
+        ("--frob", "No such option: --frob See `fcconan --help`."),
+        ("build", "Missing argument 'recipe'. See `fcconan build --help`."),
+        ("build demo", "Missing option '--out'. See `fcconan build --help`."),
+        ("build demo --out", "Option '--out' requires an argument."),
+        ("build demo --out out --frob", "No such option: --frob"),
+        ("build demo more --out out", "Got unexpected extra argument(s) (more) See `fcconan build --help`."),
+        ("build demo --out out --jobs 0", "Invalid value for '--jobs': "),
+        ("build demo --out out --jobs many", "Invalid value for '--jobs': "),
+        ("build demo --out out --tier-rule nonsense", "unknown tier rule 'nonsense': known are released, strict"),
+        ("build conan --out out --tier-rule strict", "recipe 'conan' has no tiers: leave --tier-rule out"),
+        ("build fc-conam --out out", f"unknown recipe 'fc-conam': did you mean 'fc-conan'? known are {KNOWN}"),
+        (
+            "build none.yaml --out out",
+            "no recipe file at none.yaml: give a .yaml file, or one of the names that `fcconan list` prints",
+        ),
+        ("demo --jobs 3", "No such option: --jobs"),
+        ("list more", "Got unexpected extra argument(s) (more) See `fcconan list --help`."),
+        ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
+        ("hydrate labels", "Missing option '--out'. See `fcconan hydrate --help`."),
+        (
+            "hydrate labels --out out",
+            "labels has no manifest.json: give a folder that `fcconan build` wrote",
+        ),
+        (
+            "list --json none/list.json",
+            "none/list.json cannot be written (No such file or directory): choose another --json file",
+        ),
+    ],
+)
+def test_a_wrong_command_is_refused(run_cli: RunCli, tmp_path: Path, arguments: str, message: str) -> None:
+    assert _complaint(run_cli(*arguments.split())).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recipe_file_with_an_unknown_key_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    small.write_files(tmp_path)
+    recipe = small.write_recipe(tmp_path, {"sumary": "x", **small.recipe_data(tmp_path)})
+    assert _complaint(run_cli("build", recipe, "--out", "out")) == (
+        f"{recipe}, line 1: unknown key 'sumary'; did you mean 'summary'?"
+    )
+    assert not Path("out").exists()
+
+
+def test_an_upstream_file_that_cannot_be_had_is_named_after_the_terms(run_cli: RunCli, tmp_path: Path) -> None:
+    data = small.recipe_data(tmp_path)
+    source = {"repository": "ombrey/books", "commit": "c" * 40, "path": "rows.csv", "sha256": "0" * 64}
+    recipe = small.write_recipe(tmp_path, {**data, "sources": {"rows": source}})
+    result = run_cli("build", recipe, "--out", "out", FCCONAN_CACHE=str(tmp_path / "cache"))
+    assert (result.returncode, result.stdout) == (2, "")
+    note, complaint = result.stderr.splitlines()
+    assert note == "note: fetching from ombrey/books. Terms: A test."
+    url = f"http://127.0.0.1:9/ombrey/books/{'c' * 40}/rows.csv"
+    assert complaint.startswith(f"fcconan: {url} cannot be fetched (")
+    assert complaint.endswith(f"save it as {tmp_path / 'cache' / 'ombrey' / 'books' / ('c' * 40) / 'rows.csv'}")
+    assert not Path("out").exists()
+
+
+def test_out_that_is_a_file_or_in_one_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    Path("out").write_text("mine", encoding="utf-8")
+    assert _complaint(run_cli("build", "demo", "--out", "out")) == (
+        "out is not a folder: choose another --out, or move it away"
+    )
+    assert _complaint(run_cli("demo", "--out", "out/demo")).startswith(f"{tmp_path / 'out'} cannot be written to: ")
+    assert _content(tmp_path) == {"out": b"mine"}
+
+
+def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    Path("folder").mkdir()
+    Path("out").symlink_to("folder")
+    assert _complaint(run_cli("demo", "--out", "out")).startswith("out is not a folder: ")
+    assert list(Path("folder").iterdir()) == []
+
+
+def test_out_with_foreign_files_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
+    Path("out/deep").mkdir(parents=True)
+    Path("out/deep/notes.txt").write_text("mine", encoding="utf-8")
+    assert _complaint(run_cli("demo", "--out", "out")) == (
+        "out holds files but no manifest.json (such as deep/notes.txt): choose an empty or new folder"
+    )
+    assert _content(tmp_path) == {"out/deep/notes.txt": b"mine"}
+
+
+def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    build(str(recipe), "out")
+    Path("out/notes.txt").write_text("mine", encoding="utf-8")
+    before = _content(tmp_path)
+    assert "out/manifest.json" in before
+    assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
+        "out holds files that no build wrote (such as notes.txt): move them away, or choose another --out"
+    )
+    assert _content(tmp_path) == before
+
+
+def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunCli, tmp_path: Path) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    build(str(recipe), "full")
+    build(str(recipe), "labels", labels_only=True)
+    Path("empty").mkdir()
+    before = _content(tmp_path)
+    assert _complaint(run_cli("hydrate", "empty", "--out", "out")) == (
+        "empty has no manifest.json: give a folder that `fcconan build` wrote"
+    )
+    assert _complaint(run_cli("hydrate", "full", "--out", "out")) == (
+        "full has its texts already (labels_only is false in its manifest): nothing to hydrate"
+    )
+    assert _complaint(run_cli("hydrate", "labels", "--out", "recipe/../labels", "--recipe", recipe)) == (
+        "--out is the labels-only folder itself (labels): choose another folder"
+    )
+    assert _complaint(run_cli("hydrate", "labels", "--out", "out")) == (
+        "the folder was built from recipe 'small', which is not in the catalogue: give its file with --recipe"
+    )
+    assert _content(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        (b"{", "labels/manifest.json cannot be read ("),
+        (b"", "labels/manifest.json cannot be read ("),
+        (b"\xff", "labels/manifest.json cannot be read ("),
+        (b"[]", "labels/manifest.json is not a manifest of format 1: "),
+        (b'{"format": 2, "files": {}}', "labels/manifest.json is not a manifest of format 1: "),
+        (b'{"format": 1}', "labels/manifest.json is not a manifest of format 1: "),
+        (b'{"format": 1, "files": {}}', "labels/manifest.json is not a manifest of format 1: "),
+        (b'{"format": 1, "files": {}, "labels_only": true}', "labels/manifest.json is not a manifest of format 1: "),
+    ],
+)
+def test_a_broken_manifest_is_refused(run_cli: RunCli, manifest: bytes, message: str) -> None:
+    Path("labels").mkdir()
+    Path("labels/manifest.json").write_bytes(manifest)
+    assert _complaint(run_cli("hydrate", "labels", "--out", "out")).startswith(message)
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("folder", "Is a directory"),
+        (".", "Is a directory"),
+        ("/", "Is a directory"),
+        ("file/list.json", "Not a directory"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_json_that_cannot_be_written_is_refused(run_cli: RunCli, tmp_path: Path, path: str, reason: str) -> None:
+    Path("folder").mkdir()
+    Path("file").write_text("mine", encoding="utf-8")
+    assert _complaint(run_cli("list", "--json", path)) == (
+        f"{path} cannot be written ({reason}): choose another --json file"
+    )
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
+    assert _content(tmp_path) == {"file": b"mine"}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_lists_the_verbs(run_cli: RunCli, arguments: tuple[str, ...]) -> None:
+    result = run_cli(*arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
+    listed = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == list(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_ends_with_an_example_of_it(run_cli: RunCli, verb: str) -> None:
+    result = run_cli(verb, "--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"Usage: fcconan {verb} [OPTIONS]")
+    assert VERBS[verb].startswith(f"Example: fcconan {verb}")
+    assert " ".join(result.stdout.split()).endswith(VERBS[verb])
+
+
+def test_the_version_is_that_of_the_package(run_cli: RunCli) -> None:
+    result = run_cli("--version")
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"fcconan {__version__}\n", "")
+
+
+def test_list_writes_for_programs_what_the_recipes_say(run_cli: RunCli, tmp_path: Path) -> None:
+    result = run_cli("list", "--json", "list.json")
+    assert (result.returncode, result.stderr) == (0, "")
+    recipes = [load_recipe(name) for name in recipe_names()]
+    assert json.loads(Path("list.json").read_text(encoding="utf-8")) == [
+        {
+            "name": recipe.name,
+            "title": recipe.title,
+            "kind": recipe.kind,
+            "languages": recipe.languages,
+            "synthetic": recipe.synthetic,
+            "redistributable": recipe.redistributable,
+            "rows": recipe.expect.rows,
+            "summary": recipe.summary.strip(),
+            "terms": recipe.card.terms.strip(),
+        }
+        for recipe in recipes
+    ]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["list.json"]
+
+
+def test_a_pipe_gets_whole_rows_without_escape_codes(run_cli: RunCli) -> None:
+    result = run_cli("list")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "\x1b" not in result.stdout
+    rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]
+    assert [row[0].strip() for row in rows] == recipe_names()
+    demo = next(row for row in rows if row[0].strip() == "demo")
+    assert [cell.strip() for cell in demo] == ["demo", "en", "votes/test", "2898", "yes", "fcconan demo (synthetic)"]
+
+
+def test_a_result_that_cannot_be_printed_is_one_line() -> None:
+    command = f'"{sys.executable}" -m fcconan list > /dev/full'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "fcconan: the result cannot be printed or written (No space left on device)\n"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f'"{sys.executable}" -m fcconan list | head -c 1'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (len(done.stdout), done.stderr) == (1, "")
+
+
+def test_a_bad_json_target_is_noticed_before_the_work(run_cli: RunCli, tmp_path: Path) -> None:
+    done = run_cli("demo", "--out", "out", "--json", "nowhere/out.json")
+    assert (
+        _complaint(done) == "nowhere/out.json cannot be written: choose another --json file, in a folder that is there"
+    )
+    assert not (tmp_path / "out").exists()
