@@ -13,7 +13,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
-MIRROR = os.environ.pop("FCCONAN_MIRROR", None)
+MIRROR = os.environ.get("FCCONAN_MIRROR")  # not popped: the workers of pytest-xdist inherit it
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -31,8 +31,9 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 @pytest.fixture
 def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The upstream files; tests that use it are skipped where they are not there."""
-    if MIRROR is None or not Path(MIRROR).is_dir():
-        pytest.skip("FCCONAN_MIRROR does not name a folder with the upstream files")
+    if MIRROR is None:
+        pytest.skip("FCCONAN_MIRROR is not set")
+    assert Path(MIRROR).is_dir(), f"FCCONAN_MIRROR names {MIRROR}, which is no folder"
     monkeypatch.setenv("FCCONAN_MIRROR", MIRROR)
     return Path(MIRROR)
 

@@ -31,7 +31,9 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "size_categories": (*(name for _, name in SIZES), "1M<n<10M"),
 }
 REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
-LEFTOVERS = re.compile(r"\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE)
+LEFTOVERS = re.compile(
+    r"object at 0x|\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE
+)
 
 BIBTEX = re.compile(r"```bibtex\n.*?```", re.DOTALL)
 

@@ -21,21 +21,21 @@ def rating_row(
         reply: The id of the reply.
         rater: Who rated it.
         aspect_name: What was rated.
-        aspect: The aspect's scale.
+        aspect: The aspect's scale, which the rater may have one of its own for.
         value: The upstream value; None where the cell is empty, and -1 for a model's unreadable output.
         explanation: The raw output behind the value, if there is one.
     """
-    reason = missing_reason(aspect, value, rater.kind)
-    better = aspect.higher_is_better if rater.higher_is_better is None else rater.higher_is_better
+    scale = rater.scale(aspect)
+    reason = missing_reason(scale, value, rater.kind)
     return {
         "reply_id": reply,
         "rater": rater.name,
         "rater_kind": rater.kind,
         "aspect": aspect_name,
         "value": None if reason else value,
-        "low": aspect.low,
-        "high": aspect.high,
-        "higher_is_better": better,
+        "low": scale.low,
+        "high": scale.high,
+        "higher_is_better": scale.higher_is_better,
         "reason": reason,
         "explanation": explanation,
     }

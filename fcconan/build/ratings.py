@@ -125,7 +125,7 @@ class _Builder:
                 respelt += identity.normalise(part["text"][there]) != identity.normalise(text)
                 text = part["text"][there]  # the rounds keep the punctuation that the test file lost
             self._add_reply("test", self._reply(rows, row, text))
-            self._add_score("test", rows, row, 3 if row < len(originals) else None)
+            self._add_score("test", rows, row, _panel(*originals[row]) if row < len(originals) else None)
             self._add_ratings("test", rows, row, raters)
         if len(rows) < len(originals):
             raise InputError(f"{rows.name}: has {len(rows)} replies, the agreement rounds {len(originals)}")
@@ -321,6 +321,11 @@ class _Builder:
             f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another "
             "row under another upstream record, rated again; both are kept.",
         ]
+
+
+def _panel(rows: Rows, row: int) -> int:
+    """Returns how many of the three annotators of a round rated a reply on every aspect."""
+    return min(sum(rows.number(f"{name}_{number}", row) is not None for number in (1, 2, 3)) for name in ASPECTS)
 
 
 def _cell(rater: Rater, aspect: str) -> str:

@@ -80,7 +80,14 @@ class Rater(Model):
         description="The file's column for every aspect of the recipe, `<aspect>` standing for its name.",
     )
     outputs: str | None = Field(None, description="Likewise, the column of the raw output behind the value.")
-    higher_is_better: bool | None = Field(None, description="Where it differs from the aspect's.")
+    low: float | None = Field(None, description="Lowest possible value, where it differs from the aspect's.")
+    high: float | None = Field(None, description="Likewise, the highest.")
+    higher_is_better: bool | None = Field(None, description="Likewise, the direction.")
+
+    def scale(self, aspect: Aspect) -> Aspect:
+        """Returns the scale on which this rater rates an aspect."""
+        own = {"low": self.low, "high": self.high, "higher_is_better": self.higher_is_better}
+        return aspect.model_copy(update={name: value for name, value in own.items() if value is not None})
 
     def column_of(self, aspects: list[str]) -> dict[str, str]:
         """Returns the file's column by aspect."""

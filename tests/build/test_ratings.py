@@ -396,9 +396,9 @@ def test_the_scores_of_the_other_splits_are_the_released_ones(tmp_path: Path) ->
     columns = (*ASPECTS, "unified", "n_raters", "reason")
     assert [tuple(row[name] for name in columns) for row in built.table("scores", "test").rows()] == [
         (4, 4, 2, 3, 4.25, 3, None),
-        (None, 3, 5, 1.3333333, None, 3, "not_rated"),
+        (None, 3, 5, 1.3333333, None, 2, "not_rated"),
         (1, 2, 1, 2, 2.75, 3, None),
-        (4.6666667, 4.3333333, None, 2.6666667, None, 3, "out_of_scale"),
+        (4.6666667, 4.3333333, None, 2.6666667, None, 0, "out_of_scale"),
         (3, 3, 3, 2, 3, None, None),  # all in the middle of their scales
         (5, 5, 1, None, None, None, "out_of_scale"),
     ]
