@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["InputError", "__version__", "build", "load_recipe", "parse_comparison"]
 
 _HOMES = {
-    "build": "fcconan.build",
     "load_recipe": "fcconan.build",
     "InputError": "fcconan.errors",
     "parse_comparison": "fcconan.judge.parse",
@@ -25,6 +24,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "build":  # the subpackage, which can be called: importing it would put it in this place anyway
+        return import_module("fcconan.build")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'fcconan' has no attribute {name!r}")

@@ -39,6 +39,20 @@ def test_public_names_resolve() -> None:
     assert set(fcconan.__all__) <= set(dir(fcconan))
 
 
+def test_build_is_a_package_and_a_function_in_any_order_of_imports(tmp_path: Path) -> None:
+    program = """
+import sys, fcconan
+for folder in sys.argv[1:]:
+    print(fcconan.build("demo", folder).manifest["name"])
+    import fcconan.build.release
+    from fcconan import build
+    print(build("demo", folder).manifest["name"])
+"""
+    arguments = [sys.executable, "-c", program, str(tmp_path / "one"), str(tmp_path / "two")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["demo"] * 4
+
+
 def test_recipes_are_there() -> None:
     assert recipe_names() == [
         "cn-ranking",

@@ -108,9 +108,13 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
     for table in built.tables:
         labels = table.labels_only()
         present = _read_labels(folder, labels)
+        if present == labels.data:
+            result.matched += len(table)
+            joined.append(table)
+            continue
         rebuilt = {_key(row, table): row for row in table.rows()}
         rows = []
-        for row in present:
+        for row in _rows(present):
             key = _key(row, table)
             full = rebuilt.pop(key, None)
             if full is None:
@@ -141,10 +145,11 @@ def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydrat
                 )
 
 
-def _read_labels(folder: Path, table: Table) -> list[dict[str, Any]]:
+def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
+    """Returns the columns of a table in the folder; they are empty where its file is gone."""
     path = folder / release.table_path(table.config, table.split)
     if not path.is_file():
-        return []
+        return {name: [] for name in table.columns}
     try:
         read = pq.ParquetFile(path).read()
     except (OSError, pa.ArrowInvalid) as error:
@@ -152,8 +157,12 @@ def _read_labels(folder: Path, table: Table) -> list[dict[str, Any]]:
     lacking = [name for name in table.columns if name not in read.column_names]
     if lacking:
         raise InputError(f"{path} lacks the column {lacking[0]!r}: it was built by another version of the recipe")
-    rows: list[dict[str, Any]] = read.select(list(table.columns)).to_pylist()
-    return rows
+    columns: dict[str, list[Any]] = read.select(list(table.columns)).to_pydict()
+    return columns
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _key(row: dict[str, Any], table: Table) -> str:
