@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from fcconan.build import load_recipe
-from fcconan.catalog import recipe_names
+from fcconan.build.yaml_lines import YamlFile
+from fcconan.catalog import content_folder, recipe_names
+from fcconan.rows import VOTE_LABELS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -47,3 +49,12 @@ def test_figures_of_the_readme_example_are_the_recipe_s() -> None:
     assert (
         f"# {load_recipe('fc-conan').expect.rows['gold']['test']} pairs, {facts['gold_appropriate']} of them" in README
     )
+
+
+def test_people_and_code_know_the_same_labels() -> None:
+    folder = content_folder() / "annotations" / "appropriateness"
+    task = YamlFile(folder / "task.yaml").data
+    assert (task["name"], task["unit"]) == ("appropriateness", "pair")
+    assert tuple(label["name"] for label in task["labels"]) == VOTE_LABELS
+    guidelines = (folder / "guidelines.md").read_text(encoding="utf-8")
+    assert all(f"`{label}`" in guidelines for label in VOTE_LABELS)

@@ -173,8 +173,7 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         header = next(reader, [])
-        _check_header(name, header, source)
-        index = {ours: header.index(theirs) for ours, theirs in source.columns.items()}
+        index = _positions(name, header, source)
         cells: list[list[str]] = []
         lines: list[int] = []
         for row in reader:
@@ -194,22 +193,34 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
     return rows
 
 
-def _check_header(name: str, header: list[str], source: Source) -> None:
+def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
+    """Returns where each mapped column stands, by our name; every other column must be an ignored one."""
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
         raise InputError(f"{name}: column {twice[0]!r} stands twice in the header; keep one of them")
-    for theirs in source.columns.values():
-        if theirs not in header:
-            near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
-            hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
-    mapped = set(source.columns.values())
+    positions = {ours: header.index(_column(name, header, theirs)) for ours, theirs in source.columns.items()}
+    mapped = {header[position] for position in positions.values()}
     for column in header:
         ignored = column in source.ignore or any(fnmatchcase(column, pattern) for pattern in source.ignore)
         if column not in mapped and not ignored:
             raise InputError(
                 f"{name}: column {column!r} is not expected; map it in the recipe's `columns` or list it under `ignore`"
             )
+    return positions
+
+
+def _column(name: str, header: list[str], theirs: str) -> str:
+    """Returns the one column that a mapping names, by its name or by a shell pattern."""
+    if theirs in header:
+        return theirs
+    matching = [column for column in header if fnmatchcase(column, theirs)]
+    if len(matching) > 1:
+        raise InputError(f"{name}: {theirs!r} is {len(matching)} columns, such as {matching[1]!r}; name one of them")
+    if not matching:
+        near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
+        hint = f"; the nearest is {near[0]!r}" if near else ""
+        raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
+    return matching[0]
 
 
 def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:

@@ -41,7 +41,9 @@ class Source(Model):
     note: str | None = Field(None, description="Why a file is optional, or what is odd about it.")
     empty_texts: int = Field(0, ge=0, description="Empty cells among the texts that upstream is known to have.")
     path_names_people: bool = Field(False, description="The path is then kept out of the manifest.")
-    columns: dict[str, str] = Field(default_factory=dict, description="Our column name: the file's.")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Our column name: the file's, or a shell pattern that only it matches."
+    )
     ignore: list[str] = Field(
         default_factory=list, description="Columns deliberately not read; shell patterns are allowed."
     )

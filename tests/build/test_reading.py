@@ -75,6 +75,18 @@ def test_another_header_is_refused(tmp_path: Path, header: str, message: str) ->
     assert _error(tmp_path, f"{header}\n") == f"data/rows.csv: {message}"
 
 
+def test_a_column_may_be_named_by_a_pattern_that_only_it_matches(tmp_path: Path) -> None:
+    columns = {"hate_speech": "hs", "counter_narrative": "reply (*"}
+    rows = _read(tmp_path, "hs,reply (in words of one's own)\na,b\n", columns=columns)
+    assert rows.columns == {"hate_speech": ["a"], "counter_narrative": ["b"]}
+    with pytest.raises(
+        InputError, match=r"^data/rows\.csv: 'reply \(\*' is 2 columns, such as 'reply \(2\)'; name one"
+    ):
+        _read(tmp_path, "hs,reply (1),reply (2)\na,b,c\n", columns=columns)
+    rows = _read(tmp_path, "hs,reply (*,reply (2)\na,b,c\n", columns=columns, ignore=("reply (2)",))
+    assert rows["counter_narrative"] == ["b"]  # its very name comes first
+
+
 def test_a_column_beside_the_ignore_patterns_is_refused_with_case_in_mind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="column 'Note 1' is not expected"):
         _read(tmp_path, "hs,cn,Note 1\n", ignore=("note *",))

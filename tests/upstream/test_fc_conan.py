@@ -16,11 +16,10 @@ from tests.upstream.oracle import Row
 pytestmark = pytest.mark.upstream
 
 TIERS = ("diamond", "gold", "silver", "bronze")
-LABEL = "Appropriate counternarrative (1)*"
-VALID = "Valid (1)*"
-VOTES = [
-    fannotation of annotator {n} * for n in (1, 2, 3)
-]
+# Upstream's column names are sentences; their beginnings tell them apart.
+LABEL = "Appropriate "
+VALID = "Valid "
+VOTES = [f"annotation of annotator {n} " for n in (1, 2, 3)]
 LABEL_NAMES = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_NAMES = {"0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
 PAIR_COLUMNS = [
@@ -88,12 +87,17 @@ def _upstream(mirror: Path, tier: str) -> dict[int, dict[str, str]]:
     return rows
 
 
+def _cell(row: dict[str, str], beginning: str) -> str:
+    [cell] = [value for name, value in row.items() if name.startswith(beginning)]
+    return cell
+
+
 def _votes(row: dict[str, str]) -> list[str]:
-    return [VOTE_NAMES[row[name]] for name in VOTES if row[name]]
+    return [VOTE_NAMES[_cell(row, name)] for name in VOTES if _cell(row, name)]
 
 
 def _agreement(row: dict[str, str]) -> str:
-    votes, label = _votes(row), LABEL_NAMES[row[LABEL]]
+    votes, label = _votes(row), LABEL_NAMES[_cell(row, LABEL)]
     if not votes:
         return "single"
     if set(votes) == {label}:
@@ -107,8 +111,8 @@ def _pair(row: dict[str, str], best_tier: str) -> Row:
         **oracle.ids(hate_speech, counter_narrative),
         "hate_speech": hate_speech,
         "counter_narrative": counter_narrative,
-        "label": LABEL_NAMES[row[LABEL]],
-        "valid": row[VALID] == "1",
+        "label": LABEL_NAMES[_cell(row, LABEL)],
+        "valid": _cell(row, VALID) == "1",
         "n_votes": max(1, len(_votes(row))),
         "agreement": _agreement(row),
         "tier": best_tier,
@@ -122,7 +126,7 @@ def _strict(mirror: Path) -> set[int]:
     return {
         index
         for index, row in _upstream(mirror, "gold").items()
-        if len(_votes(row)) > 1 and set(_votes(row)) == {LABEL_NAMES[row[LABEL]]}
+        if len(_votes(row)) > 1 and set(_votes(row)) == {LABEL_NAMES[_cell(row, LABEL)]}
     }
 
 
@@ -178,7 +182,7 @@ def test_votes_equal_the_released_columns(loaded: Loaded, mirror: Path) -> None:
     expected = []
     for _, row in sorted(_upstream(mirror, "bronze").items()):
         pair_id = oracle.ids(row["hate speech"], row["counternarrative"])["pair_id"]
-        votes, inferred = (_votes(row), False) if _votes(row) else ([LABEL_NAMES[row[LABEL]]], True)
+        votes, inferred = (_votes(row), False) if _votes(row) else ([LABEL_NAMES[_cell(row, LABEL)]], True)
         expected += [
             {"pair_id": pair_id, "rater": f"annotator-{number}", "label": vote, "inferred": inferred}
             for number, vote in enumerate(votes, start=1)
