@@ -135,10 +135,13 @@ class _Builder:
             "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
 
-    def _reply(self, rows: Rows, row: int, text: str) -> Row:
+    def _reply(self, rows: Rows, row: int, text: str, *, unnamed: str = "") -> Row:
+        """Returns a reply; `unnamed` tells it apart where upstream gave its record no id."""
         system = rows.one_of("system", row, SYSTEMS) if "system" in rows.columns else "unknown"
         source_id = rows["source_id"][row]
-        reply = reply_row(rows["hate_speech"][row], rows["reference"][row], text, system, source_id=source_id)
+        reply = reply_row(
+            rows["hate_speech"][row], rows["reference"][row], text, system, source_id=source_id or unnamed
+        )
         return reply | {"strategy": rows.one_of("strategy", row, STRATEGIES), "source_id": source_id or None}
 
     def _add_reply(self, split: str, reply: Row) -> Row:
@@ -147,12 +150,12 @@ class _Builder:
             self.by_source_id.setdefault(reply["source_id"], reply)
         return reply
 
-    def _known_or_new(self, rows: Rows, row: int) -> Row:
+    def _known_or_new(self, rows: Rows, row: int, *, unnamed: str = "") -> Row:
         """Returns the reply of the same upstream record in an earlier file, or a new one."""
         known = self.by_source_id.get(rows["source_id"][row])
         text = rows["text"][row]
         if known is None:
-            return self._reply(rows, row, text)
+            return self._reply(rows, row, text, unnamed=unnamed)
         same_item = (known["hate_speech"], known["references"]) == (
             rows["hate_speech"][row],
             [rows["reference"][row]],
@@ -246,30 +249,14 @@ class _Builder:
         columns = {name: _by_text(read) for name, read in files.items()}
         flagged: list[int] = []
         for row in range(len(rows)):
-            reply = self._known_or_new(rows, row)
-            if not reply["source_id"]:
-                system = rows.one_of("system", row, SYSTEMS)
-                made = reply_row(
-                    rows["hate_speech"][row],
-                    rows["reference"][row],
-                    rows["text"][row],
-                    system,
-                    source_id=f"ranking-{row}",
-                )
-                reply = reply | {"reply_id": made["reply_id"]}
-            self._add_reply("rankings", reply)
+            reply = self._add_reply("rankings", self._known_or_new(rows, row, unnamed=f"ranking-{row}"))
             for rater in rankers:
-                read, lines = files[rater.source], columns[rater.source]
-                at = lines.get((rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]))
+                read = files[rater.source]
+                at = columns[rater.source].get(_texts(rows, row))
                 if at is None and rater.name != ANALYSIS:
                     raise rows.fail(row, f"this reply is not in {read.name}; the files do not go together")
                 flagged += [row] if at is None else []
-                for name in rater.column_of(list(ASPECTS)):
-                    value = None if at is None else read.number(_cell(rater, name), at)
-                    output = read[_cell(rater, name) + ":output"][at] if rater.outputs and at is not None else None
-                    self.ratings.setdefault("rankings", []).append(
-                        rating_row(reply["reply_id"], rater, name, self.recipe.aspects[name], value, output)
-                    )
+                self._add_ranking(reply["reply_id"], rater, read, at)
         groups = Counter(row // GROUP for row in flagged)
         if any(count < GROUP for count in groups.values()):
             raise rows.fail(flagged[0], "the analysis file lacks this reply and not its whole group")
@@ -280,6 +267,15 @@ class _Builder:
             f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
         self._compare_ranks(rankers)
+
+    def _add_ranking(self, reply: str, rater: Rater, read: Rows, at: int | None) -> None:
+        """Adds what one rater says of a ranked reply; it stands in no row where upstream left its group out."""
+        for name in rater.column_of(list(ASPECTS)):
+            cell = _cell(rater, name)
+            value = None if at is None else read.number(cell, at)
+            output = read[f"{cell}:output"][at] if rater.outputs and at is not None else None
+            rating = rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
+            self.ratings.setdefault("rankings", []).append(rating)
 
     def _compare_ranks(self, rankers: tuple[Rater, ...]) -> None:
         """Reports in how many groups the rank of the analysis file is the rank of an annotation file."""
@@ -294,9 +290,8 @@ class _Builder:
                 self.facts["rank_groups_of_analysis_file_matching"] = same
                 self.notes.append(
                     "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of "
-                    f"`rank-rater-3` in {same} of {len(analysed) - self.facts['ranked_groups_flagged']} groups, the "
-                    "first ones of the file, and "
-                    "unrelated to every annotator's in the others. Prefer the annotators' own ranks."
+                    f"`rank-rater-3` in {same} of {len(analysed) - self.facts['ranked_groups_flagged']} groups. Prefer "
+                    "the annotators' own ranks."
                 )
 
     def _report_overlaps(self) -> None:
@@ -338,11 +333,11 @@ def _bare(text: str) -> str:
 
 
 def _by_text(rows: Rows) -> dict[tuple[str, str, str], int]:
-    return {
-        (rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]): row
-        for row in range(len(rows))
-        if rows["text"][row].strip()
-    }
+    return {_texts(rows, row): row for row in range(len(rows)) if rows["text"][row].strip()}
+
+
+def _texts(rows: Rows, row: int) -> tuple[str, str, str]:
+    return rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]
 
 
 def _groups(values: list[float | None]) -> list[list[float | None]]:
