@@ -34,6 +34,10 @@ def recipe_path(name: str) -> Path:
                 f"no recipe file at {path}: give a .yaml file, or one of the names that `fcconan list` prints"
             )
         return path
+    if "/" in name or "." in name:
+        raise InputError(
+            f"{name} is no recipe: a recipe file ends in .yaml; `fcconan list` prints the names that need none"
+        )
     names = recipe_names()
     if name not in names:
         near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)

@@ -1,17 +1,32 @@
-"""What killed processes left behind: files and folders that carry the id of the process that was writing them."""
+"""What killed processes left behind: files and folders that carry host and process id of whoever was writing them."""
 
 import os
+import re
+import socket
 from pathlib import Path
 
 
+def mark(prefix: str) -> str:
+    """Returns the beginning of a name that this process may use under a folder, for `leftovers` to tell apart."""
+    return f"{prefix}{_host()}-{os.getpid()}-"
+
+
 def leftovers(folder: Path, prefix: str) -> list[Path]:
-    """Returns the entries of a folder named `<prefix><process id>-...` whose process has ended."""
+    """Returns the entries of a folder that a process of this host marked and that has ended since.
+
+    What another host marked stays: whether its process still runs cannot be seen from here.
+    """
+    own = f"{prefix}{_host()}-"
     found = []
-    for path in folder.glob(f"{prefix}*"):
-        process = path.name.removeprefix(prefix).split("-")[0]
-        if process.isdigit() and not _is_running(int(process)):
+    for path in folder.iterdir():
+        process = path.name.removeprefix(own).split("-")[0]
+        if path.name.startswith(own) and process.isdigit() and not _is_running(int(process)):
             found.append(path)
     return found
+
+
+def _host() -> str:
+    return re.sub(r"\W", "_", socket.gethostname())
 
 
 def _is_running(process: int) -> bool:

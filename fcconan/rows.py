@@ -1,6 +1,6 @@
 """The six kinds of row, and the column types of everything else a dataset folder holds.
 
-A column type is one of the names in `ARROW_TYPES`. `text` and `texts` are strings that upstream may not let us
+A column type is one of the names in `DTYPES`. `text` and `texts` are strings that upstream may not let us
 redistribute; a labels-only folder has no column of these two types.
 """
 
@@ -17,9 +17,8 @@ AGREEMENTS = ("single", "unanimous", "majority", "adjudicated")
 TIERS = ("diamond", "gold", "silver", "bronze")
 VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
-# What a column of this name may hold in any table; missing is always allowed.
+# What a column of this name may hold; missing is always allowed. Labels are `VOTE_LABELS` in votes, `LABELS` elsewhere.
 ALLOWED = {
-    "label": VOTE_LABELS,
     "agreement": AGREEMENTS,
     "tier": TIERS,
     "verdict": VERDICTS,

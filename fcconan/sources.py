@@ -1,5 +1,6 @@
 """Pinned upstream files: found in the mirror, the cache or on the network, and hashed wherever they are found."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -8,13 +9,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from fcconan.build.recipe import Recipe, Source
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers
+from fcconan.leftovers import leftovers, mark
 
 RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60
@@ -79,6 +80,10 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
             return None
         raise InputError(f"{local} is missing: put the file there, or correct `path` in the recipe")
     mirror = os.environ.get("FCCONAN_MIRROR")
+    if mirror and not Path(mirror).is_dir():
+        raise InputError(
+            f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+        )
     mirrored = Path(mirror) / source.repository / source.path if mirror else None
     if mirrored and mirrored.is_file():
         return _verified(mirrored, source, f"{mirrored} (in the mirror)")
@@ -90,14 +95,16 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         except InputError:
             raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
+                raise _cache_unwritable(cached.parent, error) from error
             if source.optional:
                 return None
             by_hand = mirrored or cached
             raise InputError(
-                f"{source_url(source)} cannot be fetched ({_first_line(error)}): download it by hand, in a browser, "
-                f"and save it as {by_hand}"
+                f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
+                f"save it as {by_hand}, or set FCCONAN_MIRROR to a folder that holds {source.repository}/{source.path}"
             ) from error
-    return _verified(cached, source, f"{cached} (in the cache)")
+    return _verified(cached, source, f"{cached} (in the cache; delete it to fetch it again)")
 
 
 def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) -> dict[str, Path]:
@@ -117,27 +124,37 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
     from tqdm import tqdm
 
     shown = sys.stderr.isatty() if progress is None else progress
+    waiting: SimpleQueue[str] = SimpleQueue()
+    for key in recipe.sources:
+        waiting.put(key)
+    finished: SimpleQueue[tuple[str, Path | BaseException | None]] = SimpleQueue()
+
+    def work() -> None:
+        with suppress(Empty):
+            while True:
+                key = waiting.get_nowait()
+                try:
+                    finished.put((key, fetch(recipe.sources[key], folder=recipe.folder, terms=recipe.card.terms)))
+                except BaseException as error:
+                    finished.put((key, error))
+
+    # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
+    for _ in range(max(1, jobs)):
+        threading.Thread(target=work, daemon=True).start()
     found: dict[str, Path] = {}
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        tasks = {
-            key: pool.submit(fetch, source, folder=recipe.folder, terms=recipe.card.terms)
-            for key, source in recipe.sources.items()
-        }
-        try:
-            for key, task in tqdm(
-                tasks.items(),
-                desc=f"{recipe.name}: upstream files",
-                unit="file",
-                disable=not shown,
-                leave=False,
-            ):
-                path = task.result()
-                if path is not None:
-                    found[key] = path
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return found
+    label = f"{recipe.name}: upstream files"
+    try:
+        for _ in tqdm(range(len(recipe.sources)), desc=label, unit="file", disable=not shown, leave=False):
+            key, outcome = finished.get()
+            if isinstance(outcome, BaseException):
+                raise outcome
+            if outcome is not None:
+                found[key] = outcome
+    finally:
+        with suppress(Empty):  # after an error nobody wants the others
+            while True:
+                waiting.get_nowait()
+    return {key: found[key] for key in recipe.sources if key in found}
 
 
 def _verified(path: Path, source: Source, name: str) -> Path:
@@ -157,12 +174,9 @@ def _download(source: Source, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         for stale in leftovers(target.parent, FETCHING):
             shutil.rmtree(stale, ignore_errors=True)
-        stage = tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{FETCHING}{os.getpid()}-")
+        stage = tempfile.TemporaryDirectory(dir=target.parent, prefix=mark(FETCHING))
     except OSError as error:
-        raise InputError(
-            f"the cache folder {target.parent} cannot be written ({error.strerror}): "
-            "set FCCONAN_CACHE to another folder"
-        ) from error
+        raise _cache_unwritable(target.parent, error) from error
     with stage as folder:
         fresh = Path(folder) / "file"
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
@@ -175,12 +189,18 @@ def _download(source: Source, target: Path) -> None:
                 status = getattr(response, "status_code", None)
                 if response is not None:
                     response.close()  # pooch leaves it open
-                final = status is not None and status < 500 and status != 429
+                # Local errors (a full disk) are no better the next time either; errors of requests have no number.
+                final = error.errno is not None or (status is not None and status < 500 and status != 429)
                 if final or attempt == ATTEMPTS:
                     raise
                 time.sleep(attempt * PAUSE_SECONDS)
         _verified(fresh, source, f"{source_url(source)}")
         fresh.replace(target)
+
+
+def _cache_unwritable(folder: Path, error: OSError) -> InputError:
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return InputError(f"the cache folder {folder} cannot be written ({reason}): set FCCONAN_CACHE to another folder")
 
 
 def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | None) -> None:
@@ -196,6 +216,7 @@ def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | Non
         print(text, file=sys.stderr)
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0][:160] if lines else type(error).__name__
+def _reason(error: BaseException) -> str:
+    """Returns a few words for an error of the network, whose own text repeats the URL."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return f"HTTP {status}" if status is not None else type(error).__name__

@@ -62,8 +62,8 @@ def build(
     from fcconan.build import release
 
     loaded = load_recipe(recipe) if isinstance(recipe, str) else recipe
-    folder = Path(out)
-    release.check_target(folder)
+    folder = release.output_folder(out)
+    release.check_target(folder, loaded.name)
     built, left_out = build_tables(loaded, tier_rule=tier_rule, jobs=jobs, progress=progress)
     with status(f"{loaded.name}: writing {folder}", progress):
         manifest = release.write_release(
@@ -153,9 +153,9 @@ def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
         ]
     ]
     if wrong:
-        shown = "; ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        where = f"`expect_by_tier_rule.{rule}`" if rule not in (None, DEFAULT_TIER_RULE) else "`expect`"
         raise InputError(
-            f"recipe {recipe.name!r} produced other counts than it states: {shown}; correct `expect` if meant"
+            f"recipe {recipe.name!r} produced other counts than it states: {'; '.join(wrong)}; correct {where} if meant"
         )
 
 

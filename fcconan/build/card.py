@@ -7,9 +7,9 @@ import jinja2
 import yaml
 
 from fcconan.build.recipe import (
+    LANGUAGES,
     AnnotationsCreator,
     CardLicence,
-    Language,
     LanguageCreator,
     Recipe,
     TaskCategory,
@@ -22,7 +22,7 @@ from fcconan.rows import DTYPES, LIST_TYPES
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VOCABULARY: dict[str, tuple[str, ...]] = {
-    "language": get_args(Language),
+    "language": tuple(LANGUAGES),
     "license": get_args(CardLicence),
     "task_categories": get_args(TaskCategory),
     "annotations_creators": get_args(AnnotationsCreator),
@@ -44,6 +44,7 @@ def render_card(
     *,
     versions: dict[str, str],
     statistics: dict[str, list[dict[str, Any]]],
+    restricted: dict[str, list[str]],
     labels_only: bool,
     tier_rule: str | None,
     left_out: list[str],
@@ -55,6 +56,7 @@ def render_card(
         built: The tables that the folder holds.
         versions: The version of every config, aliases included.
         statistics: The figures of the full tables.
+        restricted: The text columns of every config of the full tables.
         labels_only: Whether the folder holds no text.
         tier_rule: The tier rule, for a dataset with tiers.
         left_out: What is not in the folder because an optional file was not there.
@@ -78,7 +80,7 @@ def render_card(
         tier_rule=tier_rule,
         tier_rules={name: " ".join(str(rule.__doc__).split()) for name, rule in TIER_RULES.items()},
         left_out=left_out,
-        restricted=restricted_columns(built.tables),
+        restricted=restricted,
         example=built.tables[0],
     )
     front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=10**6)

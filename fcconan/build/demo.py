@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from fcconan.build.exhaustive import vote_agreement
 from fcconan.build.pair_rows import benchmark_tables, ids_of
 from fcconan.build.rating_rows import FAILED_PARSE, rating_row
 from fcconan.build.recipe import Aspect, Rater, Recipe
@@ -108,12 +109,8 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
     ]
     facts = {f"{name}_appropriate": sum(p["label"] == "appropriate" for p in members[name]) for name in TIERS}
     facts |= {"hate_speech": len(messages), "counter_narratives": len(catalogue)}
-    return Built(
-        tables,
-        aliases,
-        facts,
-        notes=["Every label, rating and verdict is simulated; no person gave any of them."],
-    )
+    notes = ["Every label, rating and verdict is simulated; no person gave any of them."]
+    return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
 def _label(seed: int, messages: list[Message], catalogue: list[Message], tier_rule: str) -> tuple[list[Row], list[Row]]:

@@ -1,9 +1,10 @@
 """Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
 
+import re
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.pair_rows import benchmark_tables, check_labels, ids_of, person_and_topic
+from fcconan.build.pair_rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
@@ -15,8 +16,9 @@ from fcconan.score.agreement import krippendorff_alpha
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
 VALID = {"0": False, "1": True}
-VOTE_COLUMNS = ("vote_1", "vote_2", "vote_3")
+VOTE_COLUMN = re.compile(r"vote_\d+")
 TEXTS = ("hate_speech", "counter_narrative")
+COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
 RANK = {name: position for position, name in enumerate(TIERS)}
 
 
@@ -34,7 +36,10 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
             released one.
     """
     upstream = Upstream(recipe, files)
-    pairs, votes = _pairs_and_votes(upstream.read("bronze", text_columns=TEXTS), tier_rule)
+    bronze = upstream.read("bronze", text_columns=TEXTS)
+    votes_read = [name for name in bronze.columns if VOTE_COLUMN.fullmatch(name)]
+    bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *votes_read), recipe.kind)
+    pairs, votes = _pairs_and_votes(bronze, tier_rule)
     members = {name: [pair for pair in pairs if RANK[pair["tier"]] <= RANK[name]] for name in TIERS}
     released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
@@ -42,7 +47,9 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
     counter_narratives = {pair["cn_id"] for pair in pairs}
     facts = {"hate_speech": len(hate_speech), "counter_narratives": len(counter_narratives)}
     possible = len(hate_speech) * len(counter_narratives)
-    notes = [f"{len(pairs)} of {possible} combinations of HS and CN are judged; the others are unjudged, not negative."]
+    notes = [f"{len(pairs)} of {possible} combinations of HS and CN are judged."]
+    if len(pairs) < possible:
+        notes = [notes[0][:-1] + "; the others are unjudged, not negative."]
     if "pool" in recipe.sources:
         facts["pool"], note = _check_pool(upstream.read("pool", text_columns=("counter_narrative",)), pairs)
         notes.append(note)
@@ -62,20 +69,22 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
         facts[f"{name}_valid"] = sum(pair["valid"] for pair in members[name])
         for count in (1, 2, 3):
             facts[f"{name}_{count}_annotators"] = sum(pair["n_votes"] == count for pair in members[name])
-    return Built(tables, aliases, facts, _agreement_lines(votes), notes)
+    return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
 def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     pairs: list[dict[str, Any]] = []
     votes: list[dict[str, Any]] = []
+    vote_columns = [name for name in rows.columns if VOTE_COLUMN.fullmatch(name)]
+    vote_columns.sort(key=lambda name: int(name.removeprefix("vote_")))
     for row in range(len(rows)):
         pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
         label = rows.one_of("label", row, LABEL)
         valid = rows.one_of("valid", row, VALID)
-        slots = [VOTE_LABEL[rows.one_of(name, row, {key: key for key in VOTE_LABEL})] for name in VOTE_COLUMNS]
+        slots = [VOTE_LABEL[rows.one_of(name, row, {key: key for key in VOTE_LABEL})] for name in vote_columns]
         given = [vote for vote in slots if vote is not None]
-        if len(given) == 1 or slots[: len(given)] != given:
-            raise rows.fail(row, f"found {len(given)} votes, expected none, or two or three without a gap")
+        if slots[: len(given)] != given:
+            raise rows.fail(row, "a vote is missing between two others; move the votes together")
         backed = given or [label]  # a single annotator's vote was released as the final label only
         pair |= person_and_topic(rows, row)
         pair |= {
@@ -84,8 +93,8 @@ def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], 
             "n_votes": len(backed),
             "agreement": agreement(backed, label),
             "tier": tier(backed, label, valid, tier_rule),
-            "source_id": rows["source_id"][row],
-            "original_index": rows.integer("original_index", row),
+            "source_id": rows["source_id"][row] if "source_id" in rows.columns else str(row),
+            "original_index": _index(rows, row),
         }
         pairs.append(pair)
         votes += [
@@ -99,16 +108,30 @@ def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], 
     return pairs, votes
 
 
+def _index(rows: Rows, row: int) -> int:
+    """Returns upstream's number of a pair, or the row's where upstream has none."""
+    if "original_index" not in rows.columns:
+        return row
+    index = rows.integer("original_index", row)
+    if index is None:
+        raise rows.fail(row, "original_index is empty, expected a whole number; fill it in, or map no such column")
+    return index
+
+
 def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str) -> None:
     """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
-    final = {pair["original_index"]: pair["label"] for pair in members["bronze"]}
+    final = {pair["original_index"]: (pair["pair_id"], pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
         upstream: set[int] = set()
         for row in range(len(rows)):
             index = rows.integer("original_index", row)
-            label = rows.one_of("label", row, LABEL)
-            if index is None or final.get(index) != label:
-                raise rows.fail(row, f"pair {index} is {label} here and {final.get(index or -1)} in the bronze file")
+            here = (
+                ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])["pair_id"],
+                rows.one_of("label", row, LABEL),
+                rows.one_of("valid", row, VALID),
+            )
+            if index is None or final.get(index) != here:
+                raise rows.fail(row, f"pair {index} has another text, label or validity here than in the bronze file")
             upstream.add(index)
         if name == "diamond" and tier_rule != "released":
             continue
@@ -166,11 +189,12 @@ def _train(rows: Rows, pairs: list[dict[str, Any]]) -> tuple[list[Table], str]:
     return tables, note
 
 
-def _agreement_lines(votes: list[dict[str, Any]]) -> list[str]:
+def vote_agreement(votes: list[dict[str, Any]]) -> list[str]:
+    """Returns what the card says about the agreement of votes; inferred ones do not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
     by_pair: dict[str, dict[str, float]] = {}
     for vote in votes:
-        if not vote["inferred"]:
+        if not vote.get("inferred"):
             by_pair.setdefault(vote["pair_id"], {})[vote["rater"]] = scale[vote["label"]]
     units = [list(values.values()) for values in by_pair.values()]
     lines = []
@@ -178,7 +202,7 @@ def _agreement_lines(votes: list[dict[str, Any]]) -> list[str]:
         value = krippendorff_alpha(units, level=level).value
         shown = "undefined" if value is None else f"{value:.3f}"
         lines.append(
-            f"Krippendorff's alpha ({level}) of the released votes: {shown} "
-            f"({len(units)} pairs with two or three votes)"
+            f"Krippendorff's alpha ({level}) of the votes: {shown} "
+            f"({sum(len(unit) > 1 for unit in units)} pairs with two or more votes)"
         )
     return lines

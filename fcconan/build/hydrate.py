@@ -70,14 +70,14 @@ def hydrate(
     Raises:
         InputError: The folder is no labels-only release, its recipe is unknown, or upstream is not to be had.
     """
-    source, target = Path(labels), Path(out)
+    source, target = Path(labels), release.output_folder(out)
     manifest = release.read_manifest(source)
     if not manifest["labels_only"]:
         raise InputError(f"{source} has its texts already (labels_only is false in its manifest): nothing to hydrate")
     if source.resolve() == target.resolve():
         raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
-    release.check_target(target)
     loaded = _recipe_of(manifest, recipe)
+    release.check_target(target, loaded.name)
     rule = manifest["tier_rule"]
     built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
     with status(f"{loaded.name}: comparing with {source}", progress):
@@ -98,7 +98,12 @@ def _recipe_of(manifest: dict[str, Any], recipe: str | None) -> Recipe:
             f"the folder was built from recipe {manifest['name']!r}, which is not in the catalogue: "
             "give its file with --recipe"
         )
-    return load_recipe(recipe or manifest["name"])
+    loaded = load_recipe(recipe or manifest["name"])
+    if loaded.name != manifest["name"]:
+        raise InputError(
+            f"the folder was built from recipe {manifest['name']!r}, not from {loaded.name!r}: give its recipe"
+        )
+    return loaded
 
 
 def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:

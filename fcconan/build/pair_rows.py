@@ -18,6 +18,9 @@ EDUCATION = {
 }
 
 
+PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "education")
+
+
 def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
     """Returns the three ids of a pair and its two texts, as columns."""
     hs, cn = identity.hs_id(hate_speech), identity.cn_id(counter_narrative)

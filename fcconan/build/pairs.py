@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.pair_rows import ids_of, person_and_topic
+from fcconan.build.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topic
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import PairsConfig, Recipe
 from fcconan.build.table import Built, Table
@@ -15,6 +15,8 @@ TEXTS = ("hate_speech", "counter_narrative")
 # <language><type>ST<subtopic>HS<message>CN<reply>, then how the row was derived from an original, if it was.
 CONAN_ID = re.compile(r"(EN|FR|IT)(T\d)ST(\d{4})HS(\d{4})CN(\d{6})(P1|P2|T1)?")
 AUGMENTATION = {None: "original", "P1": "paraphrase-1", "P2": "paraphrase-2", "T1": "translation-1"}
+# A code or name that may be published has few words; more are a text, which may not be.
+WORDS_OF_A_CODE = 4
 CONAN_COLUMNS = {
     "language": "string",
     "text_language": "string",
@@ -76,13 +78,14 @@ def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
         tables.append(table)
         if repeated:
             notes.append(
-                f"{config.config}/{config.split}: {repeated} rows repeat the pair of an earlier row; they are kept."
+                f"{config.config}/{config.split}: rows that repeat an earlier pair: {repeated}; they are kept."
             )
     return tables, notes
 
 
 def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
     """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
+    rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC, *recipe.extra_columns), recipe.kind)
     found: list[dict[str, Any]] = []
     for row in range(len(rows)):
         pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
@@ -121,4 +124,6 @@ def _cell(rows: Rows, name: str, row: int, kind: str) -> Any:
         return rows.integer(name, row)
     if kind == "float":
         return rows.number(name, row)
+    if kind == "string" and len(rows[name][row].split()) > WORDS_OF_A_CODE:
+        raise rows.fail(row, f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
     return rows[name][row]

@@ -21,8 +21,9 @@ ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
 ANNOTATORS = ("rater-1", "rater-2", "rater-3")
 TEXTS = ("hate_speech", "text")
+UNKNOWN = "unknown"
 SYSTEMS = {
-    "": "unknown",
+    "": UNKNOWN,
     "dialoGPT": "dialogpt",
     "GPS": "gps",
     "QUARC": "quarc",
@@ -31,6 +32,7 @@ SYSTEMS = {
 }
 STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning", "denouncing", "positive")}
 RANK = "preference_rank"
+RANK_AS_ANALYSED = "rank_as_analysed"  # of the analysis file, which turns the rank round in most of its groups
 ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
@@ -71,12 +73,15 @@ class _Builder:
         self.ratings: dict[str, list[Row]] = {}
         self.scores: dict[str, list[Row]] = {}
         self.by_source_id: dict[str, Row] = {}
+        self.system_of: dict[str, str] = {}
+        self.flagged_groups: set[int] = set()
         self.facts: dict[str, int] = {}
         self.notes: list[str] = []
         self.agreement: list[str] = []
 
     def build(self) -> Built:
         """Builds everything, the test split first: the other files refer to its replies."""
+        self._collect_systems()
         rounds = [self._read(name) for name in ROUNDS]
         self._test(rounds)
         for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
@@ -95,6 +100,18 @@ class _Builder:
             Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores
         ]
         return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
+
+    def _collect_systems(self) -> None:
+        """Collects which system wrote which record, from every file that says so: not all files do."""
+        for name in ("test", "rankings", "full"):
+            if name in self.upstream and "system" in self.upstream.source(name).columns:
+                rows = self._read(name, self._raters_of(name))
+                for row in range(len(rows)):
+                    record, system = rows["source_id"][row], rows.one_of("system", row, SYSTEMS)
+                    if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
+                        raise rows.fail(
+                            row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere"
+                        )
 
     def _read(self, name: str, raters: tuple[Rater, ...] = ()) -> Rows:
         columns = {}
@@ -137,8 +154,9 @@ class _Builder:
 
     def _reply(self, rows: Rows, row: int, text: str, *, unnamed: str = "") -> Row:
         """Returns a reply; `unnamed` tells it apart where upstream gave its record no id."""
-        system = rows.one_of("system", row, SYSTEMS) if "system" in rows.columns else "unknown"
         source_id = rows["source_id"][row]
+        stated = rows.one_of("system", row, SYSTEMS) if "system" in rows.columns else UNKNOWN
+        system = self.system_of.get(source_id, stated)
         reply = reply_row(
             rows["hate_speech"][row], rows["reference"][row], text, system, source_id=source_id or unnamed
         )
@@ -258,6 +276,7 @@ class _Builder:
                 flagged += [row] if at is None else []
                 self._add_ranking(reply["reply_id"], rater, read, at)
         groups = Counter(row // GROUP for row in flagged)
+        self.flagged_groups = set(groups)
         if any(count < GROUP for count in groups.values()):
             raise rows.fail(flagged[0], "the analysis file lacks this reply and not its whole group")
         self.facts["ranked_groups"] = len(rows) // GROUP
@@ -266,7 +285,7 @@ class _Builder:
             f"Ranked groups that upstream flagged and left out of its analysis file: {len(groups)} of "
             f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
-        self._compare_ranks(rankers)
+        self._compare_ranks()
 
     def _add_ranking(self, reply: str, rater: Rater, read: Rows, at: int | None) -> None:
         """Adds what one rater says of a ranked reply; it stands in no row where upstream left its group out."""
@@ -277,45 +296,66 @@ class _Builder:
             rating = rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
             self.ratings.setdefault("rankings", []).append(rating)
 
-    def _compare_ranks(self, rankers: tuple[Rater, ...]) -> None:
-        """Reports in how many groups the rank of the analysis file is the rank of an annotation file."""
+    def _compare_ranks(self) -> None:
+        """Reports in how many groups the analysis file has an annotation file's rank, or that rank turned round."""
         ranks: dict[str, list[float | None]] = {}
         for rating in self.ratings["rankings"]:
-            if rating["aspect"] == RANK:
+            if rating["aspect"] in (RANK, RANK_AS_ANALYSED):
                 ranks.setdefault(rating["rater"], []).append(rating["value"])
-        analysed = _groups(ranks[ANALYSIS])
-        for rater in rankers:
-            if rater.name == "rank-rater-3":
-                same = sum(a == b for a, b in zip(analysed, _groups(ranks[rater.name]), strict=True))
-                self.facts["rank_groups_of_analysis_file_matching"] = same
-                self.notes.append(
-                    "The human rank of the upstream analysis file (rater `rank-analysis-file`) is that of "
-                    f"`rank-rater-3` in {same} of {len(analysed) - self.facts['ranked_groups_flagged']} groups. Prefer "
-                    "the annotators' own ranks."
-                )
+        analysed = [group for group in _groups(ranks.pop(ANALYSIS)) if None not in group]
+        turned = [[GROUP + 1 - value for value in group if value is not None] for group in analysed]
+        shown = []
+        kept = [number for number in range(self.facts["ranked_groups"]) if number not in self.flagged_groups]
+        for rater, values in ranks.items():
+            groups = [_groups(values)[number] for number in kept]
+            same = sum(a == b for a, b in zip(analysed, groups, strict=True))
+            reverse = sum(a == b != c for a, b, c in zip(turned, groups, analysed, strict=True))
+            self.facts |= {f"analysis_groups_as_{rater}": same, f"analysis_groups_reversed_from_{rater}": reverse}
+            shown.append(f"that of `{rater}` in {same} and {GROUP + 1} minus it in {reverse}")
+        self.notes.append(
+            f"The human rank of the upstream analysis file (aspect `{RANK_AS_ANALYSED}`) has no one direction: over "
+            f"{len(analysed)} groups it is {', '.join(shown)}. Use the annotators' own ranks."
+        )
 
     def _report_overlaps(self) -> None:
-        holders: dict[str, list[str]] = {}
+        """Says of every reply which other splits hold it: the same HS and text, be it under another record."""
+        holders: dict[tuple[str, str], set[str]] = {}
         for split, replies in self.replies.items():
             for reply in replies:
-                holders.setdefault(reply["reply_id"], []).append(split)
+                holders.setdefault(_same_reply(reply), set()).add(split)
         for split, replies in self.replies.items():
             for reply in replies:
-                reply["also_in"] = sorted(set(holders[reply["reply_id"]]) - {split})
-        ids = {split: {reply["reply_id"] for reply in replies} for split, replies in self.replies.items()}
+                reply["also_in"] = sorted(holders[_same_reply(reply)] - {split})
         messages = {split: {reply["hs_id"] for reply in replies} for split, replies in self.replies.items()}
-        self.facts["replies"] = len(holders)
-        self.facts["replies_in_dev_and_test"] = len(ids["dev"] & ids["test"])
-        self.facts["hs_in_dev_and_test"] = len(messages["dev"] & messages["test"])
-        texts = Counter((reply["hs_id"], _bare(reply["text"])) for reply in self.replies["test"])
-        self.facts["test_replies_with_text_of_another"] = sum(count - 1 for count in texts.values())
+        records = {split: {reply["reply_id"] for reply in replies} for split, replies in self.replies.items()}
+        texts = Counter(_same_reply(reply) for reply in self.replies["test"])
+        self.facts |= {
+            "replies": len(set().union(*records.values())),
+            "test_replies_in_dev": sum("dev" in reply["also_in"] for reply in self.replies["test"]),
+            "test_records_in_dev": len(records["dev"] & records["test"]),
+            "hs_in_dev_and_test": len(messages["dev"] & messages["test"]),
+            "test_replies_with_text_of_another": sum(count - 1 for count in texts.values()),
+        }
+        whole = [split for split in self.replies if split not in ROUNDS]  # the rounds are part of `test`
+        shared = Counter(
+            (split, other)
+            for split in whole
+            for reply in self.replies[split]
+            for other in reply["also_in"]
+            if other in whole
+        )
+        counted = ", ".join(f"{number} of `{split}` in `{other}`" for (split, other), number in sorted(shared.items()))
         self.notes += [
-            f"Upstream put {self.facts['replies_in_dev_and_test']} replies and {self.facts['hs_in_dev_and_test']} HS "
-            "into both `dev` and `test`. Nothing was moved: `also_in` names the other splits of a reply. Leave those "
-            "rows out of `test` when something was tuned on `dev`.",
+            f"Upstream put {self.facts['hs_in_dev_and_test']} HS into both `dev` and `test`. Rows whose HS and reply "
+            f"are in another split too: {counted}. Nothing was moved: `also_in` names the other splits. Leave the "
+            "rows of `dev` out of `test` when something was tuned on `dev`.",
             f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another "
             "row under another upstream record, rated again; both are kept.",
         ]
+
+
+def _same_reply(reply: Row) -> tuple[str, str]:
+    return reply["hs_id"], _bare(reply["text"])
 
 
 def _panel(rows: Rows, row: int) -> int:

@@ -5,7 +5,7 @@ import difflib
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -47,6 +47,22 @@ class Rows:
     def fail(self, row: int, problem: str) -> InputError:
         """Returns an error about one row, for the caller to raise."""
         return InputError(f"{self.name}, line {self.lines[row]}: {problem}")
+
+    def check_columns(self, read: Iterable[str], kind: str) -> None:
+        """Checks that the recipe maps no column that its kind would drop in silence.
+
+        Raises:
+            InputError: It does.
+        """
+        known = sorted(read)
+        for column in self.columns:
+            if column not in known:
+                near = difflib.get_close_matches(column, known, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise InputError(
+                    f"{self.name}: kind {kind!r} does not read {column!r}; {hint}it reads {', '.join(known)}; declare "
+                    "other columns in `extra_columns`, or move them to the source's `ignore`"
+                )
 
     def one_of(self, column: str, row: int, values: Mapping[str, Value]) -> Value:
         """Returns what a value stands for.

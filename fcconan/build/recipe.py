@@ -4,19 +4,65 @@ import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import recipe_path
 from fcconan.errors import InputError
+from fcconan.rows import PAIR
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 # The Hub checks these words only when a card is uploaded, so they are checked here.
-Language = Literal["en", "fr", "it", "es", "de", "pt", "eu", "nl"]
-CardLicence = Literal["apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "mit", "other", "unknown"]
+LANGUAGES = (  # ISO 639-1
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
+    "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io "
+    "is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn "
+    "mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se "
+    "sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo "
+    "wa wo xh yi yo za zh zu"
+).split()
+
+
+def _known_language(code: str) -> str:
+    if code not in LANGUAGES:
+        raise ValueError("no code of ISO 639-1, such as 'en'")
+    return code
+
+
+Language = Annotated[str, AfterValidator(_known_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
+CardLicence = Literal[
+    "apache-2.0",
+    "bsd-3-clause",
+    "cc0-1.0",
+    "cc-by-3.0",
+    "cc-by-4.0",
+    "cc-by-nc-3.0",
+    "cc-by-nc-4.0",
+    "cc-by-nc-nd-4.0",
+    "cc-by-nc-sa-3.0",
+    "cc-by-nc-sa-4.0",
+    "cc-by-nd-4.0",
+    "cc-by-sa-3.0",
+    "cc-by-sa-4.0",
+    "gpl-3.0",
+    "mit",
+    "odbl",
+    "odc-by",
+    "other",
+    "unknown",
+]
 TaskCategory = Literal[
     "text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"
 ]
@@ -66,7 +112,7 @@ class Aspect(Model):
 
     low: float | None = Field(None, description="Lowest possible value; empty for a metric without bounds.")
     high: float | None = None
-    higher_is_better: bool = True
+    higher_is_better: bool | None = Field(True, description="Empty where upstream's values have no one direction.")
 
 
 class Rater(Model):
@@ -158,7 +204,9 @@ class Recipe(Model):
     )
     pairs: list[PairsConfig] = Field(default_factory=list)
     extra_columns: dict[str, Literal["string", "text", "int", "float"]] = Field(
-        default_factory=dict, description="Columns beyond the contract's, with their types."
+        default_factory=dict,
+        description="Columns beyond the contract's: `text` for what people wrote (labels-only folders leave it out), "
+        "`string` for codes and names that may be published.",
     )
     aspects: dict[str, Aspect] = Field(default_factory=dict)
     raters: list[Rater] = Field(default_factory=list)
@@ -167,6 +215,37 @@ class Recipe(Model):
     seed: int = Field(0, description="Seed of a simulated dataset.")
 
     _folder: Path = Path()
+
+    @field_validator("pairs")
+    @classmethod
+    def _once_each(cls, pairs: list[PairsConfig]) -> list[PairsConfig]:
+        seen: set[tuple[str, str]] = set()
+        for entry in pairs:
+            if (entry.config, entry.split) in seen:
+                raise ValueError(f"{entry.config}/{entry.split} stands twice; give one of them another config or split")
+            seen.add((entry.config, entry.split))
+        return pairs
+
+    @field_validator("expect_by_tier_rule")
+    @classmethod
+    def _known_configs(cls, changed: dict[str, Expectations], info: ValidationInfo) -> dict[str, Expectations]:
+        stated = info.data["expect"].rows if "expect" in info.data else {}
+        for rule, expectations in changed.items():
+            for config in expectations.rows:
+                if config not in stated:
+                    raise ValueError(f"{rule} names the config {config!r}, which `expect` does not have")
+        return changed
+
+    @field_validator("extra_columns")
+    @classmethod
+    def _new_and_mapped(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        mapped = {column for source in info.data.get("sources", {}).values() for column in source.columns}
+        for name in columns:
+            if name in PAIR:
+                raise ValueError(f"{name!r} is a column of the contract; choose another name")
+            if name not in mapped:
+                raise ValueError(f"{name!r} is mapped by no source; add it to a source's `columns`")
+        return columns
 
     @property
     def folder(self) -> Path:

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fcconan
@@ -19,7 +20,7 @@ from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
-from fcconan.leftovers import leftovers
+from fcconan.leftovers import leftovers, mark
 from fcconan.sources import sha256_of
 
 MANIFEST = "manifest.json"
@@ -56,7 +57,7 @@ def write_release(
     Raises:
         InputError: The folder cannot be written or holds files that are not of a release.
     """
-    check_target(out)
+    check_target(out, recipe.name)
     written = built.labels_only() if labels_only else built
     versions = config_versions(written)
     figures = statistics(built)
@@ -65,6 +66,7 @@ def write_release(
         written,
         versions=versions,
         statistics=figures,
+        restricted=restricted_columns(built.tables),
         labels_only=labels_only,
         tier_rule=tier_rule,
         left_out=left_out,
@@ -72,7 +74,7 @@ def write_release(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale_stages(out)
-        stage = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.fcconan-{os.getpid()}-"))
+        stage = Path(tempfile.mkdtemp(dir=out.parent, prefix=mark(f".{out.name}.fcconan-")))
     except OSError as error:
         raise _cannot_write(out, error) from error
     try:
@@ -80,7 +82,8 @@ def write_release(
         for table in written.tables:
             path = stage / table_path(table.config, table.split)
             path.parent.mkdir(exist_ok=True)
-            pq.write_table(table.arrow(), path, compression="zstd")
+            with path.open("wb") as file:  # pyarrow takes no path that is not Unicode
+                pq.write_table(table.arrow(), file, compression="zstd")
         (stage / CARD).write_text(card, encoding="utf-8")
         manifest = {
             "format": FORMAT,
@@ -91,7 +94,7 @@ def write_release(
             "labels_only": labels_only,
             "redistributable": recipe.redistributable,
             "tier_rule": tier_rule,
-            "package": {"name": "fcconan", "version": fcconan.__version__},
+            "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
             "normalisation": NORMALISATION_VERSION,
             "fingerprint": fingerprint(versions),
             "versions": versions,
@@ -111,7 +114,7 @@ def write_release(
             },
         }
         (stage / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        check_target(out)  # once more: writing took time
+        check_target(out, recipe.name)  # once more: writing took time
         _put_in_place(stage, out)
     except OSError as error:
         raise _cannot_write(out, error) from error
@@ -137,10 +140,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): build the folder again") from error
+        raise InputError(
+            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
+        ) from error
     needed = {"name", "labels_only", "tier_rule", "counts", "files"}
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not needed <= manifest.keys():
-        raise InputError(f"{path} is not a manifest of format {FORMAT}: build the folder again with this version")
+        raise InputError(
+            f"{path} is not a manifest of format {FORMAT} of fcconan: give another folder, or build it "
+            "again with this version"
+        )
     return manifest
 
 
@@ -165,15 +173,37 @@ def fingerprint(versions: dict[str, str]) -> str:
     return hashlib.sha256(json.dumps(versions, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def check_target(out: Path) -> None:
-    """Checks that a release may be written to a path.
+def output_folder(out: Path | str) -> Path:
+    """Returns the absolute path of an output folder, without `.` and `..`; symbolic links are left as they are.
 
     Raises:
-        InputError: The path is a file, a folder with files that are not of a release, or in a folder that cannot be
-            written.
+        InputError: The path is empty, or is or holds the current folder.
     """
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
+    if not str(out) or (isinstance(out, str) and not out.strip()):
+        raise InputError("--out is empty: name the folder to write")
+    folder = Path(os.path.abspath(out))  # noqa: PTH100 - Path.absolute keeps `..`
+    if Path.cwd().is_relative_to(folder):
+        raise InputError(f"{folder} is or holds the current folder, which cannot be replaced: choose a folder below it")
+    return folder
+
+
+def check_target(out: Path, name: str) -> None:
+    """Checks that a release may be written to a path.
+
+    Args:
+        out: The path.
+        name: The dataset's name; the release of another one is not replaced.
+
+    Raises:
+        InputError: The path is a file, a folder with files that are not of a release of this dataset, or in a folder
+            that cannot be written.
+    """
+    if out.is_symlink():
+        raise InputError(f"{out} is a symbolic link: give the folder that it leads to")
+    if out.exists() and not out.is_dir():
         raise InputError(f"{out} is not a folder: choose another --out, or move it away")
+    if out == out.parent:
+        raise InputError(f"{out} is the top of the file system: choose another --out")
     parent = next(folder for folder in out.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise InputError(f"{parent} cannot be written to: choose another --out, or change its permissions")
@@ -184,7 +214,12 @@ def check_target(out: Path) -> None:
         return
     if MANIFEST not in present:
         raise InputError(f"{out} holds files but no {MANIFEST} (such as {min(present)}): choose an empty or new folder")
-    foreign = present - set(read_manifest(out)["files"]) - {MANIFEST}
+    manifest = read_manifest(out)
+    if manifest["name"] != name:
+        raise InputError(
+            f"{out} holds the dataset {manifest['name']!r}, not {name!r}: choose another --out, or remove it"
+        )
+    foreign = present - set(manifest["files"]) - {MANIFEST}
     if foreign:
         raise InputError(
             f"{out} holds files that no build wrote (such as {min(foreign)}): move them away, or choose another --out"

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fcconan.errors import InputError
-from fcconan.rows import ALLOWED, DTYPES, LIST_TYPES, Columns, feature_specification, without_text
+from fcconan.rows import ALLOWED, DTYPES, LABELS, LIST_TYPES, VOTE_LABELS, Columns, feature_specification, without_text
 
 ARROW_TYPES: dict[str, Any] = {
     "string": pa.string(),
@@ -65,10 +65,11 @@ class Table:
         Raises:
             InputError: A row breaks the rule.
         """
-        for name in self.columns.keys() & ALLOWED.keys():
-            unknown = set(self.data[name]) - {*ALLOWED[name], None}
+        allowed = ALLOWED | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
+        for name in self.columns.keys() & allowed.keys():
+            unknown = set(self.data[name]) - {*allowed[name], None}
             if unknown:
-                expected = ", ".join(ALLOWED[name])
+                expected = ", ".join(allowed[name])
                 raise InputError(f"{self.config}/{self.split}: {name} is {min(unknown)!r}, expected one of {expected}")
         seen: set[tuple[Any, ...]] = set()
         for key in self.keys():
@@ -90,7 +91,15 @@ class Table:
             fields.append(pa.field(name, pa.list_(value) if kind in LIST_TYPES else value))
         metadata = {"huggingface": json.dumps({"info": {"features": feature_specification(self.columns)}})}
         schema = pa.schema(fields, metadata=metadata)
-        return pa.table([pa.array(self.data[f.name], f.type) for f in schema], schema=schema)
+        return pa.table([self._array(field) for field in schema], schema=schema)
+
+    def _array(self, field: pa.Field) -> pa.Array:
+        try:
+            return pa.array(self.data[field.name], field.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise InputError(
+                f"{self.config}/{self.split}: column {field.name} holds no {field.type} ({error})"
+            ) from error
 
     def content_hash(self) -> str:
         """Returns the sha256 of names, types and values, whatever program writes them to disk."""

@@ -1,6 +1,7 @@
 """Agreement and tier of a pair, from its votes, its final label and its validity.
 
-FC-CONAN (section 4.1) names four tiers. Two named rules tell which pairs are Diamond; they differ only there.
+FC-CONAN (section 4.1) names four tiers. Two named rules tell which pairs are Diamond and differ only there: on
+FC-CONAN, `released` gives 551 pairs and `strict` 530.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +28,12 @@ def agreement(votes: Sequence[str], label: str) -> str:
 
 
 def _released(votes: Sequence[str], label: str) -> bool:
-    """Diamond as released: the final label has a strict majority of two or more votes (551 pairs of FC-CONAN)."""
+    """Diamond: the final label has a strict majority of two or more votes, as in the release of FC-CONAN."""
     return agreement(votes, label) in ("unanimous", "majority")
 
 
 def _strict(votes: Sequence[str], label: str) -> bool:
-    """Diamond in the paper's words: two or more annotators, all agree (530 pairs of FC-CONAN)."""
+    """Diamond: two or more votes, all of them the final label, as the paper on FC-CONAN says."""
     return agreement(votes, label) == "unanimous"
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fcconan.build.table import Built, Table
 from fcconan.errors import InputError
 from fcconan.judge.parse import parse_comparison
 from fcconan.rows import COMPARISON, RATING, REPLY
+from fcconan.score.agreement import cohen_kappa
 
 JUDGES = ("7b", "13b", "33b")
 HUMANS = ("1", "2", "3")
@@ -32,7 +34,7 @@ ITEM = {
 }
 PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
 PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
-Reply = dict[str, Any]
+Row = dict[str, Any]
 Texts = tuple[str, str, str]
 
 
@@ -48,8 +50,8 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     """
     upstream = Upstream(recipe, files)
     built = Built([])
-    comparisons: dict[str, list[Reply]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
-    replies_of: dict[str, list[Reply]] = {}
+    comparisons: dict[str, list[Row]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
+    replies_of: dict[str, list[Row]] = {}
     for corpus in recipe.corpora:
         replies_of[corpus] = _add_corpus(upstream, corpus, comparisons, built)
     ratings, further = _feature_rows(upstream, replies_of[recipe.corpora[0]], built)
@@ -77,7 +79,7 @@ def _prefix(corpus: str) -> str:
     return corpus.replace("-", "_")
 
 
-def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Reply]], built: Built) -> list[Reply]:
+def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Row]], built: Built) -> list[Row]:
     """Adds items, comparisons and facts of one corpus, and returns the replies that were compared."""
     prefix = _prefix(corpus)
     test = upstream.read(f"{prefix}_test", text_columns=("hate_speech", "counter_narrative"))
@@ -90,6 +92,7 @@ def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Rep
     for judge, records in judged.items():
         comparisons["judgelm"] += [_judged_row(compared, record, judge) for record in records]
     human, majority, unresolved = _human_rows(upstream, compared)
+    built.agreement.append(_kappa_line(corpus, human))
     comparisons["human"] += human
     comparisons["human_majority"] += majority
     items = _items(test, {reply["item_id"] for reply in compared.replies})
@@ -109,12 +112,12 @@ class _Compared:
     One HS may be several instances, with different replies: texts that were compared with each other belong together.
     """
 
-    def __init__(self, records: list[Reply], question: dict[str, int], corpus: str, systems: list[str]) -> None:
+    def __init__(self, records: list[Row], question: dict[str, int], corpus: str, systems: list[str]) -> None:
         self.corpus = corpus
-        self.by_texts: dict[Texts, list[tuple[Reply, Reply]]] = {}
-        self.replies: list[Reply] = []
+        self.by_texts: dict[Texts, list[tuple[Row, Row]]] = {}
+        self.replies: list[Row] = []
         instances = _instances(records)
-        rows: list[dict[str, Reply]] = []
+        rows: list[dict[str, Row]] = []
         for hate_speech, texts in instances:
             if sorted(texts) != sorted(systems):
                 raise InputError(f"{corpus}: an instance has the systems {sorted(texts)}, expected {sorted(systems)}")
@@ -134,13 +137,13 @@ class _Compared:
                         key = (hs, identity.normalise(texts[a]), identity.normalise(texts[b]))
                         self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
-    def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Reply, Reply]]:
+    def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Row, Row]]:
         """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
         key = (identity.hs_id(hate_speech), identity.normalise(text_a), identity.normalise(text_b))
         return self.by_texts.get(key, [])
 
 
-def _instances(records: list[Reply]) -> list[tuple[str, dict[str, str]]]:
+def _instances(records: list[Row]) -> list[tuple[str, dict[str, str]]]:
     """Returns HS and replies by system of every instance, in the order in which the instances appear."""
     leader: dict[Texts, Texts] = {}
 
@@ -162,7 +165,7 @@ def _instances(records: list[Reply]) -> list[tuple[str, dict[str, str]]]:
     return [(first[0], texts) for first, texts in instances.items()]
 
 
-def _comparison(a: Reply, b: Reply, rater: str, kind: str, verdict: str | None, reason: str | None = None) -> Reply:
+def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reason: str | None = None) -> Row:
     return {
         "item_id": a["item_id"],
         "system_a": a["system"],
@@ -178,7 +181,7 @@ def _comparison(a: Reply, b: Reply, rater: str, kind: str, verdict: str | None, 
     }
 
 
-def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
+def _read_judged(upstream: Upstream, key: str) -> list[Row]:
     path, source = upstream.path(key), upstream.source(key)
     records = []
     try:
@@ -211,7 +214,7 @@ def _read_judged(upstream: Upstream, key: str) -> list[Reply]:
     return records
 
 
-def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
+def _judged_row(compared: _Compared, record: Row, judge: str) -> Row:
     found = [
         (a, b)
         for a, b in compared.find(record["hate_speech"], record["text_a"], record["text_b"])
@@ -227,8 +230,8 @@ def _judged_row(compared: _Compared, record: Reply, judge: str) -> Reply:
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
-def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Reply], list[Reply], int]:
-    rows_out: list[Reply] = []
+def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Row], list[Row], int]:
+    rows_out: list[Row] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
         rows = upstream.read(f"{_prefix(compared.corpus)}_human_{number}")
@@ -238,7 +241,7 @@ def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Reply], l
             verdicts.setdefault((a["reply_id"], b["reply_id"]), []).append(verdict)
             rows_out.append(_comparison(a, b, f"rater-{number}", "human", verdict))
     common = upstream.read(f"{_prefix(compared.corpus)}_common")
-    majority: list[Reply] = []
+    majority: list[Row] = []
     unresolved = 0
     for row in range(len(common)):
         a, b = _matched(common, row, compared)
@@ -257,7 +260,21 @@ def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Reply], l
     return rows_out, majority, unresolved
 
 
-def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Reply, Reply]:
+def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
+    """Returns what the card says about the agreement of the annotators on the comparisons that all of them judged."""
+    by_comparison: dict[tuple[str, str], dict[str, str]] = {}
+    for row in verdicts:
+        by_comparison.setdefault((row["reply_a"], row["reply_b"]), {})[row["rater"]] = row["verdict"]
+    raters = [f"rater-{number}" for number in HUMANS]
+    common = [given for given in by_comparison.values() if len(given) == len(raters)]
+    columns = {rater: [given[rater] for given in common] for rater in raters}
+    kappas = [cohen_kappa(columns[a], columns[b]) for a, b in combinations(raters, 2)]
+    known = [kappa for kappa in kappas if kappa is not None]
+    shown = f"{sum(known) / len(known):.3f}" if len(known) == len(kappas) else "undefined"
+    return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
+
+
+def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Row, Row]:
     found = compared.find(rows["hate_speech"][row], rows["text_a"][row], rows["text_b"][row])
     if not found:
         raise rows.fail(row, "HS and texts are in no verdict file, so the two systems cannot be named")
@@ -272,7 +289,7 @@ def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Reply, Reply]:
     return found[0]
 
 
-def _items(test: Rows, compared: set[str]) -> list[Reply]:
+def _items(test: Rows, compared: set[str]) -> list[Row]:
     items = []
     for row in range(len(test)):
         hate_speech, reference = test["hate_speech"][row], test["counter_narrative"][row]
@@ -292,7 +309,7 @@ def _items(test: Rows, compared: set[str]) -> list[Reply]:
     return items
 
 
-def _tournament_rows(upstream: Upstream, judge: str, items: list[Reply], corpus: str) -> tuple[list[Reply], int]:
+def _tournament_rows(upstream: Upstream, judge: str, items: list[Row], corpus: str) -> tuple[list[Row], int]:
     """Returns the outcomes of one judge's full tournament, and how many of the pairs of systems it lacks."""
     rows = upstream.read(f"{_prefix(corpus)}_outcomes_{judge}")
     known = set(upstream.recipe.systems)
@@ -339,14 +356,14 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
         )
 
 
-def _feature_rows(upstream: Upstream, replies: list[Reply], built: Built) -> tuple[list[Reply], list[Reply]]:
+def _feature_rows(upstream: Upstream, replies: list[Row], built: Built) -> tuple[list[Row], list[Row]]:
     """Returns the ratings of features, and the replies that were rated but not compared."""
     corpus = upstream.recipe.corpora[0]
     items = built.table("items", _prefix(corpus)).data
     questions = dict(zip(items["item_id"], items["question_id"], strict=True))
     known = {(r["hs_id"], r["system"], identity.normalise(r["text"])): r["reply_id"] for r in replies}
-    ratings: list[Reply] = []
-    extra: dict[str, Reply] = {}
+    ratings: list[Row] = []
+    extra: dict[str, Row] = {}
     for rater in upstream.recipe.raters:
         rows = upstream.read(rater.source, text_columns=("hate_speech", "text"))
         for row in range(len(rows)):

@@ -1,6 +1,7 @@
 """The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -10,9 +11,12 @@ from typer.exceptions import Abort, Exit, TyperException
 from fcconan.cli import build, demo, hydrate, list_datasets
 from fcconan.errors import InputError
 
+INTERRUPTED = 130
+STOPPED = "interrupted; nothing was half-written, run the command again to go on"
+
 app = typer.Typer(
     name="fcconan",
-    help="Build counter-narrative (CN) datasets and measure systems that retrieve, generate and judge CNs.",
+    help="Build counter-narrative (CN) datasets from pinned upstream files.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,9 +40,12 @@ def _options(
 
 def main() -> None:
     """Runs the command line and exits."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
     except InputError as error:
         _fail(str(error), 2)
     except TyperException as error:
@@ -51,10 +58,17 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
+        if error.filename is not None:
+            _fail(f"{error.filename}: {error.strerror}: check the path and its permissions", 2)
         _fail(f"the result cannot be printed or written ({error.strerror or error})", 1)
     except (Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing was half-written, run the command again to go on", 130)
+        _fail(STOPPED, INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Leaves in good order when a cluster or a shell asks to: what was begun is removed."""
+    sys.exit(128 + number)
 
 
 def _fail(message: str, code: int) -> None:

@@ -24,13 +24,12 @@ def run(
 ) -> None:
     """Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads."""
     from fcconan.build import build
-    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_json
+    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
 
-    check_json_target(json_file)
+    check_json_target(json_file, out)
     result = build(recipe, out, labels_only=labels_only, tier_rule=tier_rule, jobs=jobs)
     manifest = result.manifest
-    if json_file:
-        write_json(json_file, {"out": str(result.folder), **{k: v for k, v in manifest.items() if k != "files"}})
+    write_release_json(json_file, result.folder, manifest)
     print_table(f"{manifest['title']} in {result.folder}", ("config", "split", "rows"), counts_rows(manifest))
     for note in [*manifest["notes"], *(f"Left out: {text}" for text in manifest["left_out"])]:
         typer.echo(f"- {note}")

@@ -15,13 +15,12 @@ def run(
 ) -> None:
     """Build the embedded demo dataset, offline, and print what is in it."""
     from fcconan.build import build
-    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_json
+    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
 
-    check_json_target(json_file)
+    check_json_target(json_file, out)
     result = build("demo", out)
     manifest = result.manifest
-    if json_file:
-        write_json(json_file, {"out": str(result.folder), **{k: v for k, v in manifest.items() if k != "files"}})
+    write_release_json(json_file, result.folder, manifest)
     print_table(
         "Demo dataset (synthetic: invented peoples, simulated labels)",
         ("config", "split", "rows"),
@@ -30,5 +29,6 @@ def run(
     pairs = manifest["statistics"]["pairs"]
     columns = ("config", "split", "pairs", "appropriate", "HS", "CN", "CNs per HS", "words per CN")
     print_table("Pairs", columns, [tuple(row.values()) for row in pairs])
-    typer.echo(f"Written to {result.folder}. Load it:")
-    typer.echo(f'  load_dataset("{result.folder}", "gold", split="test")')
+    shown = out if out.is_absolute() else f"./{out}"  # a bare name could be taken for a dataset on the Hub
+    typer.echo(f"Written to {shown}. Load it:")
+    typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')

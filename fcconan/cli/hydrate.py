@@ -1,7 +1,7 @@
 """`fcconan hydrate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ def run(
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError
 
-    check_json_target(json_file)
+    check_json_target(json_file, out)
     result = hydrate(folder, out, recipe=recipe, keep_going=keep_going, jobs=jobs)
     counts = {
         "matched": result.matched,
@@ -42,14 +42,20 @@ def run(
     if result.complete:
         typer.echo(f"{result.folder} equals the full build.")
         return
-    first = result.examples[0] if result.examples else {}
+    first = _named(result.examples[0])
     found = ", ".join(f"{count} {name}" for name, count in counts.items())
     if result.folder is None:
         raise InputError(
-            f"nothing was written: found {found} (such as {first}), expected every row as it is upstream; "
-            "use the version of fcconan that built the folder, or --keep-going to write it all the same"
+            f"nothing was written: found {found} (such as {first}), expected every row as it is upstream; get the "
+            "folder again, or the version of fcconan that built it, or give --keep-going to write it as it is"
         )
     typer.echo(
         f"{result.folder} holds the rows of {folder}; it differs from the full build (such as {first}).",
         err=True,
     )
+
+
+def _named(example: dict[str, Any]) -> str:
+    key = example["key"]
+    row = ", ".join(f"{name} {value}" for name, value in key.items()) if isinstance(key, dict) else key
+    return f"{example['config']}/{example['split']}: {row}: {example['matter']}"

@@ -28,12 +28,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     console.print(table)
 
 
-def check_json_target(path: Path | None) -> None:
-    """Checks before long work that a result can be written.
+def check_json_target(path: Path | None, out: Path) -> None:
+    """Checks before long work that a result can be written, and outside the folder that the work writes.
 
     Raises:
         InputError: It cannot.
     """
+    if path is not None and path.resolve().is_relative_to(out.resolve()):
+        raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
     if path is not None and (not path.name or path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 
@@ -54,6 +56,12 @@ def write_json(path: Path, data: Any) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another --json file") from error
+
+
+def write_release_json(path: Path | None, out: Path, manifest: dict[str, Any]) -> None:
+    """Writes what a build made: the manifest without its list of files, and the folder."""
+    if path is not None:
+        write_json(path, {"out": str(out), **{key: value for key, value in manifest.items() if key != "files"}})
 
 
 def counts_rows(manifest: dict[str, Any]) -> list[tuple[str, str, int]]:

@@ -28,12 +28,12 @@ class ParsedComparison:
     score_b: float | None = None
 
 
-def parse_comparison(text: str, *, scale: tuple[float, float] = (0, 10)) -> ParsedComparison:
+def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> ParsedComparison:
     """Reads JudgeLM's verdict: two scores on the first line of the output, the first reply's first.
 
     Args:
         text: The raw output. Code fences, quotes, a comma between the scores and prose after them are understood.
-        scale: Lowest and highest possible score.
+        scale: Lowest and highest possible score; JudgeLM is asked for 1 to 10.
     """
     lines = [line for line in text.splitlines() if line.strip() and not _FENCE.fullmatch(line)]
     if not lines:

@@ -27,6 +27,29 @@ class Alpha:
     n_units: int
 
 
+def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Computes Cohen's kappa of two raters, unweighted (Cohen 1960).
+
+    Args:
+        first: The labels that the first rater gave, item by item.
+        second: The labels that the second rater gave to the same items.
+
+    Returns:
+        Kappa, or None where it is undefined: no items, or both raters constant and equal.
+
+    Raises:
+        ValueError: The lists differ in length.
+    """
+    items = len(first)
+    if items != len(second):
+        raise ValueError(f"found {items} and {len(second)} labels, expected as many")
+    observed = sum(a == b for a, b in zip(first, second, strict=True))
+    by_chance = sum(first.count(label) * second.count(label) for label in set(first))
+    if by_chance == items * items:
+        return None
+    return (observed * items - by_chance) / (items * items - by_chance)
+
+
 def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str) -> Alpha:
     """Computes Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
 
