@@ -41,7 +41,7 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
     bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *votes_read), recipe.kind)
     pairs, votes = _pairs_and_votes(bronze, tier_rule)
     members = {name: [pair for pair in pairs if RANK[pair["tier"]] <= RANK[name]] for name in TIERS}
-    released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS if name in recipe.sources}
+    released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS[:-1] if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
     hate_speech = {pair["hs_id"] for pair in pairs}
     counter_narratives = {pair["cn_id"] for pair in pairs}
@@ -120,27 +120,22 @@ def _index(rows: Rows, row: int) -> int:
 
 def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str) -> None:
     """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
-    final = {pair["original_index"]: (pair["pair_id"], pair["label"], pair["valid"]) for pair in members["bronze"]}
+    final = {pair["pair_id"]: (pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
-        upstream: set[int] = set()
+        upstream: set[str] = set()
         for row in range(len(rows)):
-            index = rows.integer("original_index", row)
-            here = (
-                ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])["pair_id"],
-                rows.one_of("label", row, LABEL),
-                rows.one_of("valid", row, VALID),
-            )
-            if index is None or final.get(index) != here:
-                raise rows.fail(row, f"pair {index} has another text, label or validity here than in the bronze file")
-            upstream.add(index)
+            pair = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])["pair_id"]
+            if final.get(pair) != (rows.one_of("label", row, LABEL), rows.one_of("valid", row, VALID)):
+                raise rows.fail(row, f"pair {pair} has another label or validity in the bronze file, or is not there")
+            upstream.add(pair)
         if name == "diamond" and tier_rule != "released":
             continue
-        recomputed = {pair["original_index"] for pair in members[name]}
+        recomputed = {pair["pair_id"] for pair in members[name]}
         if upstream != recomputed:
             example = min(upstream ^ recomputed)
             raise InputError(
                 f"{name}: {len(upstream)} pairs upstream, {len(recomputed)} by the tier rule {tier_rule!r}, "
-                f"{len(upstream ^ recomputed)} differ (such as original_index {example}); the rule or the files changed"
+                f"{len(upstream ^ recomputed)} differ (such as {example}); the rule or the files changed"
             )
 
 

@@ -98,7 +98,8 @@ def test_strict_does_not_compare_the_diamond_tier_and_still_compares_the_others(
         ("label", "2", "label is '2', expected one of '0', '1'"),
         ("valid", "yes", "valid is 'yes', expected one of '0', '1'"),
         ("vote_1", "appropriate", "vote_1 is 'appropriate', expected one of '', '0', '1', '2'"),
-        ("vote_2", "", "found 2 votes, expected none, or two or three without a gap"),
+        ("vote_2", "", "a vote is missing between two others; move the votes together"),
+        ("original_index", "", "original_index is empty, expected a whole number"),
         ("education", "some school", "education is 'some school', expected one of"),
         ("age", "25.5", "age is 25.5, expected a whole number"),
         ("age", "young", "age is 'young', expected a number"),
@@ -145,3 +146,63 @@ def test_other_counts_than_stated_fail_the_build_and_are_named(tmp_path: Path) -
     data["expect"]["facts"]["pool"] = 9
     with pytest.raises(InputError, match=r"gold/test rows: found 6, expected 7; pool: found 3, expected 9"):
         build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+
+
+@pytest.mark.parametrize(("column", "value"), [("label", "0"), ("valid", "0"), ("counter_narrative", "Another reply.")])
+def test_a_tier_file_that_says_something_else_of_a_pair_is_refused(tmp_path: Path, column: str, value: str) -> None:
+    small.write_files(tmp_path)
+    rows = small.bronze_rows()
+    rows[0][column] = value
+    small.write_csv(tmp_path / "gold.csv", [rows[0], *rows[1:4], rows[6], rows[8]], small.COLUMNS)
+    with pytest.raises(InputError, match=r"^gold\.csv, line 2: pair 0 has another text, label or validity here"):
+        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
+
+
+def test_queries_that_are_not_the_hs_of_the_pairs_are_refused(tmp_path: Path) -> None:
+    small.write_files(tmp_path)
+    small.write_csv(tmp_path / "queries.csv", [{"hate_speech": text} for text in small.HS[:2]])
+    with pytest.raises(InputError, match=r"^queries\.csv: its HS are not those of the Bronze file"):
+        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
+
+
+def test_a_mapped_column_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    small.write_files(tmp_path)
+    data = small.recipe_data(tmp_path)
+    data["sources"]["bronze"]["columns"]["hs_tpye"] = data["sources"]["bronze"]["columns"].pop("hs_type")
+    with pytest.raises(
+        InputError, match=r"kind 'exhaustive' does not read 'hs_tpye'; did you mean 'hs_type'\? it reads"
+    ):
+        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+
+
+def test_one_file_with_the_pairs_and_any_number_of_votes_is_enough(tmp_path: Path) -> None:
+    """A maker's own data: no released tiers, no numbering, single votes written down, four annotators."""
+    rows = [
+        {"hs": small.HS[0], "cn": small.CN[0], "ok": "1", "checked": "1", "a": "2", "b": "", "c": "", "d": ""},
+        {"hs": small.HS[0], "cn": small.CN[1], "ok": "0", "checked": "1", "a": "0", "b": "2", "c": "0", "d": "0"},
+        {"hs": small.HS[1], "cn": small.CN[0], "ok": "0", "checked": "1", "a": "0", "b": "2", "c": "", "d": ""},
+        {"hs": small.HS[1], "cn": small.CN[1], "ok": "0", "checked": "0", "a": "", "b": "", "c": "", "d": ""},
+    ]
+    small.write_csv(tmp_path / "bronze.csv", rows)
+    data = small.recipe_data(tmp_path)
+    columns = {"hate_speech": "hs", "counter_narrative": "cn", "label": "ok", "valid": "checked"}
+    data["sources"]["bronze"]["columns"] = columns | {f"vote_{n}": name for n, name in enumerate("abcd", start=1)}
+    data["expect"] = {
+        "rows": {
+            **{tier: {"test": count} for tier, count in {"diamond": 1, "gold": 2, "silver": 3, "bronze": 4}.items()},
+            **{f"{tier}-qrels": {"test": count} for tier, count in {"diamond": 1, "gold": 2, "silver": 3}.items()},
+            **{"qrels": {"test": 4}, "corpus": {"test": 2}, "queries": {"test": 2}, "votes": {"test": 8}},
+        }
+    }
+    del data["expect_by_tier_rule"]
+    built, _ = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    pairs = built.table("bronze", "test").rows()
+    assert [(p["tier"], p["agreement"], p["n_votes"]) for p in pairs] == [
+        ("silver", "single", 1),
+        ("diamond", "majority", 4),
+        ("gold", "adjudicated", 2),
+        ("bronze", "single", 1),
+    ]
+    assert [(p["source_id"], p["original_index"]) for p in pairs] == [("0", 0), ("1", 1), ("2", 2), ("3", 3)]
+    assert [vote["inferred"] for vote in built.table("votes", "test").rows()] == [False] * 7 + [True]
+    assert built.notes == ["4 of 4 combinations of HS and CN are judged."]
