@@ -79,7 +79,7 @@ def test_a_tier_that_the_votes_do_not_give_fails_the_build(tmp_path: Path) -> No
     rows = small.bronze_rows()
     small.write_csv(tmp_path / "diamond.csv", [rows[0], rows[1], rows[2], rows[3]], small.COLUMNS)
     with pytest.raises(
-        InputError, match=r"^diamond: 4 pairs upstream, 4 by the tier rule 'released', 2 differ .*index 3"
+        InputError, match=r"^diamond: 4 pairs upstream, 4 by the tier rule 'released', 2 differ \(such as hs-"
     ):
         build_tables(load_recipe(str(small.write_recipe(tmp_path))))
 
@@ -154,7 +154,7 @@ def test_a_tier_file_that_says_something_else_of_a_pair_is_refused(tmp_path: Pat
     rows = small.bronze_rows()
     rows[0][column] = value
     small.write_csv(tmp_path / "gold.csv", [rows[0], *rows[1:4], rows[6], rows[8]], small.COLUMNS)
-    with pytest.raises(InputError, match=r"^gold\.csv, line 2: pair 0 has another text, label or validity here"):
+    with pytest.raises(InputError, match=r"^gold\.csv, line 2: pair hs-.* has another label or validity in the bronze"):
         build_tables(load_recipe(str(small.write_recipe(tmp_path))))
 
 
