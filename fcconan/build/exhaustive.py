@@ -57,8 +57,8 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
         _check_queries(upstream.read("queries", text_columns=("hate_speech",)), pairs)
     train_tables: list[Table] = []
     if "train" in recipe.sources:
-        train_tables, note = _train(upstream.read("train", text_columns=TEXTS), pairs)
-        notes.append(note)
+        train_tables, train_notes = _train(upstream.read("train", text_columns=TEXTS), pairs, recipe.kind)
+        notes += train_notes
     benchmark, aliases = benchmark_tables(members, "bronze")
 
     tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
@@ -157,31 +157,33 @@ def _check_queries(queries: Rows, pairs: list[dict[str, Any]]) -> None:
         raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
 
 
-def _train(rows: Rows, pairs: list[dict[str, Any]]) -> tuple[list[Table], str]:
+def _train(rows: Rows, pairs: list[dict[str, Any]], kind: str) -> tuple[list[Table], list[str]]:
     """Returns the training pairs, those that share a CN with the evaluation part in a split of their own."""
+    rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC), kind)
     evaluated = {pair["cn_id"] for pair in pairs}
     evaluated_hs = {pair["hs_id"] for pair in pairs}
     splits: dict[str, list[dict[str, Any]]] = {"train": [], "shared_cn": []}
+    pair_ids: list[str] = []
     for row in range(len(rows)):
         pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
         if pair["hs_id"] in evaluated_hs:
             raise rows.fail(row, "this HS is in the evaluation part; training pairs must share no HS with it")
         pair |= person_and_topic(rows, row)
-        pair |= {"label": "appropriate", "source_id": rows["source_id"][row], "original_index": row}
+        source_id = rows["source_id"][row] if "source_id" in rows.columns else str(row)
+        pair |= {"label": "appropriate", "source_id": source_id, "original_index": row}
         splits["shared_cn" if pair["cn_id"] in evaluated else "train"].append(pair)
-    check_labels(
-        rows,
-        [f"{hs}\n{cn}" for hs, cn in zip(rows["hate_speech"], rows["counter_narrative"], strict=True)],
-        ["appropriate"] * len(rows),
-    )
-    tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items()]
+        pair_ids.append(pair["pair_id"])
+    check_labels(rows, pair_ids, ["appropriate"] * len(rows))
+    tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items() if found]
+    if not splits["shared_cn"]:
+        return tables, []
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
     note = (
         f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are "
         "also in the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the "
         "released file (order: `original_index`)."
     )
-    return tables, note
+    return tables, [note]
 
 
 def vote_agreement(votes: list[dict[str, Any]]) -> list[str]:
