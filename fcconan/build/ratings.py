@@ -74,7 +74,6 @@ class _Builder:
         self.scores: dict[str, list[Row]] = {}
         self.by_source_id: dict[str, Row] = {}
         self.system_of: dict[str, str] = {}
-        self.flagged_groups: set[int] = set()
         self.facts: dict[str, int] = {}
         self.notes: list[str] = []
         self.agreement: list[str] = []
@@ -276,7 +275,6 @@ class _Builder:
                 flagged += [row] if at is None else []
                 self._add_ranking(reply["reply_id"], rater, read, at)
         groups = Counter(row // GROUP for row in flagged)
-        self.flagged_groups = set(groups)
         if any(count < GROUP for count in groups.values()):
             raise rows.fail(flagged[0], "the analysis file lacks this reply and not its whole group")
         self.facts["ranked_groups"] = len(rows) // GROUP
@@ -302,12 +300,15 @@ class _Builder:
         for rating in self.ratings["rankings"]:
             if rating["aspect"] in (RANK, RANK_AS_ANALYSED):
                 ranks.setdefault(rating["rater"], []).append(rating["value"])
-        analysed = [group for group in _groups(ranks.pop(ANALYSIS)) if None not in group]
+        if ANALYSIS not in ranks:
+            return
+        analysed_of = {n: group for n, group in enumerate(_groups(ranks.pop(ANALYSIS))) if None not in group}
+        analysed = list(analysed_of.values())
         turned = [[GROUP + 1 - value for value in group if value is not None] for group in analysed]
         shown = []
-        kept = [number for number in range(self.facts["ranked_groups"]) if number not in self.flagged_groups]
         for rater, values in ranks.items():
-            groups = [_groups(values)[number] for number in kept]
+            every = _groups(values)
+            groups = [every[number] for number in analysed_of]
             same = sum(a == b for a, b in zip(analysed, groups, strict=True))
             reverse = sum(a == b != c for a, b, c in zip(turned, groups, analysed, strict=True))
             self.facts |= {f"analysis_groups_as_{rater}": same, f"analysis_groups_reversed_from_{rater}": reverse}
@@ -344,7 +345,8 @@ class _Builder:
             for other in reply["also_in"]
             if other in whole
         )
-        counted = ", ".join(f"{number} of `{split}` in `{other}`" for (split, other), number in sorted(shared.items()))
+        pieces = [f"{number} of `{split}` in `{other}`" for (split, other), number in sorted(shared.items())]
+        counted = ", ".join(pieces) or "none"
         self.notes += [
             f"Upstream put {self.facts['hs_in_dev_and_test']} HS into both `dev` and `test`. Rows whose HS and reply "
             f"are in another split too: {counted}. Nothing was moved: `also_in` names the other splits. Leave the "

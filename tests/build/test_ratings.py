@@ -146,12 +146,12 @@ RATERS: list[dict[str, Any]] = [
             "kind": "human",
             "source": source,
             "split": "rankings",
-            "columns": {"preference_rank": "Rank"},
+            "columns": {aspect: "Rank"},
         }
-        for name, source in (
-            ("rank-rater-1", "ranks_1"),
-            ("rank-rater-3", "ranks_3"),
-            ("rank-analysis-file", "ranks_analysis"),
+        for name, source, aspect in (
+            ("rank-rater-1", "ranks_1", "preference_rank"),
+            ("rank-rater-3", "ranks_3", "preference_rank"),
+            ("rank-analysis-file", "ranks_analysis", "rank_as_analysed"),
         )
     ),
     {
@@ -167,9 +167,13 @@ FACTS = {
     "replies_respelt": 2,
     "ranked_groups": 2,
     "ranked_groups_flagged": 1,
-    "rank_groups_of_analysis_file_matching": 1,
+    "analysis_groups_as_rank-rater-1": 0,
+    "analysis_groups_reversed_from_rank-rater-1": 0,
+    "analysis_groups_as_rank-rater-3": 1,
+    "analysis_groups_reversed_from_rank-rater-3": 0,
     "replies": 17,  # 6 of test, 2 more of dev, 9 more of the rankings
-    "replies_in_dev_and_test": 1,
+    "test_replies_in_dev": 1,
+    "test_records_in_dev": 1,
     "hs_in_dev_and_test": 2,
     "test_replies_with_text_of_another": 1,  # the third and the sixth
 }
@@ -204,6 +208,7 @@ def _recipe(folder: Path, files: Files) -> dict[str, Any]:
             "aggressiveness": scale | {"higher_is_better": False},
             "suitableness": {"low": 1, "high": 3},
             "preference_rank": scale | {"higher_is_better": False},
+            "rank_as_analysed": scale | {"higher_is_better": None},
             "score": {},
         },
         "raters": RATERS,
@@ -282,7 +287,7 @@ def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_p
             ["agreement_round2"],
             ["agreement_round2"],
             ["dev"],
-            [],
+            ["agreement_round2"],  # the reply of the third row, under another record
         ],
         "dev": [["test"], [], []],
         "agreement_round1": [["rankings", "test"], ["test"]],
@@ -295,6 +300,104 @@ def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_p
     first = replies["dev"].rows()[0]
     assert (first["reply_id"], first["text"], first["system"]) == (TEST_IDS[4], "Who bakes at night?", "gpt-3.5-fs")
     assert built.facts == FACTS
+    assert built.notes[-2:] == [
+        "Upstream put 2 HS into both `dev` and `test`. Rows whose HS and reply are in another split too: 1 of `dev` in "
+        "`test`, 1 of `rankings` in `test`, 1 of `test` in `dev`, 1 of `test` in `rankings`. Nothing was moved: "
+        "`also_in` names the other splits. Leave the rows of `dev` out of `test` when something was tuned on `dev`.",
+        "1 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
+        "kept.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hate_speech", "text", "same"),
+    [
+        (HS[1], "Which cards?", True),
+        (HS[1], "WHICH, cards!", True),  # case and punctuation do not count
+        (HS[1], "Which card?", False),
+        (HS[2], "Which cards?", False),  # said to another HS
+    ],
+)
+def test_a_reply_under_another_record_is_in_the_other_split_too(
+    tmp_path: Path, hate_speech: str, text: str, same: bool
+) -> None:
+    def change(files: Files) -> None:
+        files["dev"][1] |= {"hate_speech": hate_speech, "text": text}
+
+    built = _build(tmp_path, change)
+    test, dev = built.table("replies", "test"), built.table("replies", "dev")
+    assert test.data["also_in"][1] == (["agreement_round1", "dev"] if same else ["agreement_round1"])
+    assert dev.data["also_in"][1] == (["agreement_round1", "test"] if same else [])
+    assert dev.data["reply_id"][1] not in test.data["reply_id"]  # another record is another reply
+    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (1 + same, 1)
+    assert f"too: {1 + same} of `dev` in `test`, 1 of `rankings` in `test`, {1 + same} of `test` in" in built.notes[-2]
+
+
+def test_every_row_of_a_reply_that_stands_twice_in_a_split_counts(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["dev"][1] |= {"text": "None"}
+
+    built = _build(tmp_path, change)
+    assert built.table("replies", "dev").data["also_in"][1] == ["agreement_round2", "test"]
+    assert [also_in.count("dev") for also_in in built.table("replies", "test").data["also_in"]] == [0, 0, 1, 0, 1, 1]
+    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (3, 1)
+    assert (
+        "too: 2 of `dev` in `test`, 1 of `rankings` in `test`, 3 of `test` in `dev`, 1 of `test` in" in built.notes[-2]
+    )
+
+
+@pytest.mark.parametrize("file", ["rankings", "full"])
+def test_the_system_of_a_record_is_that_of_any_file_that_states_it(tmp_path: Path, file: str) -> None:
+    def change(files: Files) -> None:
+        files["test"][0]["system"] = ""  # the rankings state it
+        files["full"] = [_row((*SHARED, *ASPECTS), *row) | {"system": ""} for row in FULL]
+        if file == "full":
+            files["rankings"][0]["system"] = ""
+            known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
+            files["full"].append(known | dict.fromkeys(ASPECTS, "1") | {"system": "dialoGPT"})
+        # Neither `test` nor `dev` says what the last record of `dev` is of.
+        files["full"].append({**files["dev"][1], "system": "GPS"})
+
+    built = _build(tmp_path, change)
+    for split in ("test", "agreement_round1", "rankings"):
+        first = built.table("replies", split).rows()[0]
+        assert (first["reply_id"], first["system"]) == (TEST_IDS[0], "dialogpt")
+    assert built.table("replies", "test").data["system"] == list(SYSTEMS)
+    assert built.table("replies", "dev").data["system"] == ["gpt-3.5-fs", "gps", "unknown"]
+    assert built.table("replies", "dev").data["reply_id"][1] == _reply_id(DEV[1], "Why?", "gps", "d1")
+    assert built.table("replies", "full").data["system"][:2] == ["gps", "unknown"]
+    assert set(built.table("replies", "rankings").data["system"][1:]) == {"gps", "quarc"}
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "system", "message"),
+    [
+        ("rankings", 0, "GPS", "rankings.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"),
+        ("full", 0, "QUARC", "full.csv, line 2: record u1 is of quarc here, of gps elsewhere"),
+    ],
+)
+def test_files_that_name_different_systems_of_a_record_are_refused(
+    tmp_path: Path, file: str, row: int, system: str, message: str
+) -> None:
+    def change(files: Files) -> None:
+        files["full"] = [_row((*SHARED, *ASPECTS), *cells) | {"system": ""} for cells in FULL]
+        files[file][row]["system"] = system
+
+    assert _fails(tmp_path, change) == message
+
+
+def test_rankings_and_full_that_name_different_systems_of_a_record_are_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["test"][0]["system"] = ""
+        known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
+        files["full"] = [known | dict.fromkeys(ASPECTS, "1") | {"system": "GPS"}]
+
+    assert _fails(tmp_path, change) == "full.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"
+
+
+def test_rows_without_a_record_may_be_of_different_systems(tmp_path: Path) -> None:
+    rows = _build(tmp_path).table("replies", "rankings").rows()
+    assert {row["system"] for row in rows if row["source_id"] is None} == {"gps", "quarc"}
 
 
 def test_a_reply_of_an_unnamed_system_or_record_says_so(tmp_path: Path) -> None:
@@ -519,7 +622,17 @@ def test_ranks_are_ratings_of_which_the_lowest_is_best(tmp_path: Path) -> None:
     assert {(row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
         (1, 5, False, "human")
     }
-    assert len(rows) == 30
+    assert len(rows) == 20
+
+
+def test_the_rank_of_the_analysis_file_is_an_aspect_without_a_direction(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    rows = [row for row in built.table("ratings", "rankings").rows() if row["rater"] == "rank-analysis-file"]
+    assert {(row["aspect"], row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
+        ("rank_as_analysed", 1, 5, None, "human")
+    }
+    assert len(rows) == 10
+    assert built.table("ratings", "rankings").arrow()["higher_is_better"].null_count == 10
 
 
 def test_a_group_that_the_analysis_file_lacks_is_flagged_and_keeps_the_ranks_of_the_annotators(tmp_path: Path) -> None:
@@ -537,15 +650,64 @@ def test_a_group_that_the_analysis_file_lacks_is_flagged_and_keeps_the_ranks_of_
         "Ranked groups that upstream flagged and left out of its analysis file: 1 of 2; the ranks that the annotators "
         "gave are kept."
     ) in built.notes
-    (matching,) = (note for note in built.notes if "rank-analysis-file" in note)
-    assert "is that of `rank-rater-3` in 1 of 1 groups" in matching
+    assert (
+        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no one direction: over 1 groups "
+        "it is that of `rank-rater-1` in 0 and 6 minus it in 0, that of `rank-rater-3` in 1 and 6 minus it in 0. Use "
+        "the annotators' own ranks."
+    ) in built.notes
 
 
-def test_a_rank_of_the_analysis_file_that_is_no_annotators_does_not_match(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("analysed", "as_1", "turned_1", "as_3", "turned_3"),
+    [
+        ("21345", 0, 0, 1, 0),
+        ("45321", 0, 0, 0, 1),  # 6 minus each rank of the third annotator
+        ("12345", 1, 0, 0, 0),
+        ("54321", 0, 1, 0, 0),
+        ("21344", 0, 0, 0, 0),
+        ("45322", 0, 0, 0, 0),
+    ],
+)
+def test_groups_of_the_analysis_file_have_an_annotators_rank_or_that_rank_turned_round(
+    tmp_path: Path, analysed: str, as_1: int, turned_1: int, as_3: int, turned_3: int
+) -> None:
     def change(files: Files) -> None:
-        files["ranks_analysis"][4]["Rank"] = "4"
+        for row, rank in zip(files["ranks_analysis"], analysed, strict=True):
+            row["Rank"] = rank
 
-    assert _build(tmp_path, change).facts["rank_groups_of_analysis_file_matching"] == 0
+    built = _build(tmp_path, change)
+    assert {name: count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {
+        "analysis_groups_as_rank-rater-1": as_1,
+        "analysis_groups_reversed_from_rank-rater-1": turned_1,
+        "analysis_groups_as_rank-rater-3": as_3,
+        "analysis_groups_reversed_from_rank-rater-3": turned_3,
+    }
+    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-analysis-file")][:5] == [
+        float(rank) for rank in analysed
+    ]
+
+
+def test_a_group_of_ties_is_not_its_own_reverse(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        for name in ("ranks_1", "ranks_analysis"):
+            for row in files[name][:5]:
+                row["Rank"] = "3"
+
+    facts = _build(tmp_path, change).facts
+    assert (facts["analysis_groups_as_rank-rater-1"], facts["analysis_groups_reversed_from_rank-rater-1"]) == (1, 0)
+
+
+def test_groups_of_the_analysis_file_are_compared_with_those_of_the_same_replies(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        keys = [{name: row[name] for name in ("hate_speech", "text", "strategy")} for row in files["rankings"][5:]]
+        files["ranks_analysis"] = [key | {"Rank": rank} for key, rank in zip(keys, "12345", strict=True)]
+
+    built = _build(tmp_path, change)
+    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-analysis-file")] == [None] * 5 + [1, 2, 3, 4, 5]
+    assert built.facts["ranked_groups_flagged"] == 1
+    # The first annotator ranked the second group 5 to 1; the third one left its last reply out.
+    names = [f"analysis_groups_{how}_rank-rater-{rater}" for rater in (1, 3) for how in ("as", "reversed_from")]
+    assert [built.facts[name] for name in names] == [0, 1, 0, 0]
 
 
 def test_a_models_ratings_of_ranked_replies_are_found_by_text(tmp_path: Path) -> None:
@@ -793,3 +955,13 @@ def test_a_known_record_with_another_reference_is_refused(tmp_path: Path) -> Non
         files["dev"][0]["reference"] = "Others do."
 
     assert _fails(tmp_path, change).startswith("dev.csv, line 2: record u4 has another HS, reference or reply here")
+
+
+@pytest.mark.parametrize("cell", ["", "6"])
+def test_a_group_of_the_analysis_file_with_a_missing_rank_is_not_compared(tmp_path: Path, cell: str) -> None:
+    def change(files: Files) -> None:
+        files["ranks_analysis"][2]["Rank"] = cell
+
+    built = _build(tmp_path, change)
+    assert {count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {0}
+    assert any("has no one direction: over 0 groups it is" in note for note in built.notes)

@@ -148,7 +148,7 @@ FACTS = {
     "dravene_two_instances": 2,
     "human_invalid": 0,
     "human_majority_invalid": 1,
-    "judgelm_invalid": 3,
+    "judgelm_invalid": 4,
     "tournament_invalid": 0,
 }
 EXPECTED_ROWS = {
@@ -289,13 +289,12 @@ def test_the_judges_scores_are_read_from_its_output(tmp_path: Path) -> None:
         ("b", None),
         ("b", None),
         ("a", None),
-        ("tie", None),
+        ("invalid", "out_of_scale"),
     ]
     assert [(row["reply_a"], row["reply_b"]) for row in rows] == [
         _between(duel) for corpus in TESTS for duel, _ in JUDGED[corpus]
     ]
-    scores = [(row["score_a"], row["score_b"]) for row in rows if row["reason"] != "out_of_scale"]
-    assert scores == [
+    assert [(row["score_a"], row["score_b"]) for row in rows] == [
         (8, 7),
         (7, 9),
         (6, 6),
@@ -303,10 +302,11 @@ def test_the_judges_scores_are_read_from_its_output(tmp_path: Path) -> None:
         (10, 8),
         (None, None),
         (5, 5),
+        (None, None),  # 11 is above the scale
         (2, 7.5),
         (1, 2),
         (4, 3),
-        (0, 0),
+        (None, None),  # 0 is below it
     ]
     assert rows[0] == {
         "item_id": _item(HS[0], B["gold_truth"]),
@@ -374,6 +374,40 @@ def test_three_different_verdicts_have_no_majority(tmp_path: Path) -> None:
         "tie",
         "b",
     ]
+
+
+def test_the_agreement_of_each_corpus_is_the_mean_kappa_of_what_all_three_judged(tmp_path: Path) -> None:
+    # a tie a, a tie b, b b tie. Of 9 pairs by chance 3, 1 and 3 agree; of 3 comparisons 2, 0 and 0.
+    # Kappas (6 - 3) / (9 - 3), (0 - 1) / (9 - 1), (0 - 3) / (9 - 3): 1/2, -1/8, -1/2; their mean is -1/24.
+    # The second corpus has one comparison in common, on which all agree.
+    assert _build(tmp_path).agreement == [
+        "Mean pairwise Cohen's kappa, ombrey: -0.042 (3 comparisons judged by all three annotators)",
+        "Mean pairwise Cohen's kappa, dravene-two: undefined (1 comparisons judged by all three annotators)",
+    ]
+
+
+def test_the_agreement_leaves_out_what_two_annotators_judged(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        # The first and the second annotator judge this one, and the third does not.
+        files["ombrey_human_2"].append(_duel("ombrey_human_2", B_GK, "A"))
+        # The third one judged this one alone; now all three do: tie a tie.
+        for rater, verdict in (("1", "T"), ("2", "A")):
+            files[f"ombrey_human_{rater}"].append(_duel(f"ombrey_human_{rater}", B_KL, verdict))
+
+    # Of 16 pairs by chance 6, 4 and 4 agree; of 4 comparisons 2, 1 and 0. Kappas 2/10, 0 and -4/12; mean -2/45.
+    assert _build(tmp_path, change).agreement[0] == (
+        "Mean pairwise Cohen's kappa, ombrey: -0.044 (4 comparisons judged by all three annotators)"
+    )
+
+
+def test_the_agreement_without_a_common_comparison_is_undefined(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["dravene_two_common"] = []
+        del files["dravene_two_human_1"][0]
+
+    assert _build(tmp_path, change).agreement[1] == (
+        "Mean pairwise Cohen's kappa, dravene-two: undefined (0 comparisons judged by all three annotators)"
+    )
 
 
 def test_the_tournament_holds_outcomes_by_item(tmp_path: Path) -> None:

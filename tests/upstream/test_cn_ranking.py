@@ -223,6 +223,8 @@ def test_agreement_of_the_common_comparisons(folder: Path, ranked: Path, corpus:
     released = [[row[f"ann{number}"].upper() for row in _common_file(ranked, corpus)] for number in (1, 2, 3)]
     assert mean == pytest.approx(sum(oracle.cohen_kappa(a, b) for a, b in combinations(released, 2)) / 3, abs=1e-12)
     assert round(mean, 4) == kappa
+    line = f"- Mean pairwise Cohen's kappa, {corpus}: {kappa:.3f} (144 comparisons judged by all three annotators)\n"
+    assert line in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("corpus", "unresolved"), [("conan", 6), ("mt-conan", 3)])
@@ -263,11 +265,12 @@ def test_verdicts_of_the_judges_equal_their_raw_output(folder: Path, ranked: Pat
         assert (row["system_a"], row["system_b"]) == (record["answer1_model_id"], record["answer2_model_id"])
         head = record["pred_text"].split("\n")[0].split()[:2]
         if row["verdict"] == "invalid":
-            assert row["reason"] in ("empty", "no_scores")
+            assert row["reason"] in ("empty", "no_scores")  # the judges gave no score off their scale, 1 to 10
             assert row["score_a"] is row["score_b"] is None
             continue
         a, b = (float(score) for score in head)
         assert (row["score_a"], row["score_b"], row["reason"]) == (a, b, None)
+        assert 1 <= min(a, b) <= max(a, b) <= 10
         assert row["verdict"] == ("a" if a > b else "b" if b > a else "tie")
 
 

@@ -23,7 +23,16 @@ ROUNDS = {"agreement_round1": "annotations_first_pass_500", "agreement_round2": 
 TEST = "predictions/mistralai-Mistral-7B-Instruct-v0.3_remaining.csv"
 DEV = "data/annotations/dev_set_500.csv"
 RANKED = "data/annotations/human_eval_formatted.csv"
+ANALYSED = "data/annotations/dataset_analysis_human_annotations.csv"
 SPLITS = {"dev": 500, "test": 1901, "agreement_round1": 500, "agreement_round2": 1000, "rankings": 310}
+SYSTEMS = {
+    "": "unknown",
+    "dialoGPT": "dialogpt",
+    "GPS": "gps",
+    "QUARC": "quarc",
+    "GPT3.5_ZS": "gpt-3.5-zs",
+    "GPT3.5_FS": "gpt-3.5-fs",
+}
 MISTRAL = "prediction_mistralai/Mistral-7B-Instruct-v0.3"
 LLAMA = "prediction_meta-llama/Llama-3-8b-chat-hf"
 MODELS = {
@@ -70,7 +79,7 @@ RANKERS = {
     "rank-rater-1": "data/human_eval/Human Evaluation - EMNLP 2024 - annotations_amey.csv",
     "rank-rater-2": "data/human_eval/Human Evaluation - EMNLP 2024 - annotations_kanupriya.csv",
     "rank-rater-3": "data/annotations/Human Evaluation - EMNLP 2024 - annotations.csv",
-    "rank-consensus": "data/annotations/Human Evaluation - EMNLP 2024 - aswini amey kanupriya.csv",
+    "rank-combined": "data/annotations/Human Evaluation - EMNLP 2024 - aswini amey kanupriya.csv",
 }
 PEOPLE = re.compile("amey|(?<!zer)osho|apoorv|aswini|kanupriya", re.IGNORECASE)  # "zeroshot" names nobody
 
@@ -140,14 +149,6 @@ def test_sizes_of_the_splits(folder: Path) -> None:
 
 
 def test_replies_equal_the_released_files(folder: Path, upstream: Path) -> None:
-    systems = {
-        "": "unknown",
-        "dialoGPT": "dialogpt",
-        "GPS": "gps",
-        "QUARC": "quarc",
-        "GPT3.5_ZS": "gpt-3.5-zs",
-        "GPT3.5_FS": "gpt-3.5-fs",
-    }
     rounds = [row for name in ROUNDS.values() for row in oracle.read_csv(upstream / f"data/annotations/{name}.csv")]
     released = oracle.read_csv(upstream / TEST)
     rows = _rows(folder, "replies", "test")
@@ -160,12 +161,32 @@ def test_replies_equal_the_released_files(folder: Path, upstream: Path) -> None:
             source["predicted_counterspeech"],
             [theirs["counterspeech"]],
         )
-        assert (ours["strategy"], ours["system"]) == (theirs["csType"].lower(), systems[theirs["source"]])
+        assert (ours["strategy"], ours["system"]) == (theirs["csType"].lower(), SYSTEMS[theirs["source"]])
         assert ours["hs_id"] == oracle.text_id("hs", theirs["hatespeech"])
     dev = oracle.read_csv(upstream / DEV)
     assert [(row["source_id"], row["hs_id"], row["strategy"]) for row in _rows(folder, "replies", "dev")] == [
         (row["uuid"], oracle.text_id("hs", row["hatespeech"]), row["csType"].lower()) for row in dev
     ]
+
+
+def test_systems_are_those_of_every_file_that_states_them(folder: Path, upstream: Path) -> None:
+    test, ranked = oracle.read_csv(upstream / TEST), oracle.read_csv(upstream / RANKED)
+    stated: dict[str, set[str]] = {}
+    for row in test + ranked:
+        if row["uuid"] and row["source"]:
+            stated.setdefault(row["uuid"], set()).add(SYSTEMS[row["source"]])
+    assert all(len(systems) == 1 for systems in stated.values())
+    # The file of the dev split states no system.
+    dev = [row["uuid"] for row in oracle.read_csv(upstream / DEV)]
+    assert sum(uuid in stated for uuid in dev) == len(set(dev) & stated.keys()) > 0
+    for split in ("dev", "test", "rankings"):
+        replies = _rows(folder, "replies", split)
+        assert [({row["system"]}, row["source_id"]) for row in replies if row["source_id"]] == [
+            (stated.get(row["source_id"], {"unknown"}), row["source_id"]) for row in replies if row["source_id"]
+        ]
+    replies = _rows(folder, "replies", "rankings")
+    assert [row["system"] for row in replies] == [SYSTEMS[row["source"]] for row in ranked]
+    assert Counter(row["system"] for row in replies) == dict.fromkeys(set(SYSTEMS.values()) - {"unknown"}, 62)
 
 
 @pytest.mark.parametrize("split", list(ROUNDS))
@@ -344,15 +365,62 @@ def test_ranks_equal_the_cells(folder: Path, upstream: Path, rater: str) -> None
     assert {(row["low"], row["high"], row["higher_is_better"]) for row in ratings.values()} == {(1, 5, False)}
 
 
+def _analysed(upstream: Path) -> dict[tuple[str, str, str], float]:
+    """The human rank of the analysis file by HS, reply and strategy."""
+    rows = oracle.read_csv(upstream / ANALYSED)
+    found = {
+        (row["hatespeech"], row["predicted_counterspeech"], row["csType"].lower()): float(row["rank_human_annotation"])
+        for row in rows
+    }
+    assert len(found) == len(rows) == 305
+    return found
+
+
+def _compared(upstream: Path, rater: str) -> Counter[str]:
+    """How the analysis file's ranks of the groups relate to those of an annotation file, on the raw cells."""
+    analysed = _analysed(upstream)
+    rows = [row for row in oracle.read_csv(upstream / RANKERS[rater]) if row["predicted_counterspeech"].strip()]
+    assert len(rows) == 310
+    found: Counter[str] = Counter()
+    for group in (rows[start : start + 5] for start in range(0, 310, 5)):
+        keys = [(row["hatespeech"], row["predicted_counterspeech"], row["csType"].lower()) for row in group]
+        there = [key in analysed for key in keys]
+        if not any(there):
+            found["absent"] += 1
+            continue
+        assert all(there)
+        pairs = [(float(row["Rank"]), analysed[key]) for row, key in zip(group, keys, strict=True)]
+        assert sorted(rank for _, rank in pairs) == [1, 2, 3, 4, 5]
+        same = all(ours == theirs for ours, theirs in pairs)
+        turned = all(ours == 6 - theirs for ours, theirs in pairs)
+        found["same" if same else "reversed" if turned else "other"] += 1
+    return found
+
+
+def test_the_analysis_file_turns_the_rank_round_in_37_of_61_groups(folder: Path, upstream: Path) -> None:
+    assert _compared(upstream, "rank-rater-3") == {"same": 24, "reversed": 37, "absent": 1}
+    facts, shown = _manifest(folder)["facts"], []
+    for rater in RANKERS:
+        found = _compared(upstream, rater)
+        assert facts[f"analysis_groups_as_{rater}"] == found["same"]
+        assert facts[f"analysis_groups_reversed_from_{rater}"] == found["reversed"]
+        shown.append(f"that of `{rater}` in {found['same']} and 6 minus it in {found['reversed']}")
+    assert (
+        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no one direction: over 61 groups "
+        f"it is {', '.join(shown)}. Use the annotators' own ranks.\n"
+    ) in (folder / "README.md").read_text(encoding="utf-8")
+
+
 def test_ranked_groups(folder: Path, upstream: Path) -> None:
     replies = _rows(folder, "replies", "rankings")
     groups = [{row["hs_id"] for row in replies[start : start + 5]} for start in range(0, 310, 5)]
     assert [len(messages) for messages in groups] == [1] * 62
-    ratings = _ratings(folder, "rankings", "rank-analysis-file", "preference_rank")
-    released = {
-        (row["hatespeech"], row["predicted_counterspeech"], row["csType"].lower()): float(row["rank_human_annotation"])
-        for row in oracle.read_csv(upstream / "data/annotations/dataset_analysis_human_annotations.csv")
+    ratings = _ratings(folder, "rankings", "rank-analysis-file", "rank_as_analysed")
+    released = _analysed(upstream)
+    assert {(row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in ratings.values()} == {
+        (1, 5, None, "human")
     }
+    assert _ratings(folder, "rankings", "rank-analysis-file", "preference_rank") == {}
     formatted = oracle.read_csv(upstream / RANKED)
     assert [ratings[row["reply_id"]]["value"] for row in replies] == [
         released.get((row["hatespeech"], row["predicted_counterspeech"], row["csType"].lower())) for row in formatted
@@ -377,22 +445,57 @@ def test_predictions_on_the_ranked_groups_equal_the_cells(folder: Path, upstream
         assert found == [_expected(row[column], aspect, "model") for row in released]
 
 
+def _key(row: dict[str, str]) -> tuple[str, str]:
+    """HS, and the letters and digits of the reply."""
+    return oracle.normalised(row["hatespeech"]), re.sub(r"[\W_]", "", row["predicted_counterspeech"].lower())
+
+
 def test_overlaps_are_reported(folder: Path, upstream: Path) -> None:
+    released = {"dev": DEV, "test": TEST, "rankings": RANKED} | {
+        split: f"data/annotations/{name}.csv" for split, name in ROUNDS.items()
+    }
+    keys = {split: [_key(row) for row in oracle.read_csv(upstream / path)] for split, path in released.items()}
+    assert all(text for split in keys.values() for _, text in split)
+    also_in = {
+        split: [sorted(other for other in keys if other != split and key in keys[other]) for key in found]
+        for split, found in keys.items()
+    }
+    for split, expected in also_in.items():
+        assert [row["also_in"] for row in _rows(folder, "replies", split)] == expected
+
     dev, test = oracle.read_csv(upstream / DEV), oracle.read_csv(upstream / TEST)
     records = {row["uuid"] for row in dev} & {row["uuid"] for row in test}
-    messages = {oracle.normalised(row["hatespeech"]) for row in dev} & {
-        oracle.normalised(row["hatespeech"]) for row in test
-    }
+    messages = {hs for hs, _ in keys["dev"]} & {hs for hs, _ in keys["test"]}
     facts = _manifest(folder)["facts"]
-    assert facts["replies_in_dev_and_test"] == len(records) == 136
+    assert facts["test_replies_in_dev"] == sum("dev" in others for others in also_in["test"]) == 144
+    assert facts["test_records_in_dev"] == len(records) == 136
     assert facts["hs_in_dev_and_test"] == len(messages) == 328
+    assert facts["test_replies_with_text_of_another"] == len(keys["test"]) - len(set(keys["test"])) == 20
+    # A record that both files hold is the same reply in both.
     for split, other in (("dev", "test"), ("test", "dev")):
         replies = _rows(folder, "replies", split)
-        assert {row["source_id"] for row in replies if other in row["also_in"]} == records
+        assert records < {row["source_id"] for row in replies if other in row["also_in"]}
+
+    shared = {
+        (split, other): sum(other in others for others in also_in[split])
+        for split in ("dev", "rankings", "test")
+        for other in ("dev", "rankings", "test")
+        if other != split
+    }
+    assert list(shared.values()) == [17, 142, 17, 58, 144, 60]
+    counted = ", ".join(f"{number} of `{split}` in `{other}`" for (split, other), number in shared.items())
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "Upstream put 136 replies and 328 HS into both `dev` and `test`." in card
-    rated_again = Counter(row["also_in"].count("agreement_round1") for row in _rows(folder, "replies", "test"))
-    assert rated_again[1] == 500
+    assert (
+        "Upstream put 328 HS into both `dev` and `test`. Rows whose HS and reply are in another split too: "
+        f"{counted}. Nothing was moved: `also_in` names the other splits. Leave the rows of `dev` out of `test` when "
+        "something was tuned on `dev`.\n"
+    ) in card
+    assert (
+        "20 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
+        "kept.\n"
+    ) in card
+    rated_again = [row["source_id"] for split in ROUNDS for row in _rows(folder, "replies", split)]
+    assert rated_again == [row["uuid"] for row in test[:1500]]
 
 
 def test_no_person_is_named(folder: Path) -> None:
