@@ -23,9 +23,16 @@ def test_features_are_those_that_datasets_reads_from_the_parquet_schema() -> Non
     assert rows.features(EVERY_TYPE).arrow_schema.field("float").type == pa.float64()
 
 
-def test_a_wrong_type_fails_instead_of_being_cast() -> None:
-    table = Table.from_rows("config", "test", {"id": "string", "count": "int"}, [{"id": "a", "count": "1"}], ("id",))
-    with pytest.raises(pa.ArrowInvalid):
+@pytest.mark.parametrize("value", ["1", "one", 1.5, 2**31, 2**70, [1]])
+def test_a_wrong_type_fails_instead_of_being_cast_and_the_column_is_named(value: object) -> None:
+    table = Table.from_rows("votes", "test", {"id": "string", "count": "int"}, [{"id": "a", "count": value}], ("id",))
+    with pytest.raises(InputError, match=r"^votes/test: column count holds no int32 \(.+\)$"):
+        table.arrow()
+
+
+def test_a_wrong_type_in_a_list_fails_and_the_column_is_named() -> None:
+    table = Table.from_rows("replies", "test", {"id": "string", "of": "texts"}, [{"id": "a", "of": [1]}], ("id",))
+    with pytest.raises(InputError, match=r"^replies/test: column of holds no list<\w+: string> \(.+\)$"):
         table.arrow()
 
 

@@ -1,8 +1,10 @@
 """Every way to a file, against a server of our own on the loopback interface."""
 
+import errno
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,8 @@ import yaml
 from fcconan import sources
 from fcconan.build.recipe import Recipe, Source, load_recipe
 from fcconan.errors import InputError
-from fcconan.sources import cache_folder, fetch, fetch_all, sha256_of, source_url
+from fcconan.leftovers import leftovers, mark
+from fcconan.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
 from tests import small
 
 COMMIT = "c" * 40
@@ -41,6 +45,7 @@ class Reply:
     body: bytes = TEXT
     length: int | None = None  # the length that it states, if not that of the body
     meet: Callable[[], object] | None = None  # called half-way through the body
+    send: Callable[[BufferedIOBase], object] | None = None  # writes the body in its own way
 
 
 class Upstream(ThreadingHTTPServer):
@@ -68,6 +73,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(reply.body) if reply.length is None else reply.length))
         self.end_headers()
         try:
+            if reply.send is not None:
+                reply.send(self.wfile)
+                self.close_connection = True
+                return
             self.wfile.write(reply.body[:half])
             if reply.meet is not None:
                 reply.meet()
@@ -93,8 +102,10 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
 
 @pytest.fixture
 def mirror_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FCCONAN_MIRROR", str(tmp_path / "mirror"))
-    return tmp_path / "mirror"
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    monkeypatch.setenv("FCCONAN_MIRROR", str(folder))
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +136,14 @@ def _error(source: Source | None = None, folder: Path | None = None) -> str:
 def _cached(path: str = "data/rows.csv") -> Path:
     """Returns where a file of the repository belongs in the cache of the test."""
     return Path(os.environ["FCCONAN_CACHE"]) / "ombrey" / "books" / COMMIT / path
+
+
+def _refusal(reason: str, *, url: str, path: str = "data/rows.csv", place: Path | None = None) -> str:
+    """Returns the whole message about a file of the repository that cannot be fetched."""
+    return (
+        f"{url}/ombrey/books/{COMMIT}/{path} cannot be fetched ({reason}): download it by hand, in a browser, and save "
+        f"it as {place or _cached(path)}, or set FCCONAN_MIRROR to a folder that holds ombrey/books/{path}"
+    )
 
 
 def _write(path: Path, body: bytes = TEXT) -> Path:
@@ -158,22 +177,25 @@ def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_network(
     assert _in_cache() == [_cached()]
 
 
+IN_CACHE = " (in the cache; delete it to fetch it again)"
 WRONG = f"has sha256 {hashlib.sha256(b'changed').hexdigest()}, expected {hashlib.sha256(TEXT).hexdigest()}: "
 
 
-@pytest.mark.parametrize("place", [" (in the mirror)", " (in the cache)", ""])
+@pytest.mark.parametrize("place", [" (in the mirror)", IN_CACHE, ""])
 def test_the_hash_of_a_file_that_is_there_is_checked(
     upstream: Upstream, mirror_folder: Path, tmp_path: Path, place: str
 ) -> None:
     upstream.replies[PATH] = [Reply()]
     path = {
         " (in the mirror)": mirror_folder / "ombrey" / "books" / "data" / "rows.csv",
-        " (in the cache)": _cached(),
+        IN_CACHE: _cached(),
         "": tmp_path / "data" / "rows.csv",  # next to the recipe
     }[place]
     _write(path, b"changed")
     source = _source(repository="ombrey/books" if place else None)
-    assert _error(source, tmp_path).startswith(f"{path}{place} {WRONG}")
+    assert _error(source, tmp_path) == (
+        f"{path}{place} {WRONG}get the pinned file, or pin the new hash in the recipe if the change is meant"
+    )
     assert path.read_bytes() == b"changed"
     assert upstream.requests == []
 
@@ -185,14 +207,10 @@ def test_a_download_of_another_hash_is_refused_and_never_reaches_the_cache(upstr
     assert _in_cache() == []
 
 
-@pytest.mark.parametrize(("status", "reason"), [(404, "404 Client Error: Not Found"), (403, "403 Client Error")])
-def test_what_is_not_to_be_had_is_asked_for_once_and_can_be_put_there_by_hand(
-    upstream: Upstream, status: int, reason: str
-) -> None:
+@pytest.mark.parametrize("status", [404, 403, 410])
+def test_what_is_not_to_be_had_is_asked_for_once_and_can_be_put_there_by_hand(upstream: Upstream, status: int) -> None:
     upstream.replies[PATH] = [Reply(status=status, body=b"gone")]
-    message = _error()
-    assert message.startswith(f"{upstream.url}{PATH} cannot be fetched ({reason}")
-    assert message.endswith(f"download it by hand, in a browser, and save it as {_cached()}")
+    assert _error() == _refusal(f"HTTP {status}", url=upstream.url)
     assert upstream.requests == [PATH]
     assert _in_cache() == []
     _write(_cached())
@@ -202,9 +220,28 @@ def test_what_is_not_to_be_had_is_asked_for_once_and_can_be_put_there_by_hand(
 
 def test_with_a_mirror_the_file_goes_there_by_hand(upstream: Upstream, mirror_folder: Path) -> None:
     mirrored = mirror_folder / "ombrey" / "books" / "data" / "rows.csv"
-    assert _error().endswith(f"save it as {mirrored}")
+    assert _error() == _refusal("HTTP 404", url=upstream.url, place=mirrored)
     _write(mirrored)
     assert _fetch() == mirrored
+    assert _in_cache() == []
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_mirror_that_is_no_folder_is_refused_even_if_the_cache_has_the_file(
+    upstream: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    upstream.replies[PATH] = [Reply()]
+    mirror = tmp_path / "mirrror"
+    if there:
+        mirror.write_text("a file", encoding="utf-8")
+    _write(_cached())
+    monkeypatch.setenv("FCCONAN_MIRROR", str(mirror))
+    refusal = f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+    assert _error() == refusal
+    assert _error(_source().model_copy(update={"optional": True})) == refusal
+    assert upstream.requests == []
+    monkeypatch.setenv("FCCONAN_MIRROR", "")
+    assert _fetch() == _cached()
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])
@@ -218,7 +255,7 @@ def test_an_error_that_may_pass_is_tried_again(upstream: Upstream, status: int) 
 
 def test_after_three_attempts_it_is_given_up(upstream: Upstream) -> None:
     upstream.replies[PATH] = [Reply(status=500, body=b"later")]
-    assert f"{upstream.url}{PATH} cannot be fetched (500 Server Error" in _error()
+    assert _error() == _refusal("HTTP 500", url=upstream.url)
     assert upstream.requests == [PATH, PATH, PATH]
     assert _in_cache() == []
 
@@ -226,9 +263,7 @@ def test_after_three_attempts_it_is_given_up(upstream: Upstream) -> None:
 def test_a_truncated_download_is_tried_again_and_never_reaches_the_cache(upstream: Upstream) -> None:
     truncated = Reply(body=TEXT[:20], length=len(TEXT))
     upstream.replies[PATH] = [truncated]
-    message = _error()
-    assert message.startswith(f"{upstream.url}{PATH} cannot be fetched (")
-    assert message.endswith(f"save it as {_cached()}")
+    assert _error() == _refusal("ChunkedEncodingError", url=upstream.url)
     assert upstream.requests == [PATH, PATH, PATH]
     assert _in_cache() == []
     upstream.replies[PATH] = [truncated, Reply()]
@@ -239,10 +274,7 @@ def test_a_truncated_download_is_tried_again_and_never_reaches_the_cache(upstrea
 def test_a_refused_connection_names_the_url_and_the_place(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     with Upstream() as closed:
         monkeypatch.setenv("FCCONAN_RAW_URL", closed.url)
-    message = _error()
-    assert message.startswith(f"{closed.url}{PATH} cannot be fetched (")
-    assert message.endswith(f"save it as {_cached()}")
-    assert "\n" not in message
+    assert _error() == _refusal("ConnectionError", url=closed.url)
     assert _in_cache() == []
 
 
@@ -358,13 +390,15 @@ def test_several_files_are_fetched_at_once_without_a_bar_where_no_terminal_is(
     assert set(capsys.readouterr().err.splitlines()) == {"note: fetching from ombrey/books. Terms: A test."}
 
 
-def test_one_file_that_is_not_to_be_had_fails_them_all_and_the_others_are_kept(
+def test_one_file_that_is_not_to_be_had_fails_them_all_and_those_before_it_are_kept(
     upstream: Upstream, tmp_path: Path
 ) -> None:
     upstream.replies[PATH] = [Reply()]
-    recipe = _recipe(tmp_path, {"main": _source(), "absent": _source(path="absent.csv")})
-    with pytest.raises(InputError, match=r"absent\.csv cannot be fetched \(404 Client Error"):
+    # One at a time and in this order: the one before the error is kept, the one after it may still be on its way.
+    recipe = _recipe(tmp_path, {"1": _source(), "2": _source(path="absent.csv")})
+    with pytest.raises(InputError) as caught:
         fetch_all(recipe, jobs=1)
+    assert str(caught.value) == _refusal("HTTP 404", url=upstream.url, path="absent.csv")
     assert _in_cache() == [_cached()]
 
 
@@ -409,13 +443,131 @@ def test_a_process_that_is_killed_half_way_leaves_no_file_and_the_next_one_fetch
 
 def test_what_a_killed_fetch_left_is_swept_by_the_next_one(upstream: Upstream) -> None:
     upstream.replies[PATH] = [Reply()]
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
     folder = cache_folder() / "ombrey/books" / COMMIT / "data"
-    (folder / f".fetching-{ended.pid}-x").mkdir(parents=True)
-    (folder / f".fetching-{os.getpid()}-x").mkdir()
+    stale, running = mark(FETCHING).replace(f"-{os.getpid()}-", f"-{_ended()}-") + "x", mark(FETCHING) + "x"
+    elsewhere = stale.replace(FETCHING, f"{FETCHING}elsewhere_")
+    for name in (stale, running, elsewhere):
+        _write(folder / name / "file", b"half")
     assert _fetch() == folder / "rows.csv"
-    assert sorted(path.name for path in folder.iterdir()) == [f".fetching-{os.getpid()}-x", "rows.csv"]
+    assert {path.name for path in folder.iterdir()} == {running, elsewhere, "rows.csv"}
+
+
+def _ended() -> int:
+    """Returns the id of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_leftovers_are_what_an_ended_process_of_this_host_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = _ended()
+    monkeypatch.setattr("fcconan.leftovers.os.getpid", lambda: ended)
+    names = {}
+    for host in ("node-1", "node-1.example.org", "node", "node-11"):
+        monkeypatch.setattr("fcconan.leftovers.socket.gethostname", lambda host=host: host)
+        names[host] = mark(".out.") + "x"
+        (tmp_path / names[host]).mkdir()
+    assert names["node-1.example.org"] == f".out.node_1_example_org-{ended}-x"
+    assert len(set(names.values())) == 4
+    other = {f".out.{ended}-x", f".out.node_1-x-{ended}", f".out.node_1--{ended}", f"out.node_1-{ended}-x", "mine"}
+    for name in other:
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    for host, name in names.items():
+        monkeypatch.setattr("fcconan.leftovers.socket.gethostname", lambda host=host: host)
+        assert leftovers(tmp_path, ".out.") == [tmp_path / name]
+        assert leftovers(tmp_path, ".other.") == []
+    assert {path.name for path in tmp_path.iterdir()} == other | set(names.values())
+
+
+def test_what_a_running_process_marked_is_no_leftover(tmp_path: Path) -> None:
+    (tmp_path / f"{mark('.out.')}x").mkdir()
+    assert leftovers(tmp_path, ".out.") == []
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        name = mark(".out.").replace(f"-{os.getpid()}-", f"-{process.pid}-") + "x"
+        (tmp_path / name).mkdir()
+        assert leftovers(tmp_path, ".out.") == []
+        process.communicate(b"\n")
+    assert leftovers(tmp_path, ".out.") == [tmp_path / name]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG])
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_cache_that_is_full_or_read_only_is_named_and_the_download_is_not_blamed(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, number: int, optional: bool
+) -> None:
+    attempts = []
+
+    def write(*arguments: object) -> None:
+        attempts.append(arguments)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", write)
+    assert _error(_source().model_copy(update={"optional": optional})) == (
+        f"the cache folder {_cached().parent} cannot be written ({os.strerror(number)}): "
+        "set FCCONAN_CACHE to another folder"
+    )
+    assert len(attempts) == 1
+    assert _in_cache() == []
+
+
+def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("fcconan.sources.tempfile.TemporaryDirectory", refuse)
+    assert _error() == (
+        f"the cache folder {_cached().parent} cannot be written (Read-only file system): "
+        "set FCCONAN_CACHE to another folder"
+    )
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("stalled", [False, True], ids=["trickling", "stalled"])
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
+        (signal.SIGTERM, 143, ""),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_a_signal_ends_a_build_that_waits_for_a_slow_server(
+    upstream: Upstream, tmp_path: Path, number: int, code: int, said: str, stalled: bool
+) -> None:
+    asked, over = threading.Event(), threading.Event()
+    body = b"x" * 5_000  # at ten bytes a second it would take the server minutes
+
+    def send(out: BufferedIOBase) -> None:
+        for byte in body:
+            out.write(bytes([byte]))
+            asked.set()
+            if over.wait(timeout=60 if stalled else 0.1):
+                return
+
+    upstream.replies[PATH] = [Reply(body=body, send=send)]
+    upstream.replies[PATH.replace("rows", "more")] = [Reply(body=body, send=send)]
+    folder = tmp_path / "work"
+    folder.mkdir()
+    _recipe(tmp_path, {"rows": _source(), "more": _source(path="data/more.csv")})
+    command = [sys.executable, "-m", "fcconan", "build", str(tmp_path / "files.yaml"), "--out", str(folder / "out")]
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                assert asked.wait(timeout=30), "the build asked for nothing"
+                begun = time.monotonic()
+                process.send_signal(number)
+                output, errors = process.communicate(timeout=20)
+            finally:
+                process.kill()
+        assert time.monotonic() - begun < 5
+    finally:
+        over.set()
+    assert (process.returncode, output) == (code, "")
+    assert errors == "note: fetching from ombrey/books. Terms: A test.\n" + said
+    assert list(folder.iterdir()) == []
+    assert not _cached().exists()
 
 
 def test_a_cache_that_cannot_be_written_is_named(

@@ -156,7 +156,8 @@ def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
     if not path.is_file():
         return {name: [] for name in table.columns}
     try:
-        read = pq.ParquetFile(path).read()
+        with path.open("rb") as file:  # pyarrow takes no path that is not Unicode
+            read = pq.ParquetFile(file).read()
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path} cannot be read as parquet ({error}): get the labels-only folder again") from error
     lacking = [name for name in table.columns if name not in read.column_names]

@@ -182,7 +182,8 @@ def output_folder(out: Path | str) -> Path:
     if not str(out) or (isinstance(out, str) and not out.strip()):
         raise InputError("--out is empty: name the folder to write")
     folder = Path(os.path.abspath(out))  # noqa: PTH100 - Path.absolute keeps `..`
-    if Path.cwd().is_relative_to(folder):
+    real = Path(os.path.realpath(folder))  # `//` and links lead to the current folder, too
+    if Path.cwd().is_relative_to(folder) or (not folder.is_symlink() and Path.cwd().is_relative_to(real)):
         raise InputError(f"{folder} is or holds the current folder, which cannot be replaced: choose a folder below it")
     return folder
 

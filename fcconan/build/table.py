@@ -94,8 +94,11 @@ class Table:
         return pa.table([self._array(field) for field in schema], schema=schema)
 
     def _array(self, field: pa.Field) -> pa.Array:
+        values = self.data[field.name]
         try:
-            return pa.array(self.data[field.name], field.type)
+            if field.type == pa.int32() and any(isinstance(value, float) for value in values):
+                raise pa.ArrowInvalid("a number with a fraction")  # Arrow would cut the fraction off
+            return pa.array(values, field.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise InputError(
                 f"{self.config}/{self.split}: column {field.name} holds no {field.type} ({error})"

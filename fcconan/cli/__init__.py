@@ -1,5 +1,6 @@
 """The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
 
+import io
 import os
 import signal
 import sys
@@ -41,6 +42,8 @@ def _options(
 def main() -> None:
     """Runs the command line and exits."""
     signal.signal(signal.SIGTERM, _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be Unicode
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()

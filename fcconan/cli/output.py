@@ -50,7 +50,9 @@ def write_json(path: Path, data: Any) -> None:
         raise InputError(f"{path} cannot be written (Is a directory): choose another --json file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        # A path that is not Unicode holds lone surrogates; `\udcff` is how JSON writes one.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):

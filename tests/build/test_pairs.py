@@ -133,7 +133,7 @@ def test_a_repeated_pair_is_kept_and_noted_for_the_config_that_holds_it(tmp_path
     ids = built.table("en", "train").data["pair_id"]
     assert ids[0] == ids[3] == identity.pair_id(identity.hs_id(HS[0]), identity.cn_id(CN[0]))
     assert len(set(ids)) == 3
-    assert built.notes == ["en/train: 1 rows repeat the pair of an earlier row; they are kept."]
+    assert built.notes == ["en/train: rows that repeat an earlier pair: 1; they are kept."]
 
 
 def test_two_rows_with_one_source_id_are_refused(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_extra_columns_have_their_types(tmp_path: Path) -> None:
     ],
 )
 def test_an_extra_cell_of_another_type_is_refused(tmp_path: Path, column: str, cell: str, problem: str) -> None:
-    data = _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}], extra_columns=EXTRA)
+    data = _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}], extra_columns={column: EXTRA[column]})
     with pytest.raises(InputError) as caught:
         _build(tmp_path, data)
     assert str(caught.value) == f"pairs.csv, line 2: {problem}"
@@ -307,3 +307,51 @@ def test_a_condition_may_be_on_a_column_of_numbers(tmp_path: Path) -> None:
     ]
     built = _build(tmp_path, data)
     assert [table.data["original_index"] for table in built.tables] == [[1], [2]]
+
+
+READ = (
+    "it reads age, cn_type, counter_narrative, education, gender, hate_speech, hs_subtype, hs_type, source_id; "
+    "declare other columns in `extra_columns`, or move them to the source's `ignore`"
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("topic", ""),
+        ("label", ""),  # every pair is appropriate here
+        ("educaton", "did you mean 'education'? "),
+        ("hs_typ", "did you mean 'hs_type'? "),
+    ],
+)
+def test_a_mapped_column_that_nobody_reads_is_refused(tmp_path: Path, column: str, hint: str) -> None:
+    data = _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: "x"}])
+    with pytest.raises(InputError) as caught:
+        _build(tmp_path, data)
+    assert str(caught.value) == f"pairs.csv: kind 'pairs' does not read {column!r}; {hint}{READ}"
+
+
+def test_a_code_has_at_most_four_words_and_a_text_any_number(tmp_path: Path) -> None:
+    cells = ["people of the hills", " people  of the\nhills ", "people of all the hills"]
+    rows = [_pair(HS[at], CN[at]) | {"target": cell} for at, cell in enumerate(cells)]
+    table = _build(tmp_path, _plain(tmp_path, rows, extra_columns={"target": "text"})).table("pairs", "train")
+    assert table.data["target"] == cells
+    assert "target" not in table.labels_only().columns
+    table = _build(tmp_path, _plain(tmp_path, rows[:2], extra_columns={"target": "string"})).table("pairs", "train")
+    assert table.data["target"] == cells[:2]
+    with pytest.raises(InputError) as caught:  # the row before it ends on a line of its own
+        _build(tmp_path, _plain(tmp_path, rows, extra_columns={"target": "string"}))
+    assert str(caught.value) == (
+        "pairs.csv, line 5: target reads like a text; declare it as `text`, which labels-only folders leave out"
+    )
+
+
+def test_a_config_may_stand_twice_with_two_splits_but_not_with_one(tmp_path: Path) -> None:
+    twice: list[dict[str, Any]] = [{"config": "all"}, {"config": "all", "split": "test", "where": {"language": "fr"}}]
+    built = _build(tmp_path, _conan(tmp_path, CONAN, *twice))
+    assert [(table.config, table.split, len(table)) for table in built.tables] == [
+        ("all", "train", 7),
+        ("all", "test", 2),
+    ]
+    with pytest.raises(ValueError, match="all/train stands twice; give one of them another config or split"):
+        _build(tmp_path, _conan(tmp_path, CONAN, *twice, {"config": "all", "split": "train"}))

@@ -176,6 +176,49 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
             "    repository: ombrey/books\n    commit: main\n    path:",
             ", line 23: sources.main.commit: String should match pattern '^[0-9a-f]{40}$' (found 'main')",
         ),
+        *(
+            (
+                "[en]",
+                f"[en, {code}]",
+                f", line 5: languages.1: Value error, no code of ISO 639-1, such as 'en' (found '{code}')",
+            )
+            for code in ("ombrey", "eng", "EN", "xx", "pt-BR")
+        ),
+        (
+            "[en]",
+            "\n- en\n- fr\n- enn",
+            ", line 8: languages.2: Value error, no code of ISO 639-1, such as 'en' (found 'enn')",
+        ),
+        ("[en]", "[no]", ", line 5: languages.0: Input should be a valid string (found False)"),  # YAML's `no`
+        (
+            "expect:",
+            "pairs:\n- {config: a, source: main}\n- {config: a, split: train, source: main}\nexpect:",
+            ", line 25: pairs: Value error, a/train stands twice; give one of them another config or split "
+            "(found a block)",
+        ),
+        (
+            "expect:",
+            "expect_by_tier_rule:\n  strict:\n    rows: {pears: {train: 1}}\nexpect:",
+            ", line 25: expect_by_tier_rule: Value error, strict names the config 'pears', which `expect` does not "
+            "have (found a block)",
+        ),
+        (
+            "expect:",
+            "extra_columns:\n  label: string\nexpect:",
+            ", line 25: extra_columns: Value error, 'label' is a column of the contract; choose another name "
+            "(found a block)",
+        ),
+        (
+            "expect:",
+            "extra_columns:\n  target: string\nexpect:",
+            ", line 25: extra_columns: Value error, 'target' is mapped by no source; add it to a source's `columns` "
+            "(found a block)",
+        ),
+        (
+            "expect:",
+            "extra_columns:\n  target: words\nexpect:",
+            ", line 26: extra_columns.target: Input should be 'string', 'text', 'int' or 'float' (found 'words')",
+        ),
     ],
 )
 def test_a_value_of_another_form_is_refused_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -186,7 +229,6 @@ def test_a_value_of_another_form_is_refused_with_its_line(tmp_path: Path, old: s
     ("old", "new", "line", "where", "known"),
     [
         ("apache-2.0", "wtfpl", 7, "card_licence", "'cc-by-4.0'"),
-        ("[en]", "[en, ombrey]", 5, "languages.1", "'fr'"),
         ("text-retrieval", "text-mining", 8, "task_categories.0", "'text-ranking'"),
         ("[machine-generated]", "[robots]", 9, "annotations_creators.0", "'crowdsourced'"),
         ("[expert-generated]", "[robots]", 10, "language_creators.0", "'found'"),
@@ -315,3 +357,26 @@ def test_the_json_schema_accepts_every_recipe_and_no_unknown_key(name: str) -> N
         "Additional properties are not allowed ('mis_use' was unexpected)",
         "Additional properties are not allowed ('sumary' was unexpected)",
     ]
+
+
+def test_what_the_rules_allow_is_accepted(tmp_path: Path) -> None:
+    more = (
+        "pairs:\n- {config: a, source: main}\n- {config: a, split: test, source: main}\n- {config: b, source: main}\n"
+        "expect_by_tier_rule:\n  strict:\n    rows: {pairs: {train: 1}}\n"
+        "extra_columns:\n  target: string\n"
+    )
+    changed = TINY.replace("{hate_speech: hs}", "{hate_speech: hs, target: to}").replace("[en]", "[zu, 'no', nb]")
+    recipe = load_recipe(str(_write(tmp_path, changed + more)))
+    assert [(entry.config, entry.split) for entry in recipe.pairs] == [("a", "train"), ("a", "test"), ("b", "train")]
+    assert recipe.expect_by_tier_rule["strict"].rows == {"pairs": {"train": 1}}
+    assert recipe.extra_columns == {"target": "string"}
+    assert recipe.languages == ["zu", "no", "nb"]
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "folder/pairs", "./tiny", "tiny.yaml.bak"])
+def test_a_path_that_is_no_recipe_file_is_refused(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_recipe(name)
+    assert str(caught.value) == (
+        f"{name} is no recipe: a recipe file ends in .yaml; `fcconan list` prints the names that need none"
+    )

@@ -214,7 +214,7 @@ def test_the_pairs_of_the_recipe_are_tables_of_their_own(tmp_path: Path) -> None
 
 def test_repeated_pairs_and_files_that_are_deliberately_not_used_are_noted(tmp_path: Path) -> None:
     assert _build(tmp_path).notes == [
-        "pairs/test: 1 rows repeat the pair of an earlier row; they are kept.",
+        "pairs/test: rows that repeat an earlier pair: 1; they are kept.",
         "Left out: scores/example.csv (a placeholder, not human data)",
     ]
 
@@ -244,3 +244,12 @@ def test_rubrics_are_one_row(tmp_path: Path, rows: list[Row]) -> None:
     small.write_csv(tmp_path / "rubrics.csv", rows, tuple(RUBRICS))
     with pytest.raises(InputError, match=rf"^rubrics\.csv: has {len(rows)} rows, expected one"):
         replies.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+
+
+def test_a_mapped_column_that_the_pairs_do_not_read_is_refused(tmp_path: Path) -> None:
+    data = _recipe(tmp_path)
+    data["extra_columns"] = {}
+    with pytest.raises(
+        InputError, match=r"^train\.csv: kind 'replies' does not read 'target'; .*it reads age, .*; decl"
+    ):
+        replies.build(Recipe.model_validate(data), {name: tmp_path / f"{name}.csv" for name in data["sources"]})

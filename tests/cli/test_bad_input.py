@@ -1,6 +1,8 @@
-"""Bad input: exit code 2, one line on standard error, nothing on standard output, nothing written."""
+"""Bad input: exit code 2, one line on standard error, nothing on standard output, nothing written; and signals."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +11,10 @@ import pytest
 
 from fcconan import __version__
 from fcconan.build import build, load_recipe
+from fcconan.build.hydrate import hydrate
 from fcconan.catalog import recipe_names
 from fcconan.cli import app
+from fcconan.errors import InputError
 from tests import small
 from tests.conftest import RunCli
 
@@ -58,6 +62,13 @@ def _content(folder: Path) -> dict[str, bytes]:
             "build none.yaml --out out",
             "no recipe file at none.yaml: give a .yaml file, or one of the names that `fcconan list` prints",
         ),
+        *(
+            (
+                f"build {name} --out out",
+                f"{name} is no recipe: a recipe file ends in .yaml; `fcconan list` prints the names that need none",
+            )
+            for name in ("pairs.csv", "folder/pairs")
+        ),
         ("demo --jobs 3", "No such option: --jobs"),
         ("list more", "Got unexpected extra argument(s) (more) See `fcconan list --help`."),
         ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
@@ -95,32 +106,225 @@ def test_an_upstream_file_that_cannot_be_had_is_named_after_the_terms(run_cli: R
     note, complaint = result.stderr.splitlines()
     assert note == "note: fetching from ombrey/books. Terms: A test."
     url = f"http://127.0.0.1:9/ombrey/books/{'c' * 40}/rows.csv"
-    assert complaint.startswith(f"fcconan: {url} cannot be fetched (")
-    assert complaint.endswith(f"save it as {tmp_path / 'cache' / 'ombrey' / 'books' / ('c' * 40) / 'rows.csv'}")
+    assert complaint == (
+        f"fcconan: {url} cannot be fetched (ConnectionError): download it by hand, in a browser, and save it as "
+        f"{tmp_path / 'cache' / 'ombrey' / 'books' / ('c' * 40) / 'rows.csv'}, or set FCCONAN_MIRROR to a folder that "
+        "holds ombrey/books/rows.csv"
+    )
     assert not Path("out").exists()
 
 
 def test_out_that_is_a_file_or_in_one_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("out").write_text("mine", encoding="utf-8")
     assert _complaint(run_cli("build", "demo", "--out", "out")) == (
-        "out is not a folder: choose another --out, or move it away"
+        f"{tmp_path / 'out'} is not a folder: choose another --out, or move it away"
     )
-    assert _complaint(run_cli("demo", "--out", "out/demo")).startswith(f"{tmp_path / 'out'} cannot be written to: ")
+    assert _complaint(run_cli("demo", "--out", "out/demo")) == (
+        f"{tmp_path / 'out'} cannot be written to: choose another --out, or change its permissions"
+    )
     assert _content(tmp_path) == {"out": b"mine"}
 
 
 def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("folder").mkdir()
     Path("out").symlink_to("folder")
-    assert _complaint(run_cli("demo", "--out", "out")).startswith("out is not a folder: ")
+    Path("dangling").symlink_to("nowhere")
+    for name in ("folder/../out", "dangling"):
+        assert _complaint(run_cli("demo", "--out", name)) == (
+            f"{tmp_path / Path(name).name} is a symbolic link: give the folder that it leads to"
+        )
     assert list(Path("folder").iterdir()) == []
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize("out", ["", ".", "..", "/", "folder/..", "folder/../.."])
+def test_out_that_is_or_holds_the_current_folder_is_refused(run_cli: RunCli, tmp_path: Path, out: str) -> None:
+    Path("folder").mkdir()
+    assert _complaint(run_cli("demo", "--out", out)) == (
+        f"{(tmp_path / out).resolve()} is or holds the current folder, which cannot be replaced: choose a folder "
+        "below it"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("spelling", ["//", "/{here}", "{links}/up/{name}"])
+def test_the_current_folder_is_refused_however_it_is_spelt(
+    run_cli: RunCli, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, spelling: str
+) -> None:
+    links = tmp_path_factory.mktemp("links")
+    (links / "up").symlink_to(tmp_path.parent)
+    out = spelling.format(here=tmp_path, links=links, name=tmp_path.name)
+    assert _complaint(run_cli("demo", "--out", out)) == (
+        f"{out} is or holds the current folder, which cannot be replaced: choose a folder below it"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("out", ["", " "])
+def test_an_empty_name_is_no_output_folder(tmp_path: Path, out: str) -> None:
+    with pytest.raises(InputError, match=r"^--out is empty: name the folder to write$"):
+        build("demo", out)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("demo", "out/out.json"),
+        ("build demo", "none/../out/deep/out.json"),
+        ("hydrate labels", "out/out.json"),
+        ("demo", "out"),
+    ],
+)
+def test_json_in_the_folder_that_is_written_is_refused(
+    run_cli: RunCli, tmp_path: Path, command: str, file: str
+) -> None:
+    assert _complaint(run_cli(*command.split(), "--out", "out", "--json", file)) == (
+        f"{file} is in the folder out, which holds the release only: choose another --json file"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mirror_that_is_no_folder_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    assert _complaint(run_cli("build", "conan", "--out", "out", FCCONAN_MIRROR=str(mirror))) == (
+        f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_local_file_that_is_a_folder_is_missing(run_cli: RunCli, tmp_path: Path) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    pool = tmp_path / "recipe" / "pool.csv"
+    pool.unlink()
+    pool.mkdir()
+    assert _complaint(run_cli("build", recipe, "--out", "out")) == (
+        f"{pool} is missing: put the file there, or correct `path` in the recipe"
+    )
+    assert not Path("out").exists()
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    # Permissions do not bind root, whom tests may run as: answer as the system would answer somebody else.
+    recipe = small.write_small(tmp_path / "recipe")
+    program = f"""
+import sys
+from fcconan import cli, sources
+def refuse(path):
+    raise PermissionError(13, "Permission denied", str(path))
+sources.sha256_of = refuse
+sys.argv[1:] = ["build", {str(recipe)!r}, "--out", "out", "--jobs", "1"]
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert _complaint(done) == (
+        f"{tmp_path / 'recipe' / 'bronze.csv'}: Permission denied: check the path and its permissions"
+    )
+    assert not Path("out").exists()
+
+
+def test_the_release_of_another_dataset_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    build(str(recipe), "out")
+    build("demo", "labels", labels_only=True)
+    before = _content(tmp_path)
+    for verb in (["demo"], ["build", "demo", "--labels-only"], ["hydrate", "labels"]):
+        assert _complaint(run_cli(*verb, "--out", "out")) == (
+            f"{tmp_path / 'out'} holds the dataset 'small', not 'demo': choose another --out, or remove it"
+        )
+    assert _content(tmp_path) == before
+
+
+def test_a_folder_is_hydrated_with_its_own_recipe_only(run_cli: RunCli, tmp_path: Path) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    build(str(recipe), "labels", labels_only=True)
+    before = _content(tmp_path)
+    assert _complaint(run_cli("hydrate", "labels", "--out", "out", "--recipe", "demo")) == (
+        "the folder was built from recipe 'small', not from 'demo': give its recipe"
+    )
+    assert _content(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
+@pytest.mark.parametrize("labels_only", [False, True])
+def test_a_folder_whose_name_is_no_unicode_gets_the_same_bytes(tmp_path: Path, labels_only: bool) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/o\xff"))
+    for folder in (tmp_path / "plain", odd, odd):  # the last one replaces a release
+        result = build("demo", folder, labels_only=labels_only)
+        assert result.folder == folder
+        assert _content(folder) == _content(tmp_path / "plain")
+    assert "gold/test-00000-of-00001.parquet" in _content(odd)
+    assert [os.fsencode(path.name) for path in odd.parent.iterdir()] == [b"o\xff"]  # no stage
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
+def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) -> None:
+    build("demo", tmp_path / "full")
+    build("demo", tmp_path / "labels", labels_only=True)
+    odd = tmp_path / os.fsdecode(b"o\xff")
+    assert hydrate(tmp_path / "labels", odd).complete
+    assert _content(odd) == _content(tmp_path / "full")
+    (tmp_path / "labels").rename(odd.with_name(os.fsdecode(b"l\xff")))
+    assert hydrate(odd.with_name(os.fsdecode(b"l\xff")), odd).complete
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
+def test_a_name_that_is_no_unicode_is_printed_and_written_for_programs(run_cli: RunCli, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"o\xff")
+    result = run_cli("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Written to ./o\\udcff. Load it:\n" in result.stdout
+    assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
+    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json"}
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
+        (signal.SIGTERM, 143, ""),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_a_signal_while_the_folder_is_written_leaves_the_old_one_and_no_stage(
+    tmp_path: Path, number: int, code: int, said: str
+) -> None:
+    recipe = small.write_small(tmp_path / "recipe")
+    build(str(recipe), "out", tier_rule="strict")
+    before = _content(tmp_path)
+    program = f"""
+import sys, time
+from fcconan import cli
+from fcconan.build import release
+write = release.pq.write_table
+def slowly(*arguments, **options):
+    write(*arguments, **options)
+    print("writing", flush=True)
+    time.sleep(60)
+release.pq.write_table = slowly
+sys.argv[1:] = ["build", {str(recipe)!r}, "--out", "out"]
+cli.main()
+"""
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "writing\n"
+            assert len(list(tmp_path.glob(".out.fcconan-*/*/*.parquet"))) == 1
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, output, errors) == (code, "", said)
+    assert _content(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "recipe"]
 
 
 def test_out_with_foreign_files_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
     Path("out/deep").mkdir(parents=True)
     Path("out/deep/notes.txt").write_text("mine", encoding="utf-8")
     assert _complaint(run_cli("demo", "--out", "out")) == (
-        "out holds files but no manifest.json (such as deep/notes.txt): choose an empty or new folder"
+        f"{tmp_path / 'out'} holds files but no manifest.json (such as deep/notes.txt): choose an empty or new folder"
     )
     assert _content(tmp_path) == {"out/deep/notes.txt": b"mine"}
 
@@ -132,7 +336,8 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
     before = _content(tmp_path)
     assert "out/manifest.json" in before
     assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
-        "out holds files that no build wrote (such as notes.txt): move them away, or choose another --out"
+        f"{tmp_path / 'out'} holds files that no build wrote (such as notes.txt): move them away, or choose another "
+        "--out"
     )
     assert _content(tmp_path) == before
 
@@ -158,24 +363,45 @@ def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunC
     assert _content(tmp_path) == before
 
 
+ANOTHER_FORMAT = (
+    "labels/manifest.json is not a manifest of format 1 of fcconan: give another folder, or build it again with this "
+    "version"
+)
+
+
 @pytest.mark.parametrize(
     ("manifest", "message"),
     [
         (b"{", "labels/manifest.json cannot be read ("),
         (b"", "labels/manifest.json cannot be read ("),
         (b"\xff", "labels/manifest.json cannot be read ("),
-        (b"[]", "labels/manifest.json is not a manifest of format 1: "),
-        (b'{"format": 2, "files": {}}', "labels/manifest.json is not a manifest of format 1: "),
-        (b'{"format": 1}', "labels/manifest.json is not a manifest of format 1: "),
-        (b'{"format": 1, "files": {}}', "labels/manifest.json is not a manifest of format 1: "),
-        (b'{"format": 1, "files": {}, "labels_only": true}', "labels/manifest.json is not a manifest of format 1: "),
+        (b"[]", ANOTHER_FORMAT),
+        (b'{"format": 2, "files": {}}', ANOTHER_FORMAT),
+        (b'{"format": 1}', ANOTHER_FORMAT),
+        (b'{"format": 1, "files": {}}', ANOTHER_FORMAT),
+        (b'{"format": 1, "files": {}, "labels_only": true}', ANOTHER_FORMAT),
+        (b'{"name": "demo", "labels_only": true, "tier_rule": null, "counts": {}, "files": {}}', ANOTHER_FORMAT),
+        (b'{"format": 1, "name": "demo", "labels_only": true, "counts": {}, "files": {}}', ANOTHER_FORMAT),
     ],
 )
 def test_a_broken_manifest_is_refused(run_cli: RunCli, manifest: bytes, message: str) -> None:
     Path("labels").mkdir()
     Path("labels/manifest.json").write_bytes(manifest)
-    assert _complaint(run_cli("hydrate", "labels", "--out", "out")).startswith(message)
+    complaint = _complaint(run_cli("hydrate", "labels", "--out", "out"))
+    if message == ANOTHER_FORMAT:
+        assert complaint == message
+    else:
+        assert complaint.startswith(message)
+        assert complaint.endswith("): check its permissions, or build the folder again")
     assert not Path("out").exists()
+
+
+def test_a_manifest_that_is_a_folder_is_refused(run_cli: RunCli) -> None:
+    Path("labels/manifest.json").mkdir(parents=True)
+    assert _complaint(run_cli("hydrate", "labels", "--out", "out")) == (
+        "labels/manifest.json cannot be read ([Errno 21] Is a directory: 'labels/manifest.json'): check its "
+        "permissions, or build the folder again"
+    )
 
 
 @pytest.mark.parametrize(

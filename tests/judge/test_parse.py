@@ -1,4 +1,5 @@
 from decimal import Decimal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,8 @@ from fcconan.judge.parse import ParsedComparison, parse_comparison
         ("8 10", "b", 8, 10),
         ("10 8", "a", 10, 8),  # never 1 and 0, and never 10 and 1
         ("10 10", "tie", 10, 10),
-        ("0 0", "tie", 0, 0),
-        ("0 10", "b", 0, 10),
+        ("1 1", "tie", 1, 1),
+        ("1 10", "b", 1, 10),
         ("8, 7", "a", 8, 7),
         ("8,7", "a", 8, 7),
         ("8 , 7", "a", 8, 7),
@@ -103,10 +104,12 @@ def test_anything_else_is_no_scores(text: str) -> None:
     assert parse_comparison(text) == ParsedComparison(None, "no_scores")
 
 
-@pytest.mark.parametrize("text", ["11 3", "3 11", "10.01 3", "100 100", "810 7", "11 3\n8 7"])
+BELOW = ["0 0", "0 10", "10 0", "0.99 5", "0, 7", "0 10\n8 7"]  # JudgeLM is asked for 1 to 10
+
+
+@pytest.mark.parametrize("text", ["11 3", "3 11", "10.01 3", "100 100", "810 7", "11 3\n8 7", *BELOW])
 def test_a_score_off_the_scale_is_no_verdict_and_is_not_clamped(text: str) -> None:
-    parsed = parse_comparison(text)
-    assert (parsed.value, parsed.reason) == (None, "out_of_scale")
+    assert parse_comparison(text) == ParsedComparison(None, "out_of_scale")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +121,20 @@ def test_another_scale_may_be_given(text: str, value: str | None, reason: str | 
     assert (parsed.value, parsed.reason) == (value, reason)
 
 
+@pytest.mark.parametrize(("text", "value", "scores"), [("0 0", "tie", (0, 0)), ("0 10", "b", (0, 10))])
+def test_a_scale_from_zero_takes_what_the_scale_of_judgelm_refuses(
+    text: str, value: Literal["b", "tie"], scores: tuple[float, float]
+) -> None:
+    assert parse_comparison(text, scale=(0, 10)) == ParsedComparison(value, None, *scores)
+
+
 def test_a_loop_of_one_sentence_is_no_scores_and_takes_no_time() -> None:
     assert parse_comparison("The statement 1 is 2 true. " * 20_000).reason == "no_scores"
     assert parse_comparison("8 " * 50_000).reason == "no_scores"
     assert parse_comparison("8" + " " * 100_000 + "x").reason == "no_scores"
 
 
-SCORES = st.one_of(st.integers(0, 10), st.decimals(0, 10, places=2), st.decimals(0, 10, places=1))
+SCORES = st.one_of(st.integers(1, 10), st.decimals(1, 10, places=2), st.decimals(1, 10, places=1))
 
 
 @given(SCORES, SCORES, st.sampled_from([" ", "  ", ", ", ",", "\t"]))
