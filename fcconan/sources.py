@@ -92,10 +92,8 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         _show_terms(source.repository, terms, notice)
         try:
             _download(source, cached)
-        except InputError:
-            raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
+        except OSError as error:  # requests' errors are OSErrors
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
                 raise _cache_unwritable(cached.parent, error) from error
             if source.optional:
                 return None
@@ -184,7 +182,7 @@ def _download(source: Source, target: Path) -> None:
             try:
                 downloader(source_url(source), str(fresh), None)
                 break
-            except OSError as error:  # requests' errors are OSErrors
+            except OSError as error:
                 response = getattr(error, "response", None)
                 status = getattr(response, "status_code", None)
                 if response is not None:

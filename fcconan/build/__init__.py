@@ -104,7 +104,7 @@ def build_tables(
             table.check()
         check_counts(recipe, built, rule)
     left_out = [
-        f"{source.path}: optional, not found" + (f" ({source.note})" if source.note else "")
+        f"{source.path}: optional, not to be had" + (f" ({source.note})" if source.note else "")
         for key, source in recipe.sources.items()
         if key not in files
     ]

@@ -72,7 +72,6 @@ def render_card(
         card=recipe.card,
         tables=built.tables,
         aliases=built.aliases,
-        facts=built.facts,
         agreement=built.agreement,
         notes=built.notes,
         statistics=statistics,
@@ -96,6 +95,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         by_config.setdefault(table.config, []).append(table)
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
+    sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}
     tags = ["counter-narratives", "counterspeech", "hate-speech", "fcconan"]
     return {
         "pretty_name": recipe.title
@@ -124,7 +124,8 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
                 "config_name": name,
                 "features": _yaml_features(by_config[config][0]),
                 "splits": [
-                    {"name": t.split, "num_bytes": t.arrow().nbytes, "num_examples": len(t)} for t in by_config[config]
+                    {"name": t.split, "num_bytes": sizes[t.config, t.split], "num_examples": len(t)}
+                    for t in by_config[config]
                 ],
             }
             for name, config in served

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any
 
 from fcconan.build.exhaustive import vote_agreement
+from fcconan.build.judgement_rows import FAILED_PARSE, comparison_row, rating_row
 from fcconan.build.pair_rows import benchmark_tables, ids_of
-from fcconan.build.rating_rows import FAILED_PARSE, rating_row
 from fcconan.build.recipe import Aspect, Rater, Recipe
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
@@ -238,22 +238,14 @@ def _comparisons(seed: int, replies: list[Row]) -> list[Row]:
 
 
 def _verdict(seed: int, item: str, a: Row, b: Row, rater: str, kind: str) -> Row:
-    row = {
-        "item_id": item,
-        "system_a": a["system"],
-        "system_b": b["system"],
-        "reply_a": a["reply_id"],
-        "reply_b": b["reply_id"],
-        "rater": rater,
-        "rater_kind": kind,
-    }
     if kind == "model" and uniform(seed, "verdict fails", a["reply_id"], b["reply_id"]) < JUDGE_FAILS:
-        return row | {"verdict": "invalid", "reason": "no_scores"}
+        return comparison_row(a, b, rater, kind, None, "no_scores")
     noise = (2 * uniform(seed, "verdict", item, rater, a["reply_id"], b["reply_id"]) - 1) * 2 * RATING_NOISE
     difference = SYSTEMS[a["system"]][0] - SYSTEMS[b["system"]][0] + noise
     verdict = "tie" if abs(difference) < TIE_BELOW else "a" if difference > 0 else "b"
+    row = comparison_row(a, b, rater, kind, verdict)
     if kind == "model":
         low_score = 5 + round(SYSTEMS[a["system"]][0] - 3)
         shift = {"a": -1, "tie": 0, "b": 1}[verdict]
         row |= {"score_a": float(low_score), "score_b": float(low_score + shift)}
-    return row | {"verdict": verdict}
+    return row

@@ -26,6 +26,7 @@ class Hydration:
         changed: Rows whose labels or other columns differ.
         missing: Rows of the folder that upstream does not have (any more).
         extra: Rows of upstream that the folder does not have.
+        unbuilt: Splits of the folder that cannot be built here; their rows count as missing.
         examples: Some rows that are not matched, each as config, split, what is the matter, and key.
     """
 
@@ -34,6 +35,7 @@ class Hydration:
     changed: int = 0
     missing: int = 0
     extra: int = 0
+    unbuilt: list[str] = field(default_factory=list)
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -60,7 +62,8 @@ def hydrate(
         out: The folder to write.
         recipe: The recipe file, where the folder was not built from the catalogue.
         keep_going: Write the folder even if rows are changed or missing. The rows and their labels are then those of
-            the labels-only folder, and a text that upstream does not have is missing.
+            the labels-only folder, and a text that upstream does not have is missing. Splits that cannot be built here
+            are left out, which the card says.
         jobs: How many upstream files are fetched at once.
         progress: Whether to show progress; by default where standard error is a terminal.
 
@@ -124,12 +127,12 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
             full = rebuilt.pop(key, None)
             if full is None:
                 result.missing += 1
-            elif {name: full[name] for name in labels.columns} == row:
-                result.matched += 1
-            else:
+                _remember(result, table, "missing upstream", key)
+            elif {name: full[name] for name in labels.columns} != row:
                 result.changed += 1
-            if full is None or {name: full[name] for name in labels.columns} != row:
-                _remember(result, table, "missing upstream" if full is None else "changed", key)
+                _remember(result, table, "changed", key)
+            else:
+                result.matched += 1
             rows.append({**dict.fromkeys(table.columns), **(full or {}), **row})
         result.extra += len(rebuilt)
         for key in list(rebuilt)[:1]:
@@ -145,6 +148,7 @@ def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydrat
         for split, rows in splits.items():
             if (config, split) not in known:
                 result.missing += rows
+                result.unbuilt.append(f"{config}/{split}")
                 result.examples.append(
                     {"config": config, "split": split, "matter": "missing upstream", "key": "all rows"}
                 )
@@ -188,4 +192,6 @@ def _joined(recipe: Recipe, built: Built, tables: list[Table], result: Hydration
         f"{result.changed} changed, {result.missing} missing upstream (their texts are missing here), {result.extra} "
         "not in the folder."
     )
+    if result.unbuilt:
+        note += f" Left out, since they cannot be built here: {', '.join(result.unbuilt)}."
     return Built(tables, built.aliases, built.facts, built.agreement, [*built.notes, note])

@@ -86,6 +86,11 @@ def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
 def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
     """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC, *recipe.extra_columns), recipe.kind)
+    columns = PAIR | (CONAN_COLUMNS if config.decode == "conan-id" else {})
+    columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
+    unknown = sorted(config.where.keys() - columns.keys())
+    if unknown:
+        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
     found: list[dict[str, Any]] = []
     for row in range(len(rows)):
         pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
@@ -104,13 +109,8 @@ def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table
         for name, kind in recipe.extra_columns.items():
             if name in rows.columns:
                 pair[name] = _cell(rows, name, row, kind)
-        unknown = sorted(config.where.keys() - pair.keys())
-        if unknown:
-            raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
-        if all(_shown(pair[name]) == value for name, value in config.where.items()):
+        if all(_shown(pair.get(name)) == value for name, value in config.where.items()):
             found.append(pair)
-    columns = PAIR | (CONAN_COLUMNS if config.decode == "conan-id" else {})
-    columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
     repeated = len(found) - len({pair["pair_id"] for pair in found})
     return Table.from_rows(config.config, config.split, columns, found, ("source_id",)), repeated
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan import identity
-from fcconan.build.rating_rows import missing_reason, rating_row
+from fcconan.build.judgement_rows import missing_reason, rating_row
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Rater, Recipe
 from fcconan.build.replies import reply_row
@@ -74,6 +74,7 @@ class _Builder:
         self.scores: dict[str, list[Row]] = {}
         self.by_source_id: dict[str, Row] = {}
         self.system_of: dict[str, str] = {}
+        self.read: dict[str, Rows] = {}
         self.facts: dict[str, int] = {}
         self.notes: list[str] = []
         self.agreement: list[str] = []
@@ -91,8 +92,7 @@ class _Builder:
         self._rankings()
         self._report_overlaps()
         order = [name for name in ("dev", "test", "full", *ROUNDS, "rankings") if name in self.replies]
-        kept = (("replies", self.replies, REPLY | EXTRA, ("reply_id",)),)
-        tables = [Table.from_rows(c, s, columns, rows[s], key) for c, rows, columns, key in kept for s in order]
+        tables = [Table.from_rows("replies", s, REPLY | EXTRA, self.replies[s], ("reply_id",)) for s in order]
         key = ("reply_id", "rater", "aspect")
         tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order]
         tables += [
@@ -104,7 +104,7 @@ class _Builder:
         """Collects which system wrote which record, from every file that says so: not all files do."""
         for name in ("test", "rankings", "full"):
             if name in self.upstream and "system" in self.upstream.source(name).columns:
-                rows = self._read(name, self._raters_of(name))
+                rows = self._read(name)
                 for row in range(len(rows)):
                     record, system = rows["source_id"][row], rows.one_of("system", row, SYSTEMS)
                     if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
@@ -112,22 +112,26 @@ class _Builder:
                             row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere"
                         )
 
-    def _read(self, name: str, raters: tuple[Rater, ...] = ()) -> Rows:
+    def _read(self, name: str) -> Rows:
+        """Reads a file with the columns of its raters, once: some are needed again."""
+        if name in self.read:
+            return self.read[name]
         columns = {}
-        for rater in raters:
+        for rater in self._raters_of(name):
             for aspect, column in rater.column_of(list(ASPECTS)).items():
                 columns[_cell(rater, aspect)] = column
                 if rater.outputs:
                     columns[_cell(rater, aspect) + ":output"] = rater.outputs.replace("<aspect>", aspect)
         texts = tuple(column for column in TEXTS if column in self.upstream.source(name).columns)
-        return self.upstream.read(name, text_columns=texts, columns=columns)
+        self.read[name] = self.upstream.read(name, text_columns=texts, columns=columns)
+        return self.read[name]
 
     def _raters_of(self, source: str) -> tuple[Rater, ...]:
         return tuple(rater for rater in self.recipe.raters if rater.source == source)
 
     def _test(self, rounds: list[Rows]) -> None:
         raters = self._raters_of("test")
-        rows = self._read("test", raters)
+        rows = self._read("test")
         originals = [(part, row) for part in rounds for row in range(len(part))]
         respelt = 0
         for row in range(len(rows)):
@@ -262,7 +266,7 @@ class _Builder:
     def _rankings(self) -> None:
         rows = self._read("rankings")
         rankers = tuple(rater for rater in self.recipe.raters if rater.split == "rankings")
-        files = {rater.source: self._read(rater.source, self._raters_of(rater.source)) for rater in rankers}
+        files = {rater.source: self._read(rater.source) for rater in rankers}
         columns = {name: _by_text(read) for name, read in files.items()}
         flagged: list[int] = []
         for row in range(len(rows)):

@@ -119,7 +119,7 @@ class Built:
     Attributes:
         tables: The tables, in the order of the card.
         aliases: Further config names that serve the files of another config (`gold-corpus` those of `corpus`).
-        facts: Counts that the recipe states and the card prints.
+        facts: Counts that the recipe states and the manifest holds.
         agreement: Agreement figures for the card, one line each.
         notes: What was left out, resolved or reported, in sentences for the card.
     """

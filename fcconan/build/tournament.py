@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fcconan import identity
+from fcconan.build.judgement_rows import comparison_row, rating_row
 from fcconan.build.pairs import pairs_tables
-from fcconan.build.rating_rows import rating_row
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.replies import reply_row
@@ -166,19 +166,8 @@ def _instances(records: list[Row]) -> list[tuple[str, dict[str, str]]]:
 
 
 def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reason: str | None = None) -> Row:
-    return {
-        "item_id": a["item_id"],
-        "system_a": a["system"],
-        "system_b": b["system"],
-        "reply_a": a["reply_id"],
-        "reply_b": b["reply_id"],
-        "rater": rater,
-        "rater_kind": kind,
-        "verdict": verdict or "invalid",
-        "reason": reason,
-        "corpus": a["corpus"],
-        "question_id": a["question_id"],
-    }
+    where = {"corpus": a["corpus"], "question_id": a["question_id"]}
+    return comparison_row(a, b, rater, kind, verdict, reason) | where
 
 
 def _read_judged(upstream: Upstream, key: str) -> list[Row]:

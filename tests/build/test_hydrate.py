@@ -88,7 +88,10 @@ def test_a_split_that_cannot_be_rebuilt_is_missing(tmp_path: Path, recipe: str, 
     manifest["counts"]["gold"]["extra"] = 7
     (labels / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     result = hydrate(labels, tmp_path / "hydrated", recipe=recipe)
-    assert (result.missing, result.folder) == (7, None)
+    assert (result.missing, result.folder, result.unbuilt) == (7, None, ["gold/extra"])
+    hydrate(labels, tmp_path / "hydrated", recipe=recipe, keep_going=True)
+    card = (tmp_path / "hydrated" / "README.md").read_text(encoding="utf-8")
+    assert "Left out, since they cannot be built here: gold/extra." in card
 
 
 def test_a_file_that_is_gone_counts_as_rows_not_in_the_folder(tmp_path: Path, recipe: str, labels: Path) -> None:

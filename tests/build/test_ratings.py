@@ -880,7 +880,7 @@ def test_the_optional_full_split_is_left_out_where_its_file_cannot_be_verified(t
     else:
         (tmp_path / "full.csv").unlink()
     built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-    assert left_out == ["full.csv: optional, not found (all rows)"]
+    assert left_out == ["full.csv: optional, not to be had (all rows)"]
     assert {table.split for table in built.tables} == {"dev", "test", *ROUNDS, "rankings"}
 
 

@@ -1,4 +1,4 @@
-"""One rating as a row: the value if it is on the scale, and otherwise the reason why there is none."""
+"""One judgement as a row, a rating or a comparison: its value, and otherwise the reason why there is none."""
 
 from typing import Any
 
@@ -50,3 +50,29 @@ def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str 
     if rater_kind == "model" and value == FAILED_PARSE:
         return "parse_failed"
     return None if aspect.low <= value <= aspect.high else "out_of_scale"
+
+
+def comparison_row(
+    a: dict[str, Any], b: dict[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
+) -> dict[str, Any]:
+    """Returns one verdict between two replies to one item as columns.
+
+    Args:
+        a: The first reply.
+        b: The second reply.
+        rater: Who compared them.
+        kind: `human` or `model`.
+        verdict: `a`, `b` or `tie`; None where there is none, which is `invalid`.
+        reason: Why there is none.
+    """
+    return {
+        "item_id": a["item_id"],
+        "system_a": a["system"],
+        "system_b": b["system"],
+        "reply_a": a["reply_id"],
+        "reply_b": b["reply_id"],
+        "rater": rater,
+        "rater_kind": kind,
+        "verdict": verdict or "invalid",
+        "reason": reason,
+    }
