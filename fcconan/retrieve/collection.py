@@ -1,0 +1,334 @@
+"""What a benchmark runs on: queries, catalogue and training pairs, and, apart from them, the judgements.
+
+Systems are given the first three. Judgements are read when runs are scored, by `Collection.qrels`; only protocol
+`paper` looks at them earlier, because its catalogue is defined by them.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.release import MANIFEST, read_manifest, table_path
+from fcconan.errors import InputError
+from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieve.trec import read_qrels
+from fcconan.rows import TIERS
+
+Qrels = dict[str, dict[str, int]]
+BROADEST = TIERS[-1]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A retrieval dataset.
+
+    Attributes:
+        name: The dataset's name.
+        title: Its title.
+        fingerprint: Changes with the content.
+        queries: Query id to text.
+        corpus: Corpus id to text: the catalogue.
+        train: Training pairs.
+        partitions: For every partition a function that reads its qrels.
+        synthetic: Whether the texts are made up.
+        redistributable: Whether the texts may be passed on.
+        population: What the catalogue is, in words.
+    """
+
+    name: str
+    title: str
+    fingerprint: str
+    queries: Mapping[str, str]
+    corpus: Mapping[str, str]
+    train: tuple[TrainingPair, ...]
+    partitions: Mapping[str, Callable[[], Qrels]]
+    synthetic: bool = False
+    redistributable: bool = False
+    population: str = "the full catalogue"
+
+    def qrels(self, partition: str) -> Qrels:
+        """Reads the judgements of a partition.
+
+        Raises:
+            InputError: They name a query or a CN that the dataset does not have.
+        """
+        qrels = self.partitions[partition]()
+        _check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == "the full catalogue")
+        return qrels
+
+    def with_qrels(self, name: str, path: Path) -> "Collection":
+        """Returns the collection with one more partition, read from a file."""
+        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)})
+
+    def pool(self) -> "Collection":
+        """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
+
+        Raises:
+            InputError: The dataset has no tiers.
+        """
+        missing = [tier for tier in TIERS if tier not in self.partitions]
+        if missing:
+            raise InputError(
+                f"{self.name} has no partition {missing[0]!r}, and protocol paper is defined on {', '.join(TIERS)}: "
+                "use --protocol sound"
+            )
+        positive = {key for judged in self.qrels(BROADEST).values() for key, value in judged.items() if value > 0}
+        corpus = {key: text for key, text in self.corpus.items() if key in positive}
+        if not corpus:
+            raise InputError(f"{self.name} has no positive in {BROADEST}: there is nothing to retrieve")
+        return replace(self, corpus=corpus, population=f"the {len(corpus)} CNs with a positive in {BROADEST}")
+
+
+def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
+    """Loads a retrieval dataset.
+
+    Args:
+        dataset: A folder that `fcconan build` wrote, a folder in the layout of BEIR (`corpus.jsonl`, `queries.jsonl`,
+            `qrels/*.tsv`), or a folder or Hub name that `datasets.load_dataset` reads, with configs `corpus`, `queries`
+            and `qrels`.
+        shared_cn: Take the training pairs that share a CN with the evaluation part, too, as the paper did.
+
+    Raises:
+        InputError: The dataset cannot be read or is not a retrieval dataset.
+    """
+    folder = Path(dataset)
+    if (folder / MANIFEST).is_file():
+        collection = _release(folder, shared_cn)
+    elif (folder / "corpus.jsonl").is_file():
+        collection = _beir(folder)
+    elif folder.is_file():
+        raise InputError(f"{folder} is a file: give the folder of a dataset")
+    else:
+        collection = _hugging_face(dataset)
+    if not collection.corpus:
+        raise InputError(f"the catalogue of {dataset} is empty: there is nothing to retrieve")
+    if not collection.queries:
+        raise InputError(f"{dataset} has no queries: there is nothing to retrieve for")
+    return collection
+
+
+def load_training(dataset: str) -> list[TrainingPair]:
+    """Returns the training pairs of a dataset; they share no HS and no CN with its evaluation part.
+
+    Raises:
+        InputError: The dataset cannot be read or has no training pairs.
+    """
+    folder = Path(dataset)
+    if not (folder / MANIFEST).is_file():
+        return list(load_collection(dataset).train) or _no_training(dataset)
+    manifest = read_manifest(folder)
+    _refuse_without_text(folder, manifest)
+    if "train" not in manifest["counts"].get("train", {}):
+        return _no_training(dataset)
+    return _pairs(folder, "train", "train")
+
+
+def _no_training(dataset: str) -> list[TrainingPair]:
+    raise InputError(
+        f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+    )
+
+
+def _refuse_without_text(folder: Path, manifest: Mapping[str, Any]) -> None:
+    if manifest["labels_only"]:
+        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back")
+
+
+def _release(folder: Path, shared_cn: bool) -> Collection:
+    manifest = read_manifest(folder)
+    _refuse_without_text(folder, manifest)
+    counts, aliases = manifest["counts"], manifest.get("aliases", {})
+    if not {"corpus", "queries", "qrels"} <= counts.keys():
+        raise InputError(
+            f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval dataset such as "
+            "fc-conan or demo"
+        )
+    splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
+    configs = {tier: f"{tier}-qrels" for tier in TIERS}
+    partitions = {
+        tier: _qrels_reader(folder, aliases.get(config, config))
+        for tier, config in configs.items()
+        if aliases.get(config, config) in counts
+    } or {"test": _qrels_reader(folder, "qrels")}
+    return Collection(
+        name=manifest["name"],
+        title=manifest.get("title", manifest["name"]),
+        fingerprint=manifest["fingerprint"],
+        queries=_texts(folder, "queries"),
+        corpus=_texts(folder, "corpus"),
+        train=tuple(_pairs(folder, *splits)),
+        partitions=partitions,
+        synthetic=manifest.get("synthetic", False),
+        redistributable=manifest.get("redistributable", False),
+    )
+
+
+def _rows(folder: Path, config: str, split: str) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    path = folder / table_path(config, split)
+    try:
+        with path.open("rb") as file:
+            rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): build the dataset again") from error
+    return rows
+
+
+def _texts(folder: Path, config: str) -> dict[str, str]:
+    return {row["_id"]: row["text"] for row in _rows(folder, config, "test")}
+
+
+def _pairs(folder: Path, *splits: str) -> list[TrainingPair]:
+    rows = [row for split in splits for row in _rows(folder, "train", split)]
+    rows.sort(key=lambda row: row.get("original_index") or 0)  # upstream's order, which two splits interleave
+    return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
+
+
+def _qrels_reader(folder: Path, config: str) -> Callable[[], Qrels]:
+    return lambda: _as_qrels(_rows(folder, config, "test"))
+
+
+def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
+    qrels: Qrels = {}
+    for row in rows:
+        qrels.setdefault(str(row["query-id"]), {})[str(row["corpus-id"])] = int(row["score"])
+    return qrels
+
+
+def _beir(folder: Path) -> Collection:
+    files = sorted((folder / "qrels").glob("*.tsv"))
+    evaluated = [path for path in files if path.stem == "test"] or [path for path in files if path.stem != "train"]
+    if not evaluated:
+        raise InputError(f"{folder / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv")
+    corpus, queries = _json_lines(folder / "corpus.jsonl"), _json_lines(folder / "queries.jsonl")
+    judged = {query for path in evaluated for query in read_qrels(path)}
+    train_file = folder / "qrels" / "train.tsv"
+    train: list[TrainingPair] = []
+    if train_file.is_file() and train_file not in evaluated:
+        for query, documents in read_qrels(train_file).items():
+            if query in queries and query not in judged:
+                train += [TrainingPair(queries[query], corpus[key]) for key, value in documents.items() if value > 0]
+    unknown = sorted(judged - queries.keys())
+    if unknown:
+        raise InputError(f"{folder / 'qrels'} judges query {unknown[0]!r}, which queries.jsonl does not have: mend one")
+    together = hashlib.sha256()
+    for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *evaluated):
+        together.update(path.read_bytes())
+    return Collection(
+        name=folder.resolve().name,
+        title=folder.resolve().name,
+        fingerprint=together.hexdigest()[:12],
+        queries={key: text for key, text in queries.items() if key in judged},
+        corpus=corpus,
+        train=tuple(train),
+        partitions={path.stem: _file_reader(path) for path in evaluated},
+    )
+
+
+def _file_reader(path: Path) -> Callable[[], Qrels]:
+    return lambda: read_qrels(path)
+
+
+def _json_lines(path: Path) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}): a BEIR folder holds corpus.jsonl and queries.jsonl"
+        ) from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key, text, title = str(row["_id"]), row["text"], row.get("title") or ""
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path}, line {number}: expected a JSON object with _id and text: mend the line"
+            ) from error
+        if not isinstance(text, str) or not isinstance(title, str):
+            raise InputError(f"{path}, line {number}: text and title are strings: mend the line")
+        if key in texts:
+            raise InputError(f"{path}, line {number}: the id {key!r} occurs twice: ids are unique")
+        texts[key] = f"{title} {text}".strip()
+    return texts
+
+
+def _hugging_face(dataset: str) -> Collection:
+    """Reads the configs of a dataset in the layout of MTEB through `datasets`."""
+    if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
+        raise InputError(
+            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
+            "such as owner/dataset"
+        )
+    import datasets
+
+    try:
+        configs = datasets.get_dataset_config_names(dataset)
+        missing = {"corpus", "queries"} - set(configs)
+        names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or (
+            ["default"] if "default" in configs else []
+        )
+        if missing or not names:
+            raise InputError(
+                f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
+            )
+        corpus = _first_split(datasets.load_dataset(dataset, "corpus"))
+        queries = _first_split(datasets.load_dataset(dataset, "queries"))
+        tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+        judgements = {
+            partition: _as_qrels(list(_first_split(datasets.load_dataset(dataset, name))))
+            for partition, name in (tiered or {"test": names[0]}).items()
+        }
+        train = list(_first_split(datasets.load_dataset(dataset, "train"), "train")) if "train" in configs else []
+    except InputError:
+        raise
+    except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
+    content = json.dumps([list(corpus), list(queries), judgements], sort_keys=True, default=str)
+    order = {tier: index for index, tier in enumerate(TIERS)}
+    return Collection(
+        name=Path(dataset).name,
+        title=dataset,
+        fingerprint=hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12],
+        queries={str(row["_id"]): row["text"] for row in queries},
+        corpus={str(row["_id"]): f"{row.get('title') or ''} {row['text']}".strip() for row in corpus},
+        train=tuple(
+            TrainingPair(row["hate_speech"], row["counter_narrative"])
+            for row in train
+            if row.get("hate_speech") and row.get("counter_narrative")
+        ),
+        partitions={
+            name: _constant(judgements[name])
+            for name in sorted(judgements, key=lambda name: (order.get(name, 9), name))
+        },
+    )
+
+
+def _constant(qrels: Qrels) -> Callable[[], Qrels]:
+    return lambda: qrels
+
+
+def _first_split(splits: Any, wanted: str = "test") -> Any:
+    return splits[wanted] if wanted in splits else splits[next(iter(splits))]
+
+
+def _check_qrels(
+    partition: str, qrels: Qrels, queries: Mapping[str, str], corpus: Mapping[str, str], *, whole: bool
+) -> None:
+    for query, judged in qrels.items():
+        if query not in queries:
+            raise InputError(
+                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: mend them"
+            )
+        unknown = next((key for key in judged if key not in corpus), None) if whole else None
+        if unknown is not None:
+            raise InputError(
+                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query {query!r}): mend them"
+            )

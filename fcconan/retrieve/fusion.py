@@ -1,0 +1,80 @@
+"""Fusion of systems, by ranx."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.retrieve.system import Rankings, Retriever, rank_all
+
+METHODS = ("rrf", "sum", "mnz", "max", "min", "med", "anz", "isr", "log_isr", "bordafuse", "condorcet")
+RANK_BASED = ("rrf", "isr", "log_isr", "bordafuse", "condorcet")
+
+
+class Fusion:
+    """Fuses the rankings of several systems.
+
+    Args:
+        name: The system's name.
+        systems: The systems, two or more.
+        method: A method of ranx that needs no tuning: `rrf` (reciprocal ranks), `sum` (CombSUM), ...
+        norm: How ranx makes scores comparable first; not used by methods that look at ranks only.
+    """
+
+    def __init__(self, name: str, systems: Sequence[Retriever], *, method: str = "rrf", norm: str = "min-max") -> None:
+        if len(systems) < 2:
+            raise InputError(f"{name} fuses {len(systems)} system: give two or more")
+        if method not in METHODS:
+            raise InputError(f"{name}: there is no fusion method {method!r}: choose one of {', '.join(METHODS)}")
+        self.name, self.systems, self.method = name, list(systems), method
+        self.norm = None if method in RANK_BASED else norm
+        parts = {system.name: getattr(system, "configuration", None) for system in systems}
+        self.configuration: dict[str, Any] | None = {
+            "kind": "fusion",
+            "library": "ranx",
+            "method": method,
+            "norm": self.norm,
+            "systems": parts,
+        }
+        if None in parts.values():
+            self.configuration = None
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks with every system, to the depth k, and fuses."""
+        parts = [rank_all(system, queries, corpus, k) for system in self.systems]
+        failures = {query: reason for part in parts for query, reason in part.failures.items()}
+        done = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
+        fused = _fuse([{query: part.get(query, []) for query in done} for part in parts], self.method, self.norm)
+        position = {key: index for index, key in enumerate(corpus)}
+        ordered = {
+            query: sorted(fused[query].items(), key=lambda entry: (-entry[1], position[entry[0]]))[:k] for query in done
+        }
+        return Rankings(
+            ordered,
+            failures=failures,
+            diagnostics={part.name: found.diagnostics for part, found in zip(self.systems, parts, strict=True)},
+            resolved={part.name: found.resolved for part, found in zip(self.systems, parts, strict=True)},
+        )
+
+
+def _fuse(
+    runs: Sequence[Mapping[str, Sequence[tuple[str, float]]]], method: str, norm: str | None
+) -> dict[str, dict[str, float]]:
+    """Fuses aligned runs; every query has an entry in one of them at least."""
+    if not runs[0]:
+        return {}
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numba's, of ranx
+        from ranx import Run, fuse
+
+        # ranx takes no empty ranking: a document that is in no catalogue stands for one, and is dropped again.
+        nothing = "\x00nothing"
+        named = [
+            Run({query: dict(ranking) or {nothing: 0.0} for query, ranking in run.items()}, name=f"system-{index}")
+            for index, run in enumerate(runs)
+        ]
+        fused = fuse(named, norm=norm, method=method).to_dict()
+    return {
+        query: {key: float(score) for key, score in scores.items() if key != nothing} for query, scores in fused.items()
+    }

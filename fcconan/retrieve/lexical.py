@@ -1,0 +1,239 @@
+"""Systems that need no model: chance, TF-IDF and two implementations of BM25."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.retrieve.system import Ranking, Rankings, TrainingPair
+
+WORD = re.compile(r"\w+")
+
+
+def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
+    """Returns the k best ids with their scores, ties in the order of the ids."""
+    if k < len(ids):  # every id that could be among the first k, ties at the cut included
+        cut = np.partition(scores, len(ids) - k)[len(ids) - k]
+        kept = np.flatnonzero(scores >= cut)
+        kept = kept[np.argsort(-scores[kept], kind="stable")][:k]
+    else:
+        kept = np.argsort(-scores, kind="stable")
+    return [(ids[index], float(scores[index])) for index in kept]
+
+
+class Random:
+    """Ranks the catalogue at random, for every query anew.
+
+    Args:
+        name: The system's name.
+        seed: The first seed.
+        seeds: How many seeds a benchmark averages over.
+    """
+
+    def __init__(self, name: str = "random", *, seed: int = 0, seeds: int = 1) -> None:
+        self.name = name
+        self.seed = seed
+        self.seeds = seeds
+        self.configuration = {"kind": "random", "seed": seed, "seeds": seeds}
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks with the first seed."""
+        generator = np.random.default_rng(self.seed)
+        ids = list(corpus)
+        return Rankings({query: best(generator.random(len(ids)), ids, k) for query in queries})
+
+    def replicates(self) -> "Iterator[Random]":
+        """Yields the system once for every seed."""
+        for seed in range(self.seed, self.seed + self.seeds):
+            yield Random(self.name, seed=seed)
+
+
+class TfIdf:
+    """Cosine of TF-IDF vectors (scikit-learn's defaults).
+
+    Args:
+        name: The system's name.
+        train: Pairs whose CNs the vocabulary and the weights are fitted on; without any, the catalogue.
+        options: Arguments of scikit-learn's `TfidfVectorizer`.
+    """
+
+    def __init__(
+        self, name: str = "tfidf", *, train: Sequence[TrainingPair] = (), options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name = name
+        self.options = dict(options or {})
+        self.fit_on = [pair.counter_narrative for pair in train]
+        self.configuration = {
+            "kind": "tfidf",
+            "fit_on": f"{len(self.fit_on)} training CNs" if self.fit_on else "the catalogue",
+            "options": self.options,
+        }
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by cosine."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectoriser = TfidfVectorizer(**self.options)
+        try:
+            vectoriser.fit(self.fit_on or list(corpus.values()))
+        except ValueError as error:
+            raise InputError(
+                f"TF-IDF cannot be fitted ({error}): give texts with words of two letters or more"
+            ) from error
+        catalogue = vectoriser.transform(list(corpus.values())).T
+        scores = vectoriser.transform(list(queries.values())) @ catalogue
+        ids = list(corpus)
+        resolved = {key: str(value) for key, value in sorted(vectoriser.get_params().items())}
+        return Rankings(
+            {query: best(scores[[row]].toarray()[0], ids, k) for row, query in enumerate(queries)}, resolved=resolved
+        )
+
+
+class BM25:
+    """Okapi BM25 as rank-bm25 computes it, on tokens between white space, as in FC-CONAN's Table 4.
+
+    Args:
+        name: The system's name.
+        k1: Saturation of term frequency. The paper prints 1.2; its figures follow from 1.5.
+        b: Weight of the length of a CN.
+        epsilon: What a negative inverse document frequency becomes, as a share of the mean one.
+        lowercase: Lower-case the texts first.
+    """
+
+    def __init__(
+        self, name: str = "bm25", *, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, lowercase: bool = False
+    ) -> None:
+        self.name = name
+        self.k1, self.b, self.epsilon, self.lowercase = k1, b, epsilon, lowercase
+        self.configuration = {
+            "kind": "bm25",
+            "library": "rank-bm25, BM25Okapi",
+            "k1": k1,
+            "b": b,
+            "epsilon": epsilon,
+            "tokens": "white space",
+            "lowercase": lowercase,
+        }
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by BM25."""
+        from rank_bm25 import BM25Okapi
+
+        catalogue = [self._tokens(text) for text in corpus.values()]
+        ids = list(corpus)
+        if not any(catalogue):  # rank-bm25 would divide by zero
+            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+        index = BM25Okapi(catalogue, k1=self.k1, b=self.b, epsilon=self.epsilon)
+        return Rankings({query: best(index.get_scores(self._tokens(text)), ids, k) for query, text in queries.items()})
+
+    def _tokens(self, text: str) -> list[str]:
+        return (text.lower() if self.lowercase else text).split()
+
+
+class BM25Fast:
+    """BM25 from sparse arrays (bm25s), with stemming and stop words as options.
+
+    CNs that share no word with the query have no score; they are ranked, below the others and tied, only if the whole
+    catalogue is asked for.
+
+    Args:
+        name: The system's name.
+        k1: Saturation of term frequency.
+        b: Weight of the length of a CN.
+        method: A variant of bm25s: `lucene`, `atire`, `bm25+`, `bm25l`, `robertson`.
+        idf_method: The inverse document frequency of a variant; by default the method's own.
+        tokens: `words` (runs of letters and digits, lower-cased) or `white space` (as rank-bm25 in the paper).
+        stemmer: A Snowball language such as `english`; none by default.
+        stopwords: A list of bm25s such as `en`, or words; none by default.
+    """
+
+    def __init__(
+        self,
+        name: str = "bm25-fast",
+        *,
+        k1: float = 1.5,
+        b: float = 0.75,
+        method: str = "lucene",
+        idf_method: str | None = None,
+        tokens: str = "words",
+        stemmer: str | None = None,
+        stopwords: str | Sequence[str] | None = None,
+    ) -> None:
+        self.name = name
+        self.k1, self.b, self.method, self.idf_method = k1, b, method, idf_method
+        self._tokenise = _tokeniser(tokens, stemmer, stopwords)
+        self.configuration = {
+            "kind": "bm25-fast",
+            "library": "bm25s",
+            "k1": k1,
+            "b": b,
+            "method": method,
+            "idf_method": idf_method or method,
+            "tokens": tokens,
+            "stemmer": stemmer,
+            "stopwords": stopwords if stopwords is None or isinstance(stopwords, str) else list(stopwords),
+        }
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by BM25."""
+        import bm25s
+
+        ids = list(corpus)
+        index = bm25s.BM25(k1=self.k1, b=self.b, method=self.method, idf_method=self.idf_method)
+        tokens = [self._tokenise(text) for text in corpus.values()]
+        if not any(tokens):
+            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+        index.index(tokens, show_progress=False, create_empty_token=False)
+        words = [[token for token in self._tokenise(text) if token in index.vocab_dict] for text in queries.values()]
+        whole = k >= len(ids)
+        found: dict[str, Ranking] = {}
+        for query, known in zip(queries, words, strict=True):
+            scores = index.get_scores(known) if known else np.zeros(len(ids), dtype=np.float32)
+            ranking = best(scores, ids, k)
+            found[query] = ranking if whole else [entry for entry in ranking if entry[1] > 0]
+        return Rankings(found)
+
+
+def _tokeniser(tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None) -> Callable[[str], list[str]]:
+    if tokens not in ("words", "white space"):
+        raise InputError(f"tokens are {tokens!r}: give 'words' or 'white space'")
+    stopped = _stopwords(stopwords)
+    stem = _stemmer(stemmer)
+
+    def tokenise(text: str) -> list[str]:
+        found = text.split() if tokens == "white space" else WORD.findall(text.lower())
+        kept = [token for token in found if token.lower() not in stopped] if stopped else found
+        return stem(kept) if stem else kept
+
+    return tokenise
+
+
+def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
+    if stopwords is None:
+        return frozenset()
+    if not isinstance(stopwords, str):
+        return frozenset(word.lower() for word in stopwords)
+    from bm25s.tokenization import infer_stopwords
+
+    try:
+        return frozenset(infer_stopwords(stopwords))
+    except ValueError as error:
+        raise InputError(
+            f"stop words {stopwords!r} are not known to bm25s: give a language such as en, or words"
+        ) from error
+
+
+def _stemmer(language: str | None) -> Callable[[list[str]], list[str]] | None:
+    if language is None:
+        return None
+    import Stemmer
+
+    try:
+        stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language).stemWords
+    except KeyError as error:
+        known = ", ".join(Stemmer.algorithms())
+        raise InputError(f"there is no Snowball stemmer for {language!r}: known are {known}") from error
+    return stem

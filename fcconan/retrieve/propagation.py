@@ -1,0 +1,183 @@
+"""Our own system: training pairs as a bridge from a message to the catalogue.
+
+A query is near known HS; people wrote CNs for those; catalogue CNs near to these fit the query, too. With q, h, t, c
+the unit vectors of query, known HS, known CN and catalogue CN:
+
+    direct(q, c)     = q . c
+    propagated(q, c) = sum over h of w(h) mean over CNs t of h of t . c,   w = softmax over h of q . h / temperature
+    score(q, c)      = z(direct) + z(propagated),   z over the catalogue, for each query
+
+The equal weight of the two parts is fixed. The temperature is fixed by the caller, or chosen by cross-validation inside
+the training pairs, in folds that share no HS and no CN. Labels of the evaluation part are never read: they are not
+among the arguments.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.retrieve.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
+from fcconan.retrieve.folds import grouped_folds
+from fcconan.retrieve.lexical import best
+from fcconan.retrieve.system import Rankings, TrainingPair
+
+Floats = npt.NDArray[np.float64]
+
+TEMPERATURES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+CUTOFF = 10
+
+
+class PairPropagation:
+    """Direct similarity blended with similarity propagated through the training pairs.
+
+    Args:
+        name: The system's name.
+        encoder: Any encoder.
+        train: The training pairs.
+        temperature: Of the softmax over known HS; None chooses it from `temperatures` by cross-validation.
+        temperatures: What cross-validation chooses from.
+        folds: Folds of the cross-validation.
+        repeats: How often it is repeated with other folds.
+        seed: Of the folds of the first repeat.
+
+    Raises:
+        InputError: There are no training pairs, or a temperature is not above 0.
+    """
+
+    def __init__(
+        self,
+        name: str = "pair-propagation",
+        *,
+        encoder: Encoder,
+        train: Sequence[TrainingPair],
+        temperature: float | None = None,
+        temperatures: Sequence[float] = TEMPERATURES,
+        folds: int = 5,
+        repeats: int = 5,
+        seed: int = 0,
+    ) -> None:
+        if not train:
+            raise InputError(f"{name} needs training pairs and the dataset has none: choose another system")
+        if any(value <= 0 for value in (*temperatures, 1.0 if temperature is None else temperature)):
+            raise InputError(f"{name}: temperatures are above 0")
+        self.name = name
+        self.encoder = encoder
+        self.train = list(dict.fromkeys(train))
+        self.temperature, self.temperatures = temperature, tuple(temperatures)
+        self.folds, self.repeats, self.seed = folds, repeats, seed
+        self.configuration = {
+            "kind": "pair-propagation",
+            "encoder": dict(encoder.configuration),
+            "training_pairs": len(self.train),
+            "blend": "equal weights of z-scores (fixed)",
+            "temperature": temperature
+            if temperature is not None
+            else f"cross-validated over {', '.join(map(str, self.temperatures))}: {folds} grouped folds, {repeats} times, "
+            f"seed {seed}",
+        }
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by the blend."""
+        known = list(dict.fromkeys(pair.hate_speech for pair in self.train))
+        written = list(dict.fromkeys(pair.counter_narrative for pair in self.train))
+        known_vectors = self.encoder.encode(known, role=QUERY)
+        written_vectors = self.encoder.encode(written, role=DOCUMENT)
+        answers = _answers(self.train, known, written)
+        chosen, figures = self.temperature, None
+        if chosen is None:
+            chosen, figures = self._cross_validate(known_vectors, written_vectors, answers)
+        bridge = _bridge(answers, written_vectors)
+        asked = self.encoder.encode(list(queries.values()), role=QUERY).astype(np.float64)
+        catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT).astype(np.float64)
+        ids = list(corpus)
+        scores = blend(asked, catalogue, known_vectors.astype(np.float64), bridge, chosen)
+        resolved = {"temperature": chosen} | resolved_of(self.encoder)
+        if figures is not None:
+            resolved["cross_validation"] = figures
+        return Rankings(
+            {query: best(scores[row], ids, k) for row, query in enumerate(queries)},
+            resolved=resolved,
+        )
+
+    def _cross_validate(self, known: Vectors, written: Vectors, answers: Floats) -> tuple[float, dict[str, Any]]:
+        """Chooses the temperature with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out training pairs.
+
+        The held-out HS are the queries, the held-out CNs the catalogue, the other folds the bridge. Of equal
+        temperatures the lower one is taken.
+        """
+        known_text = {text: i for i, text in enumerate(dict.fromkeys(pair.hate_speech for pair in self.train))}
+        written_text = {text: i for i, text in enumerate(dict.fromkeys(pair.counter_narrative for pair in self.train))}
+        known_fold = np.zeros(len(known), dtype=np.int64)
+        written_fold = np.zeros(len(written), dtype=np.int64)
+        figures: dict[float, list[float]] = {value: [] for value in self.temperatures}
+        direct: list[float] = []
+        for repeat in range(self.repeats):
+            for pair, fold in zip(
+                self.train, grouped_folds(self.train, self.folds, seed=self.seed + repeat), strict=True
+            ):
+                known_fold[known_text[pair.hate_speech]] = fold
+                written_fold[written_text[pair.counter_narrative]] = fold
+            for fold in range(self.folds):
+                queries, catalogue = known_fold == fold, written_fold == fold
+                relevance = answers[queries][:, catalogue]
+                asked, offered = known[queries].astype(np.float64), written[catalogue].astype(np.float64)
+                bridge = _bridge(answers[~queries][:, ~catalogue], written[~catalogue])
+                others = known[~queries].astype(np.float64)
+                direct += _mean_metrics(asked @ offered.T, relevance)
+                for value in self.temperatures:
+                    figures[value] += _mean_metrics(blend(asked, offered, others, bridge, value), relevance)
+        means = {value: float(np.mean(values)) for value, values in figures.items()}
+        chosen = max(means, key=lambda value: (means[value], -value))
+        table = {f"temperature {value}": round(mean, 6) for value, mean in means.items()}
+        return chosen, {
+            "mean_of_hit_rate_mrr_ndcg_map_at_10": {"direct alone": round(float(np.mean(direct)), 6), **table}
+        }
+
+
+def blend(asked: Floats, catalogue: Floats, known: Floats, bridge: Floats, temperature: float) -> Floats:
+    """Scores the catalogue for every query; shape (queries, catalogue)."""
+    closeness = asked @ known.T / temperature
+    weights = np.exp(closeness - closeness.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return _z(asked @ catalogue.T) + _z(weights @ bridge @ catalogue.T)
+
+
+def _z(scores: Floats) -> Floats:
+    """Standardises every row; a row of equal scores becomes 0."""
+    spread = scores.std(axis=1, keepdims=True)
+    return (scores - scores.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+
+
+def _answers(train: Sequence[TrainingPair], known: Sequence[str], written: Sequence[str]) -> Floats:
+    """Returns which known CN was written for which known HS; shape (known HS, known CNs)."""
+    rows = {text: index for index, text in enumerate(known)}
+    columns = {text: index for index, text in enumerate(written)}
+    answers = np.zeros((len(known), len(written)))
+    for pair in train:
+        answers[rows[pair.hate_speech], columns[pair.counter_narrative]] = 1
+    return answers
+
+
+def _bridge(answers: Floats, written: Vectors) -> Floats:
+    """Returns the mean vector of the CNs of every known HS; shape (known HS, dimensions)."""
+    return (answers / answers.sum(axis=1, keepdims=True)) @ written.astype(np.float64)
+
+
+def _mean_metrics(scores: Floats, relevance: Floats) -> list[float]:
+    """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 for every query."""
+    from fcconan.score.retrieval import PAPER_METRICS, Ranked
+
+    order = np.argsort(-scores, axis=1, kind="stable")
+    gains = np.take_along_axis(relevance, order, axis=1).astype(np.int64)
+    ranked = Ranked(
+        query_ids=tuple(map(str, range(len(gains)))),
+        gains=gains,
+        relevances=-np.sort(-relevance.astype(np.int64), axis=1),
+        n_corpus=scores.shape[1],
+        failed=np.zeros(len(gains), dtype=np.bool_),
+    )
+    metrics = [PAPER_METRICS[name](ranked, CUTOFF) for name in ("hit_rate", "mrr", "ndcg", "map")]
+    return [float(value) for value in np.mean(metrics, axis=0)]

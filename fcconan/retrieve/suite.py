@@ -1,0 +1,347 @@
+"""Suites: YAML files that list systems with their whole configuration, and how a system is made from one."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fcconan.build.yaml_lines import YamlFile
+from fcconan.catalog import content_folder
+from fcconan.errors import InputError
+from fcconan.retrieve.dense import Dense, Encoder, SentenceEncoder
+from fcconan.retrieve.fusion import Fusion
+from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
+from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair
+from fcconan.retrieve.trec import read_run
+
+GPT = "gpt-4o-2024-08-06"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EncoderConfig(_Strict):
+    """An encoder: a sentence-transformers model, or a model behind an OpenAI-compatible endpoint."""
+
+    model: str
+    endpoint: Literal["local", "openai"] = "local"
+    revision: str | None = None
+    batch_size: int = Field(64, ge=1)
+    query_prompt: str = ""
+    document_prompt: str = ""
+    dimensions: int | None = None
+
+
+class _System(_Strict):
+    title: str = ""
+
+
+class RandomConfig(_System):
+    """Chance."""
+
+    kind: Literal["random"]
+    seed: int = 0
+    seeds: int = Field(1000, ge=1)
+
+
+class TfIdfConfig(_System):
+    """TF-IDF, fitted on the training CNs or on the catalogue."""
+
+    kind: Literal["tfidf"]
+    fit_on: Literal["training", "catalogue"] = "training"
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class BM25Config(_System):
+    """BM25 by rank-bm25."""
+
+    kind: Literal["bm25"]
+    k1: float = 1.5
+    b: float = 0.75
+    epsilon: float = 0.25
+    lowercase: bool = False
+
+
+class BM25FastConfig(_System):
+    """BM25 by bm25s."""
+
+    kind: Literal["bm25-fast"]
+    k1: float = 1.5
+    b: float = 0.75
+    method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] = "lucene"
+    idf_method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] | None = None
+    tokens: Literal["words", "white space"] = "words"
+    stemmer: str | None = None
+    stopwords: str | list[str] | None = None
+
+
+class DenseConfig(_System):
+    """Cosine of embeddings."""
+
+    kind: Literal["dense"]
+    encoder: EncoderConfig
+
+
+class PropagationConfig(_System):
+    """Our own system."""
+
+    kind: Literal["pair-propagation"]
+    encoder: EncoderConfig
+    temperature: float | None = None
+    temperatures: list[float] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
+    folds: int = Field(5, ge=2)
+    repeats: int = Field(5, ge=1)
+    seed: int = 0
+
+
+class ZeroShotConfig(_System):
+    """A model that picks CNs from the whole catalogue."""
+
+    kind: Literal["zero-shot"]
+    model: str = GPT
+    n: int = Field(10, ge=1)
+    temperature: float = 0.0
+    seed: int = 0
+
+
+class RerankConfig(_System):
+    """A model that re-ranks what another system found."""
+
+    kind: Literal["rerank"]
+    first_stage: str
+    model: str = GPT
+    top: int = Field(25, ge=2)
+    strategy: Literal["listwise", "pointwise", "pairwise"] = "listwise"
+    window: int = Field(20, ge=2)
+    step: int = Field(10, ge=1)
+    temperature: float = 0.0
+    seed: int = 0
+
+
+class FusionConfig(_System):
+    """Several systems fused by ranx."""
+
+    kind: Literal["fusion"]
+    systems: list[str] = Field(min_length=2)
+    method: str = "rrf"
+    norm: str = "min-max"
+
+
+SystemConfig = Annotated[
+    RandomConfig
+    | TfIdfConfig
+    | BM25Config
+    | BM25FastConfig
+    | DenseConfig
+    | PropagationConfig
+    | ZeroShotConfig
+    | RerankConfig
+    | FusionConfig,
+    Field(discriminator="kind"),
+]
+
+
+class Suite(_Strict):
+    """A suite."""
+
+    name: str
+    title: str = ""
+    systems: dict[str, SystemConfig]
+
+
+def load_suite(path: Path | None = None) -> Suite:
+    """Reads a suite; by default `benchmarks/retrieval.yaml`.
+
+    Raises:
+        InputError: The file cannot be read, or something in it is not known; the message names the line.
+    """
+    file = YamlFile(path or content_folder() / "benchmarks" / "retrieval.yaml")
+    try:
+        return Suite.model_validate(file.data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{file.path}: {where}: {first['msg']}: compare with benchmarks/retrieval.yaml") from error
+
+
+class Maker:
+    """Makes systems; encoders and clients are shared, so that texts are encoded once.
+
+    Args:
+        suite: The suite.
+        train: The training pairs of the dataset.
+        client: Makes the client of LLM systems when the first one is asked for.
+        device: Of local models.
+        batch_size: Of local models; by default the suite's.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        train: Sequence[TrainingPair],
+        *,
+        client: Callable[[], Any] | None = None,
+        device: str | None = None,
+        batch_size: int | None = None,
+    ) -> None:
+        self.suite, self.train, self.device, self.batch_size = suite, tuple(train), device, batch_size
+        self._make_client = client
+        self._client: Any = None
+        self._encoders: dict[EncoderConfig, Encoder] = {}
+
+    def make(self, name: str) -> Retriever:
+        """Makes a system: one of the suite, or `module:factory`.
+
+        Raises:
+            InputError: There is no such system, or it cannot be made.
+        """
+        if name in self.suite.systems:
+            return self._from_config(name, self.suite.systems[name])
+        if ":" in name:
+            return self._from_factory(name)
+        near = difflib.get_close_matches(name, self.suite.systems, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        known = ", ".join(self.suite.systems)
+        raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
+
+    def dense(self, model: str) -> Retriever:
+        """Makes a dense system from the name or folder of a sentence-transformers model."""
+        name = "".join(letter for letter in Path(model).name if not letter.isspace()) or model
+        return Dense(name, self._encoder(EncoderConfig(model=model)))
+
+    def _from_config(self, name: str, config: SystemConfig) -> Retriever:
+        values = config.model_dump(exclude={"kind", "title", "encoder", "fit_on", "first_stage", "systems"})
+        match config:
+            case RandomConfig():
+                return Random(name, **values)
+            case TfIdfConfig():
+                return TfIdf(name, train=self.train if config.fit_on == "training" else (), **values)
+            case BM25Config():
+                return BM25(name, **values)
+            case BM25FastConfig():
+                return BM25Fast(name, **values)
+            case DenseConfig():
+                return Dense(name, self._encoder(config.encoder))
+            case PropagationConfig():
+                return PairPropagation(name, encoder=self._encoder(config.encoder), train=self.train, **values)
+            case ZeroShotConfig():
+                from fcconan.retrieve.zero_shot import ZeroShot
+
+                return ZeroShot(name, client=self._shared_client(), **values)
+            case RerankConfig():
+                from fcconan.retrieve.rerank import Reranker
+
+                return Reranker(name, self._other(name, config.first_stage), client=self._shared_client(), **values)
+            case FusionConfig():
+                return Fusion(name, [self._other(name, part) for part in config.systems], **values)
+
+    def _other(self, name: str, part: str) -> Retriever:
+        if part == name or (part in self.suite.systems and _leads_to(self.suite.systems, part, name)):
+            raise InputError(f"system {name!r} is made of {part!r}, which is made of it again: mend the suite")
+        return self.make(part)
+
+    def _encoder(self, config: EncoderConfig) -> Encoder:
+        if config not in self._encoders:
+            if config.endpoint == "openai":
+                from fcconan.retrieve.openai_embeddings import OpenAIEncoder
+
+                self._encoders[config] = OpenAIEncoder(
+                    config.model,
+                    client=self._shared_client(),
+                    batch_size=config.batch_size,
+                    dimensions=config.dimensions,
+                )
+            else:
+                values = config.model_dump(exclude={"model", "endpoint", "dimensions"})
+                if self.batch_size is not None:
+                    values["batch_size"] = self.batch_size
+                self._encoders[config] = SentenceEncoder(config.model, device=self.device, **values)
+        return self._encoders[config]
+
+    def _shared_client(self) -> Any:
+        if self._client is None:
+            if self._make_client is None:
+                raise InputError("a system behind an endpoint was asked for and no client was given")
+            self._client = self._make_client()
+        return self._client
+
+    def _from_factory(self, name: str) -> Retriever:
+        module_name, _, factory_name = name.partition(":")
+        try:
+            factory = getattr(import_module(module_name), factory_name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"{name} cannot be imported ({error}): give module:factory, with the module on the Python path"
+            ) from error
+        return as_retriever(name, call_factory(name, factory, self.train))
+
+
+def _leads_to(systems: Mapping[str, SystemConfig], start: str, goal: str) -> bool:
+    seen: set[str] = set()
+    open_ = [start]
+    while open_:
+        config = systems.get(open_.pop())
+        parts = (
+            config.systems
+            if isinstance(config, FusionConfig)
+            else [config.first_stage]
+            if isinstance(config, RerankConfig)
+            else []
+        )
+        if goal in parts:
+            return True
+        open_ += [part for part in parts if part not in seen]
+        seen |= set(parts)
+    return False
+
+
+def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
+    """Calls a user's factory, with the training pairs if it has a parameter called `train`.
+
+    Raises:
+        InputError: The factory raised.
+    """
+    import inspect
+
+    if not callable(factory):
+        return factory
+    try:
+        takes_train = "train" in inspect.signature(factory).parameters
+        return factory(train=list(train)) if takes_train else factory()
+    except InputError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{name} raised {reason}: a factory is called without arguments, or with train=") from error
+
+
+def as_retriever(name: str, system: Any) -> Retriever:
+    """Checks that an object is a system.
+
+    Raises:
+        InputError: It has no `name` or no `rank`.
+    """
+    if not isinstance(getattr(system, "name", None), str) or not callable(getattr(system, "rank", None)):
+        raise InputError(
+            f"{name} gave {type(system).__name__}: a system has a name (a string) and rank(queries, corpus, k)"
+        )
+    retriever: Retriever = system
+    return retriever
+
+
+class RunFile:
+    """A run from a TREC file, as a system."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._run = read_run(path)
+        self.path = path
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Returns the run of the file, all of it: what is not of the dataset is refused by the check that follows."""
+        kept: dict[str, Ranking] = dict(self._run)
+        return Rankings(kept, resolved={"file": self.path.name})

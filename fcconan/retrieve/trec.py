@@ -1,0 +1,128 @@
+"""TREC run and qrels files, and BEIR's tab-separated qrels, in and out."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fcconan.errors import InputError
+from fcconan.retrieve.system import Ranking
+
+
+def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
+    """Reads a TREC run: `query Q0 document rank score name` on every line.
+
+    Returns:
+        The name of the run, and query id to ranking. The rank column is not used: scores decide, as in trec_eval.
+
+    Raises:
+        InputError: A line is not of that form, or the file holds several runs.
+    """
+    run: dict[str, Ranking] = {}
+    names: set[str] = set()
+    for number, parts in _lines(path):
+        if len(parts) != 6:
+            raise InputError(
+                f"{path}, line {number}: {len(parts)} fields, expected 6 (query Q0 document rank score name): mend the line"
+            )
+        query, _, document, _, score, name = parts
+        try:
+            value = float(score)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: the score {score!r} is not a number: mend the line") from error
+        if not math.isfinite(value):
+            raise InputError(f"{path}, line {number}: the score is {score}: scores are finite numbers")
+        names.add(name)
+        run.setdefault(query, []).append((document, value))
+    if not run:
+        raise InputError(f"{path} holds no ranking: give a TREC run with a line for every ranked CN")
+    if len(names) > 1:
+        raise InputError(f"{path} holds the runs {', '.join(sorted(names))}: give one file for each")
+    return names.pop(), run
+
+
+def write_run(path: Path, name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+    """Writes a TREC run, whole or not at all; scores are written so that they are read back exactly.
+
+    Raises:
+        InputError: An id or the name has white space, which the format cannot hold.
+    """
+    lines = []
+    for query, ranking in run.items():
+        for rank, (document, score) in enumerate(ranking, start=1):
+            lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {score!r} {_field(name)}\n")
+    write_whole(path, "".join(lines))
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Reads qrels: TREC's four columns, or BEIR's three (`query-id corpus-id score`, with or without a header).
+
+    Raises:
+        InputError: A line has another form, a relevance is not a whole number, or a pair is judged twice.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, parts in _lines(path):
+        if number == 1 and parts[-1].lower() in ("score", "relevance", "rel"):
+            continue
+        if len(parts) not in (3, 4):
+            raise InputError(
+                f"{path}, line {number}: {len(parts)} fields, expected 3 (query document relevance) or 4 (query 0 document "
+                "relevance): mend the line"
+            )
+        query, document, relevance = parts[0], parts[-2], parts[-1]
+        try:
+            value = int(relevance)
+        except ValueError as error:
+            raise InputError(
+                f"{path}, line {number}: the relevance {relevance!r} is not a whole number: mend the line"
+            ) from error
+        judged = qrels.setdefault(query, {})
+        if document in judged:
+            raise InputError(f"{path}, line {number}: {query} {document} is judged twice: keep one of the lines")
+        judged[document] = value
+    if not qrels:
+        raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
+    return qrels
+
+
+def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Writes TREC qrels, whole or not at all.
+
+    Raises:
+        InputError: An id has white space, which the format cannot hold.
+    """
+    lines = [
+        f"{_field(query)} 0 {_field(document)} {relevance}\n"
+        for query, judged in qrels.items()
+        for document, relevance in judged.items()
+    ]
+    write_whole(path, "".join(lines))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file under a temporary name and renames it."""
+    import os
+
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}): give a text file in UTF-8") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield number, line.split("\t") if line.count("\t") >= 2 else line.split()
+
+
+def _field(text: str) -> str:
+    if not text or any(character.isspace() for character in text):
+        raise InputError(
+            f"{text!r} is empty or has white space, which a TREC file cannot hold: use ids and names without"
+        )
+    return text

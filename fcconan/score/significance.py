@@ -1,0 +1,201 @@
+"""How certain a score is: bootstrap intervals, paired randomisation tests, Holm's correction, agreement of orders.
+
+The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights with
+a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it is left
+out of the mean it would be in.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+CHUNK = 2_000
+TOLERANCE = 1e-12
+
+
+def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """Means over resampled queries, with the same draws for every series.
+
+    Args:
+        values: Shape (series, queries); nan is missing.
+        resamples: How many resamples.
+        seed: Decides the draws.
+
+    Returns:
+        Shape (resamples, series); nan where all drawn values are missing.
+    """
+    there = np.isfinite(values)
+    filled = np.where(there, values, 0.0)
+    complete = bool(there.all())
+    parts = [
+        _weighted(weights, filled, there.astype(np.float64), complete)
+        for weights in _draws(values.shape[1], resamples, seed)
+    ]
+    return np.concatenate(parts) if parts else np.zeros((0, len(values)))
+
+
+def _draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Yields how often every query is drawn, a bounded number of resamples at a time; shape (chunk, queries)."""
+    generator = np.random.default_rng(seed)
+    for start in range(0, resamples, CHUNK):
+        size = min(CHUNK, resamples - start)
+        drawn = generator.integers(n_queries, size=(size, n_queries))
+        drawn += n_queries * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * n_queries).reshape(size, n_queries).astype(np.float64)
+
+
+def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) -> Floats:
+    total = weights @ filled.T
+    if complete:
+        return total / filled.shape[1]
+    count = weights @ there.T
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Percentile interval of every series (Efron and Tibshirani, 1993, chapter 13).
+
+    Args:
+        draws: Shape (resamples, ...).
+        confidence: Share of the draws inside.
+
+    Returns:
+        Lower and upper ends; nan for a series that is nan throughout.
+    """
+    tail = (1 - confidence) / 2
+    if not np.isnan(draws).any():
+        low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+        return low, high
+    flat = draws.reshape(len(draws), -1)
+    ends = np.full((2, flat.shape[1]), np.nan)
+    for column in range(flat.shape[1]):
+        kept = flat[~np.isnan(flat[:, column]), column]
+        if len(kept):
+            ends[:, column] = np.quantile(kept, [tail, 1 - tail])
+    shape = draws.shape[1:]
+    return ends[0].reshape(shape), ends[1].reshape(shape)
+
+
+def randomisation_tests(
+    values: Floats, pairs: Sequence[tuple[int, int]], *, resamples: int = 10_000, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Paired randomisation tests of mean differences between systems, two-sided (Smucker et al., 2007).
+
+    The sign of every query's difference is flipped at random; the same flips serve all pairs.
+
+    Args:
+        values: Shape (systems, queries); a query that is nan for either system of a pair is left out of it.
+        pairs: Positions of the two systems of every pair.
+        resamples: How many random flips.
+        seed: Decides the flips.
+
+    Returns:
+        Mean differences and p values, both of shape (pairs,); p is (c + 1) / (n + 1), never 0. nan without a query.
+    """
+    if not pairs:
+        return np.zeros(0), np.zeros(0)
+    first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
+    differences = first - second
+    there = np.isfinite(differences)
+    filled = np.where(there, differences, 0.0)
+    count = there.sum(axis=1)
+    observed = np.abs(filled.sum(axis=1))
+    bar = observed - TOLERANCE * np.maximum(1.0, np.abs(filled).sum(axis=1))  # equal sums may differ in the last digit
+    generator = np.random.default_rng(seed)
+    at_least = np.zeros(len(pairs), dtype=np.int64)
+    for start in range(0, resamples, CHUNK):
+        size = min(CHUNK, resamples - start)
+        signs = generator.integers(2, size=(size, values.shape[1])) * 2.0 - 1.0
+        at_least += (np.abs(signs @ filled.T) >= bar).sum(axis=0)
+    p_values = (at_least + 1) / (resamples + 1)
+    average = np.divide(filled.sum(axis=1), count, out=np.full(len(pairs), np.nan), where=count > 0)
+    return average, np.where(count > 0, p_values, np.nan)
+
+
+def holm(p_values: Floats) -> Floats:
+    """p values corrected for their number by Holm's step-down method (Holm, 1979); nan is not counted."""
+    corrected = np.full(len(p_values), np.nan)
+    kept = np.flatnonzero(~np.isnan(p_values))
+    order = kept[np.argsort(p_values[kept], kind="stable")]
+    factors = len(order) - np.arange(len(order))
+    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0) if len(order) else []
+    return corrected
+
+
+def kendall_tau(x: Floats, y: Floats) -> Floats:
+    """Kendall's tau-b between the orders of systems (Kendall, 1945).
+
+    Args:
+        x: Shape (..., systems).
+        y: Shape (..., systems).
+
+    Returns:
+        Shape (...); nan where one of the two is constant or a value is missing.
+    """
+    rows, columns = np.triu_indices(x.shape[-1], k=1)
+    sign_x = _sign(x[..., rows] - x[..., columns])
+    sign_y = _sign(y[..., rows] - y[..., columns])
+    norm = np.sqrt((sign_x**2).sum(axis=-1) * (sign_y**2).sum(axis=-1))
+    total = (sign_x * sign_y).sum(axis=-1)
+    return np.divide(total, norm, out=np.full(np.shape(total), np.nan), where=norm > 0)
+
+
+def _sign(differences: Floats) -> Floats:
+    return np.where(np.abs(differences) <= TOLERANCE, 0.0, np.sign(differences))
+
+
+def kendall_tau_interval(
+    x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Agreement of the orders of systems in two partitions, with a bootstrap interval over queries.
+
+    Args:
+        x: Per-query values in one partition; shape (systems, queries); nan is missing.
+        y: Per-query values in the other; the same systems and queries.
+        resamples: How many resamples; the same queries are drawn for both.
+        seed: Decides the draws.
+        confidence: Of the interval.
+
+    Returns:
+        Kendall's tau-b of the means, and the ends of the interval; nan where the order is constant.
+    """
+    with np.errstate(invalid="ignore"):
+        tau = kendall_tau(means(x), means(y))
+        draws = kendall_tau(
+            bootstrap_means(x, resamples=resamples, seed=seed), bootstrap_means(y, resamples=resamples, seed=seed)
+        )
+    low, high = percentile_interval(draws[:, None], confidence)
+    return float(tau), float(low[0]), float(high[0])
+
+
+def means(values: Floats) -> Floats:
+    """Means over queries; nan is left out. Shape (..., queries) to (...)."""
+    there = np.isfinite(values)
+    count = there.sum(axis=-1)
+    total = np.where(there, values, 0.0).sum(axis=-1)
+    return np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
+
+
+def summary(scores: Floats) -> dict[str, Floats]:
+    """Mean, minimum, maximum and coefficient of variation over partitions, averaged over metrics (FC-CONAN, Table 4).
+
+    Args:
+        scores: Shape (..., partitions, metrics).
+
+    Returns:
+        `avg`, `min`, `max` and `cv` (percent, with the population standard deviation), each of shape (...). A metric that
+        is 0 in every partition has no variation and is left out of `cv`.
+    """
+    average = scores.mean(axis=-2)
+    spread = np.divide(
+        100 * scores.std(axis=-2), average, out=np.full(np.shape(average), np.nan), where=np.asarray(average) > 0
+    )
+    return {
+        "avg": average.mean(axis=-1),
+        "min": scores.min(axis=-2).mean(axis=-1),
+        "max": scores.max(axis=-2).mean(axis=-1),
+        "cv": means(spread),
+    }
