@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo check test lint speed schema clean
 
 demo: $(VENV)/.base
-	$(BIN)/fcconan demo --out demo-dataset
+	$(BIN)/fcconan demo --out demo-dataset --report demo-report
 
 check: lint test
 
@@ -21,6 +21,7 @@ test: $(VENV)/.dev
 
 speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed/build.py
+	$(BIN)/python benchmarks/speed/retrieval.py
 
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json
@@ -38,4 +39,4 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/.base
 
 clean:
-	rm -rf $(VENV) demo-dataset build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-dataset demo-report build dist .pytest_cache .mypy_cache .ruff_cache

@@ -24,10 +24,13 @@ def run(
     ],
     system: Annotated[
         list[str] | None,
-        typer.Option("--system", help="A system of the suite, or module:factory; once for each. Default: all offline ones."),
+        typer.Option(
+            "--system", help="A system of the suite, or module:factory; once for each. Default: all offline ones."
+        ),
     ] = None,
     encoder: Annotated[
-        list[str] | None, typer.Option("--encoder", help="Name or folder of a sentence-transformers model to rank with.")
+        list[str] | None,
+        typer.Option("--encoder", help="Name or folder of a sentence-transformers model to rank with."),
     ] = None,
     run_file: Annotated[list[Path] | None, typer.Option("--run", help="A TREC run file to score.")] = None,
     suite: Annotated[Path | None, typer.Option("--suite", help="A suite of your own (YAML).")] = None,
@@ -36,24 +39,36 @@ def run(
         list[str] | None, typer.Option("--metric", help="Such as ndcg@10; any metric of ranx; once for each.")
     ] = None,
     partition: Annotated[list[str] | None, typer.Option("--partition", help="Score on these only.")] = None,
-    qrels: Annotated[list[str] | None, typer.Option("--qrels", help="NAME=FILE: one more partition, TREC qrels.")] = None,
+    qrels: Annotated[
+        list[str] | None, typer.Option("--qrels", help="NAME=FILE: one more partition, TREC qrels.")
+    ] = None,
     k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
     depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
     resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests.")] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
-    sparsity: Annotated[bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")] = False,
+    sparsity: Annotated[
+        bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")
+    ] = False,
     sparsity_seeds: Annotated[int, typer.Option("--sparsity-seeds", min=2, help="Random removals a fraction.")] = 100,
     plan: Annotated[
         float | None, typer.Option("--plan", help="How many judged pairs an interval of plus or minus this needs.")
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write tables, plots, page and runs to this folder.")] = None,
-    texts: Annotated[bool, typer.Option("--texts/--no-texts", help="Whether the page of the report holds texts.")] = True,
-    runs: Annotated[Path | None, typer.Option("--runs", help="Where finished runs are kept; default: the cache.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write tables, plots, page and runs to this folder.")
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts/--no-texts", help="Whether the page of the report holds texts.")
+    ] = True,
+    runs: Annotated[
+        Path | None, typer.Option("--runs", help="Where finished runs are kept; default: the cache.")
+    ] = None,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", help="Take kept runs, and keep finished ones.")] = True,
     device: Annotated[str | None, typer.Option("--device", help="Of local models: cpu, cuda, ...")] = None,
-    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Texts a batch of local models.")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option("--batch-size", min=1, help="Texts a batch of local models.")
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
     ] = None,
@@ -92,9 +107,7 @@ def run(
 
     maker = Maker(load_suite(suite), collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
-    result, details = bench(
-        collection, systems, settings, kept=KeptRuns(folder) if reuse else None, progress=_progress
-    )
+    result, details = bench(collection, systems, settings, kept=KeptRuns(folder) if reuse else None, progress=_progress)
     if sparsity:
         from fcconan.score.sparsity import study
 

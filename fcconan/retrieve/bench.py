@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.llm.client import EndpointError
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.kept import KeptRuns
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
@@ -81,7 +82,7 @@ class Settings:
     def rule(self) -> Rule:
         """How the protocol computes figures."""
         paper = self.protocol == "paper"
-        return Rule(self.metrics, capped=paper, all_queries=paper)
+        return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
 
 
 @dataclass
@@ -135,7 +136,11 @@ def bench(
     runs: dict[str, tuple[Retriever, list[Rankings]]] = {}
     for system in systems:
         progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
-        found = _rank(system, collection, settings.depth, kept, progress)
+        try:
+            found = _rank(system, collection, settings.depth, kept, progress)
+        except EndpointError as error:
+            out_of_order[system.name] = str(error)
+            continue
         if len(found[0].failures) == len(collection.queries):
             out_of_order[system.name] = next(iter(found[0].failures.values()))
         else:
@@ -401,26 +406,57 @@ def _comparisons(settings: Settings, partitions: list[str], scored: Mapping[str,
     for part in partitions:
         for metric in settings.metrics:
             values = np.array([scored[name].partitions[part].values[metric] for name in names])
-            differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
-            paired = np.array([values[a] - values[b] for a, b in pairs]).reshape(len(pairs), values.shape[1])
-            draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
-            low, high = percentile_interval(draws, settings.confidence) if pairs else (np.zeros(0), np.zeros(0))
-            for index, (a, b) in enumerate(pairs):
-                rows.append(
-                    {
-                        "a": names[a],
-                        "b": names[b],
-                        "partition": part,
-                        "metric": metric,
-                        "difference": _number(differences[index]),
-                        "low": _number(low[index]),
-                        "high": _number(high[index]),
-                        "p": _number(p_values[index]),
-                    }
-                )
+            rows += _compare(settings, names, pairs, values, part, metric)
+    if settings.protocol == "paper" and pairs:
+        rows += _average_comparisons(settings, partitions, scored, names, pairs)
     corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows], dtype=np.float64))
     for row, value in zip(rows, corrected, strict=True):
         row["p_corrected"] = _number(value)
+    return rows
+
+
+def _compare(
+    settings: Settings, names: list[str], pairs: list[tuple[int, int]], values: Floats, part: str, metric: str
+) -> list[dict[str, Any]]:
+    """Tests every pair of systems on one metric; values has the shape (systems, queries)."""
+    if not pairs:
+        return []
+    differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
+    paired = np.array([values[a] - values[b] for a, b in pairs])
+    draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
+    low, high = percentile_interval(draws, settings.confidence)
+    return [
+        {
+            "a": names[a],
+            "b": names[b],
+            "partition": part,
+            "metric": metric,
+            "difference": _number(differences[index]),
+            "low": _number(low[index]),
+            "high": _number(high[index]),
+            "p": _number(p_values[index]),
+        }
+        for index, (a, b) in enumerate(pairs)
+    ]
+
+
+def _average_comparisons(
+    settings: Settings,
+    partitions: list[str],
+    scored: Mapping[str, Scored],
+    names: list[str],
+    pairs: list[tuple[int, int]],
+) -> list[dict[str, Any]]:
+    """Tests the differences of Table 4's averages: all queries count there, so an average is a mean over queries."""
+    rows = []
+    for label, parts in [("all", partitions), *((part, [part]) for part in partitions)]:
+        values = np.array(
+            [
+                np.mean([scored[name].partitions[part].values[m] for part in parts for m in settings.metrics], axis=0)
+                for name in names
+            ]
+        )
+        rows += _compare(settings, names, pairs, values, label, "average")
     return rows
 
 
@@ -444,7 +480,8 @@ def _notes(collection: Collection, settings: Settings, scored: Mapping[str, Scor
     notes = []
     if settings.protocol == "paper":
         notes.append(
-            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every system. All "
+            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every "
+            "system. All "
             "queries count; one without a positive scores 0. Use protocol sound for what should be reported."
         )
     else:
@@ -455,14 +492,17 @@ def _notes(collection: Collection, settings: Settings, scored: Mapping[str, Scor
     for name, one in scored.items():
         if one.configuration.get("kind") == "pair-propagation":
             notes.append(
-                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated similarity) "
+                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated "
+                "similarity) "
                 "was known to do well on FC-CONAN before it was fixed, so its figures on FC-CONAN are optimistic by an "
-                "unknown amount; its temperature was chosen inside the training pairs. There, cross-validated on sparse "
+                "unknown amount; its temperature was chosen inside the training pairs. There, cross-validated "
+                "on sparse "
                 "labels, direct similarity alone does better, because sparse labels reward it (see 'resolved')."
             )
         if one.found.failures:
             notes.append(
-                f"{name} failed on {len(one.found.failures)} of {len(collection.queries)} queries; its figures leave them "
+                f"{name} failed on {len(one.found.failures)} of {len(collection.queries)} queries; its figures "
+                "leave them "
                 "out, 'failures as zero' counts them as 0."
             )
     return notes

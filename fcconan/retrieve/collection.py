@@ -143,7 +143,8 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     if not {"corpus", "queries", "qrels"} <= counts.keys():
         raise InputError(
-            f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval dataset such as "
+            f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval "
+            "dataset such as "
             "fc-conan or demo"
         )
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
@@ -330,5 +331,6 @@ def _check_qrels(
         unknown = next((key for key in judged if key not in corpus), None) if whole else None
         if unknown is not None:
             raise InputError(
-                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query {query!r}): mend them"
+                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
+                f"{query!r}): mend them"
             )

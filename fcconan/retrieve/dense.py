@@ -20,15 +20,17 @@ QUERY, DOCUMENT = "query", "document"
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors of length 1, so that a product is a cosine.
+    """Turns texts into vectors of length 1, so that a product is a cosine."""
 
-    Attributes:
-        name: The model's name.
-        configuration: Everything that changes the vectors, as JSON-able values.
-    """
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
 
-    name: str
-    configuration: Mapping[str, Any]
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """Everything that changes the vectors, as JSON-able values."""
+        ...
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
         """Encodes texts as `query` or `document`; shape (texts, dimensions)."""
@@ -165,7 +167,8 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(
-            f"the model {model} cannot be loaded ({reason}): check the name or folder and the device, or download it to "
+            f"the model {model} cannot be loaded ({reason}): check the name or folder and the device, or "
+            "download it to "
             "a folder and give that"
         ) from error
     loaded.eval()

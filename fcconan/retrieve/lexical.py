@@ -21,7 +21,7 @@ def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
         kept = kept[np.argsort(-scores[kept], kind="stable")][:k]
     else:
         kept = np.argsort(-scores, kind="stable")
-    return [(ids[index], float(scores[index])) for index in kept]
+    return [(ids[index], float(scores[index])) for index in kept.tolist()]
 
 
 class Random:

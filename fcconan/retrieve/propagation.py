@@ -75,8 +75,8 @@ class PairPropagation:
             "blend": "equal weights of z-scores (fixed)",
             "temperature": temperature
             if temperature is not None
-            else f"cross-validated over {', '.join(map(str, self.temperatures))}: {folds} grouped folds, {repeats} times, "
-            f"seed {seed}",
+            else f"cross-validated over {', '.join(map(str, self.temperatures))}: {folds} grouped folds, "
+            f"{repeats} times, seed {seed}",
         }
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
@@ -126,9 +126,9 @@ class PairPropagation:
                 asked, offered = known[queries].astype(np.float64), written[catalogue].astype(np.float64)
                 bridge = _bridge(answers[~queries][:, ~catalogue], written[~catalogue])
                 others = known[~queries].astype(np.float64)
-                direct += _mean_metrics(asked @ offered.T, relevance)
+                direct += mean_metrics(asked @ offered.T, relevance)
                 for value in self.temperatures:
-                    figures[value] += _mean_metrics(blend(asked, offered, others, bridge, value), relevance)
+                    figures[value] += mean_metrics(blend(asked, offered, others, bridge, value), relevance)
         means = {value: float(np.mean(values)) for value, values in figures.items()}
         chosen = max(means, key=lambda value: (means[value], -value))
         table = {f"temperature {value}": round(mean, 6) for value, mean in means.items()}
@@ -166,7 +166,7 @@ def _bridge(answers: Floats, written: Vectors) -> Floats:
     return (answers / answers.sum(axis=1, keepdims=True)) @ written.astype(np.float64)
 
 
-def _mean_metrics(scores: Floats, relevance: Floats) -> list[float]:
+def mean_metrics(scores: Floats, relevance: Floats) -> list[float]:
     """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 for every query."""
     from fcconan.score.retrieval import PAPER_METRICS, Ranked
 

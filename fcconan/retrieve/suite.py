@@ -46,7 +46,7 @@ class RandomConfig(_System):
 
     kind: Literal["random"]
     seed: int = 0
-    seeds: int = Field(1000, ge=1)
+    seeds: int = Field(100, ge=1)
 
 
 class TfIdfConfig(_System):

@@ -151,4 +151,3 @@ def _checked(name: str, query: str, ranking: Sequence[tuple[str, float]], corpus
         seen.add(key)
         result.append((key, value))
     return result
-

@@ -22,7 +22,8 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     for number, parts in _lines(path):
         if len(parts) != 6:
             raise InputError(
-                f"{path}, line {number}: {len(parts)} fields, expected 6 (query Q0 document rank score name): mend the line"
+                f"{path}, line {number}: {len(parts)} fields, expected 6 (query Q0 document rank score name): "
+                "mend the line"
             )
         query, _, document, _, score, name = parts
         try:
@@ -65,7 +66,8 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
             continue
         if len(parts) not in (3, 4):
             raise InputError(
-                f"{path}, line {number}: {len(parts)} fields, expected 3 (query document relevance) or 4 (query 0 document "
+                f"{path}, line {number}: {len(parts)} fields, expected 3 (query document relevance) or 4 (query "
+                "0 document "
                 "relevance): mend the line"
             )
         query, document, relevance = parts[0], parts[-2], parts[-1]

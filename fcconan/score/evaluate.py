@@ -25,11 +25,13 @@ class Rule:
         metrics: Names with cutoffs, such as `ndcg@10`; what is not in `fcconan.score.retrieval.METRICS` is ranx's.
         capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
         all_queries: Queries without a positive count as 0; otherwise they are left out.
+        brackets: Compute what the figures would be if unjudged CNs were right.
     """
 
     metrics: tuple[str, ...] = TABLE_4
     capped: bool = False
     all_queries: bool = False
+    brackets: bool = True
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Evaluation:
 
     Attributes:
         query_ids: The queries.
-        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without a positive
+        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without a
+        positive
             that the rule leaves out.
         unjudged_right: The same if every unjudged CN among the first k were right.
         judged: Share of the first k that is judged; shape (queries,).
@@ -107,7 +110,8 @@ def evaluate(
         for metric, value in ranx_values(ordered, qrels, query_ids, foreign).items():
             values[metric] = np.where(counted, value, np.nan)
     right: dict[str, Floats] = {}
-    for cutoff in sorted({parse_metric(metric, k)[1] for metric in rule.metrics}):
+    cutoffs = {parse_metric(metric, k)[1] for metric in rule.metrics} if rule.brackets else set()
+    for cutoff in sorted(cutoffs):
         bracket = _own(ranked.with_unjudged_right(cutoff), rule)
         right |= {
             metric: np.where(counted, value, np.nan)

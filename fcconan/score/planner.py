@@ -41,7 +41,8 @@ def plan(
 ) -> Plan:
     """Says how many HS, and how many judged pairs, an interval of plus or minus `half_width` needs.
 
-    The interval of a mean over n HS is plus or minus t(n - 1) s / sqrt(n), with s the standard deviation over HS that was
+    The interval of a mean over n HS is plus or minus t(n - 1) s / sqrt(n), with s the standard deviation over HS that
+    was
     seen and t the quantile of Student's distribution; n is the smallest number for which it is at most `half_width`.
 
     Args:
@@ -68,7 +69,9 @@ def plan(
     low, high = 2, 2
     while width(high) > half_width:
         if high >= LARGEST:
-            raise InputError(f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: ask for a wider one")
+            raise InputError(
+                f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: ask for a wider one"
+            )
         low, high = high, high * 2
     while low < high:
         middle = (low + high) // 2
@@ -82,8 +85,8 @@ def plan_all(
     """Plans for every metric, in the broadest partition, on the system whose figure varies most over HS.
 
     Returns:
-        JSON-able: how many CNs are judged for an HS if the whole catalogue is, and if the union of the systems' first k is;
-        and a row for every metric.
+        JSON-able: how many CNs are judged for an HS if the whole catalogue is, and if the union of the systems' first
+        k is; and a row for every metric.
     """
     part = list(collection.partitions)[-1]
     pooled = pool_size(details["runs"], list(collection.queries), settings.k)

@@ -179,7 +179,8 @@ def _discounts(k: int) -> Floats:
 
 def ndcg(ranked: Ranked, k: int) -> Floats:
     """Normalised discounted cumulative gain at k: linear gain, ideal ranking cut at k (Järvelin and
-    Kekäläinen, 2002)."""
+    Kekäläinen, 2002).
+    """
     gained = np.maximum(ranked.top(k), 0) @ _discounts(k)
     ideal = ranked.relevances[:, :k]
     return _divide(gained, ideal @ _discounts(ideal.shape[1]))

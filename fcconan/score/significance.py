@@ -1,8 +1,8 @@
 """How certain a score is: bootstrap intervals, paired randomisation tests, Holm's correction, agreement of orders.
 
 The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights with
-a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it is left
-out of the mean it would be in.
+a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it is
+left out of the mean it would be in.
 """
 
 from collections.abc import Iterator, Sequence
@@ -116,7 +116,7 @@ def randomisation_tests(
 
 
 def holm(p_values: Floats) -> Floats:
-    """p values corrected for their number by Holm's step-down method (Holm, 1979); nan is not counted."""
+    """P values corrected for their number by Holm's step-down method (Holm, 1979); nan is not counted."""
     corrected = np.full(len(p_values), np.nan)
     kept = np.flatnonzero(~np.isnan(p_values))
     order = kept[np.argsort(p_values[kept], kind="stable")]
@@ -186,8 +186,8 @@ def summary(scores: Floats) -> dict[str, Floats]:
         scores: Shape (..., partitions, metrics).
 
     Returns:
-        `avg`, `min`, `max` and `cv` (percent, with the population standard deviation), each of shape (...). A metric that
-        is 0 in every partition has no variation and is left out of `cv`.
+        `avg`, `min`, `max` and `cv` (percent, with the population standard deviation), each of shape (...). A metric
+        that is 0 in every partition has no variation and is left out of `cv`.
     """
     average = scores.mean(axis=-2)
     spread = np.divide(

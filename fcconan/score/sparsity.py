@@ -1,7 +1,7 @@
 """What sparse labels do to scores: positives are removed at random, and the metrics are looked at again.
 
-FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. Here it
-is measured: a removed positive is no longer known to be one, for every system alike.
+FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. Here
+it is measured: a removed positive is no longer known to be one, for every system alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,8 @@ def sparsity_study(
 
     Returns:
         JSON-able, for every fraction: the mean number of positives and of queries that have one; for every metric and
-        system the mean over removals with standard deviation and 2.5th and 97.5th percentile; chance; and the agreement of
+        system the mean over removals with standard deviation and 2.5th and 97.5th percentile; chance; and the
+        agreement of
         the order of systems with the order under all labels (Kendall's tau-b: mean, percentiles, removals without an
         order). Metrics that only ranx has are left out.
     """
@@ -85,7 +86,12 @@ def sparsity_study(
                 },
             }
         )
-    return {"seeds": seeds, "seed": seed, "without_positive": "count as 0" if rule.all_queries else "left out", "fractions": study}
+    return {
+        "seeds": seeds,
+        "seed": seed,
+        "without_positive": "count as 0" if rule.all_queries else "left out",
+        "fractions": study,
+    }
 
 
 def _figures(
@@ -104,7 +110,9 @@ def _figures(
     for run in runs.values():
         ranked = see(run, qrels, query_ids, n_corpus, depth=depth)
         counted = (ranked.n_positive > 0) | rule.all_queries
-        rows.append([_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)])
+        rows.append(
+            [_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)]
+        )
     ranked = ranked or see({}, qrels, query_ids, n_corpus, depth=depth)
     return np.array(rows), _chance(ranked, names, k, rule), int((ranked.n_positive > 0).sum())
 
@@ -125,7 +133,10 @@ def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]
     return {
         "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
         "chance": round(float(means(chances)), 10),
-        "tau": {**(_spread(kept) if len(kept) else {"mean": None, "sd": None, "low": None, "high": None}), "without_order": int(len(tau) - len(kept))},
+        "tau": {
+            **(_spread(kept) if len(kept) else {"mean": None, "sd": None, "low": None, "high": None}),
+            "without_order": int(len(tau) - len(kept)),
+        },
     }
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 import krippendorff
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
+from sklearn.metrics import cohen_kappa_score
 
 from fcconan.score.agreement import cohen_kappa, krippendorff_alpha
 

@@ -9,7 +9,7 @@ from typing import Any
 import krippendorff
 import numpy as np
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import stats
 
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

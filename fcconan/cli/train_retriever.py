@@ -1,0 +1,71 @@
+"""`fcconan train-retriever`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "train-retriever"
+EXAMPLE = "Example: fcconan train-retriever data/fc-conan --out models/minilm-cn --epochs 1"
+
+
+def run(
+    dataset: Annotated[str, typer.Argument(help="A dataset with training pairs, such as a built fc-conan.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write the model to.")],
+    model: Annotated[
+        str, typer.Option("--model", help="minilm (packaged), a folder, or a name on the Hub, to start from.")
+    ] = "minilm",
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Fixed number of epochs; by default cross-validation chooses it.")
+    ] = None,
+    max_epochs: Annotated[int, typer.Option("--max-epochs", help="The largest number that is tried.")] = 2,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs a batch.")] = 32,
+    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Peak of the schedule.")] = 2e-5,
+    hard_negatives: Annotated[int, typer.Option("--hard-negatives", help="Hard negatives a pair.")] = 1,
+    folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", help="Of folds, batches and dropout.")] = 13,
+    device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, ...")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write what was done to this file.")] = None,
+) -> None:
+    """Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read."""
+    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.retrieve.collection import load_training
+    from fcconan.retrieve.dense import MINILM, packaged_minilm
+    from fcconan.retrieve.train import Training, train_retriever
+
+    check_json_target(json_file, out)
+    how = Training(
+        epochs=epochs,
+        max_epochs=max_epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        hard_negatives=hard_negatives,
+        folds=folds,
+        seed=seed,
+    )
+    how.check()
+    pairs = load_training(dataset)
+    report = train_retriever(
+        pairs,
+        out,
+        model=packaged_minilm() if model == MINILM else model,
+        training=how,
+        device=device,
+        progress=_progress,
+    )
+    if json_file is not None:
+        write_json(json_file, report)
+    validation = report["cross_validation"]
+    if validation:
+        means = validation["mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs"]
+        rows = [(number, f"{value:.4f}") for number, value in enumerate(means)]
+        print_table("Cross-validation inside the training pairs", ("epochs", "mean of 4 metrics at 10"), rows)
+    typer.echo(f"{report['pairs']} pairs, {report['epochs']} epochs. Written to {out}. Benchmark it:")
+    typer.echo(f"  fcconan bench {dataset} --encoder {out}")
+
+
+def _progress(line: str) -> None:
+    if os.isatty(2):
+        print(line, file=sys.stderr)

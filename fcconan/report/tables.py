@@ -1,0 +1,312 @@
+"""Tables of a benchmark's result: for the terminal, Markdown, LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+TITLES = {
+    "hit_rate": "Hit ratio",
+    "mrr": "MRR",
+    "ndcg": "NDCG",
+    "map": "MAP",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "accuracy": "Accuracy",
+    "average": "average",
+}
+MISSING = "–"
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "±": r"$\pm$",
+}
+
+
+class Table(NamedTuple):
+    """A table: title, names of the columns, rows of cells as text or numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def metric_title(metric: str) -> str:
+    """Returns the name of a metric for people: `hit_rate@10` is `Hit ratio@10`."""
+    name, at, cutoff = metric.partition("@")
+    return TITLES.get(name, name) + at + cutoff
+
+
+def ranked_systems(result: Mapping[str, Any]) -> list[str]:
+    """Returns the systems, best average first; equal ones by name."""
+    systems = result["systems"]
+    return sorted(systems, key=lambda name: (-(systems[name]["summary"]["avg"] or 0.0), name))
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Formats a figure; a missing one is a dash."""
+    return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def interval(ends: Sequence[float | None] | None, digits: int = 4) -> str:
+    """Formats an interval."""
+    if not ends or ends[0] is None or ends[1] is None:
+        return MISSING
+    return f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+
+
+def summary_table(result: Mapping[str, Any]) -> Table:
+    """The paper's Table 4 with intervals: metric-wise mean, minimum, maximum and variation over the partitions."""
+    percent = f"{100 * result['settings']['confidence']:g}%"
+    rows = []
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        figures = system["summary"]
+        ends = interval(system["summary_intervals"]["avg"])
+        row = [name, number(figures["avg"]), ends]
+        rows.append([*row, number(figures["min"]), number(figures["max"]), number(figures["cv"], 2)])
+    chance = result["chance"]["summary"]
+    rows.append(
+        [
+            "(chance)",
+            number(chance["avg"]),
+            MISSING,
+            number(chance["min"]),
+            number(chance["max"]),
+            number(chance["cv"], 2),
+        ]
+    )
+    rows += [[f"{name} (failed)", *[MISSING] * 5] for name in result["failed"]]
+    metrics = ", ".join(map(metric_title, result["settings"]["metrics"]))
+    n_partitions = len(result["partitions"])
+    title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} partitions"
+    return Table(f"{title} of {metrics}", ["system", "avg", f"{percent} interval", "min", "max", "CV%"], rows)
+
+
+def partition_table(result: Mapping[str, Any], partition: str) -> Table:
+    """Every metric of every system on one partition, with intervals and the share of judged CNs."""
+    metrics = result["settings"]["metrics"]
+    judged = f"judged@{result['settings']['k']}"
+    rows = []
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        figures = system["partitions"][partition]
+        cells = [
+            f"{number(figures[metric])} [{interval(system['intervals'][partition][metric], 3)}]" for metric in metrics
+        ]
+        rows.append([name, *cells, number(figures[judged], 2), str(figures["n_failed"])])
+    levels = result["chance"]["partitions"][partition]
+    rows.append(["(chance)", *(number(levels[metric]) for metric in metrics), MISSING, MISSING])
+    counts = result["partitions"][partition]
+    title = (
+        f"{partition}: {counts['n_positive']} appropriate of {counts['n_judged']} judged pairs, "
+        f"{counts['n_queries']} HS, "
+        f"{counts['n_without_positive']} without an appropriate CN"
+    )
+    return Table(title, ["system", *map(metric_title, metrics), judged, "failed HS"], rows)
+
+
+def bracket_table(result: Mapping[str, Any], partition: str) -> Table | None:
+    """The figures with unjudged CNs taken as wrong, and with those among the first k taken as right."""
+    systems = {name: result["systems"][name] for name in ranked_systems(result)}
+    if not all("unjudged_right" in system for system in systems.values()):
+        return None
+    metrics = [
+        metric
+        for metric in result["settings"]["metrics"]
+        if all(metric in system["unjudged_right"][partition] for system in systems.values())
+    ]
+    rows = [
+        [
+            name,
+            *(
+                f"{number(system['partitions'][partition][metric], 3)} / "
+                f"{number(system['unjudged_right'][partition][metric], 3)}"
+                for metric in metrics
+            ),
+        ]
+        for name, system in systems.items()
+    ]
+    title = f"{partition}: unjudged CNs taken as wrong / as right"
+    return Table(title, ["system", *map(metric_title, metrics)], rows)
+
+
+def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:
+    """Paired randomisation tests between systems."""
+    rows = [
+        [
+            row["partition"],
+            metric_title(row["metric"]),
+            row["a"],
+            row["b"],
+            number(row["difference"]),
+            interval([row["low"], row["high"]]),
+            number(row["p"]),
+            number(row["p_corrected"]),
+        ]
+        for row in result["comparisons"]
+        if not only or row["partition"] in only
+    ]
+    n_tests = len(result["comparisons"])
+    columns = ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"]
+    return Table(f"Paired randomisation tests, corrected for all {n_tests}", columns, rows)
+
+
+def agreement_table(result: Mapping[str, Any]) -> Table:
+    """How far partitions agree on the order of systems."""
+    rows = [
+        [row["a"], row["b"], metric_title(row["metric"]), number(row["tau"], 2), interval([row["low"], row["high"]], 2)]
+        for row in result["order_agreement"]
+    ]
+    return Table("Agreement of system orders (Kendall's tau-b)", ["a", "b", "metric", "tau", "interval"], rows)
+
+
+def sparsity_table(result: Mapping[str, Any]) -> Table | None:
+    """What removing positives does to every metric of every system."""
+    study = result.get("sparsity")
+    if not study:
+        return None
+    rows = []
+    for entry in study["fractions"]:
+        for metric, found in entry["metrics"].items():
+            scores = [f"{number(s['mean'], 3)} ± {number(s['sd'], 3)}" for s in found["systems"].values()]
+            tau = found["tau"]
+            agreement = (
+                MISSING if tau["mean"] is None else f"{tau['mean']:.2f} [{interval([tau['low'], tau['high']], 2)}]"
+            )
+            head = [f"{entry['fraction']:g}", str(entry["positives"]), number(entry["queries_with_positive"], 1)]
+            rows.append([*head, metric_title(metric), *scores, number(found["chance"], 3), agreement])
+    title = (
+        f"Sparse labels: {study['partition']} with positives removed at random ({study['seeds']} seeds; HS without a "
+        f"positive {study['without_positive']})"
+    )
+    systems = list(result["systems"])
+    return Table(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
+
+
+def plan_table(result: Mapping[str, Any]) -> Table | None:
+    """How many judged pairs an interval needs."""
+    found = result.get("plan")
+    if not found:
+        return None
+    rows = [
+        [
+            metric_title(row["metric"]),
+            row["system"],
+            number(row["deviation"], 3),
+            f"± {number(row['half_width_now'], 3)} ({row['n_now']} HS)",
+            str(row["n_queries"]),
+            str(row["pairs_exhaustive"]),
+            str(row["pairs_pooled"]),
+        ]
+        for row in found["rows"]
+    ]
+    title = (
+        f"For an interval of ± {found['half_width']:g} on {found['partition']}: judged pairs needed, with the "
+        "whole catalogue "
+        f"judged for every HS, or the union of the systems' first CNs ({found['judged_per_query']['pooled']:g} an HS)"
+    )
+    columns = ["metric", "most varying system", "sd over HS", "now", "HS needed", "pairs, exhaustive", "pairs, pooled"]
+    return Table(title, columns, rows)
+
+
+def all_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns every table of the result, in the order of the report."""
+    tables: list[Table | None] = [summary_table(result), sparsity_table(result), plan_table(result)]
+    for partition in result["partitions"]:
+        tables += [partition_table(result, partition), bracket_table(result, partition)]
+    tables += [comparison_table(result), agreement_table(result)]
+    return [table for table in tables if table is not None and table.rows]
+
+
+def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns what a terminal shows: the summary, every partition, and the tests on the last partition."""
+    last = list(result["partitions"])[-1]
+    tables: list[Table | None] = [partition_table(result, partition) for partition in result["partitions"]]
+    tables += [
+        comparison_table(result, only=("all", last)),
+        summary_table(result),
+        sparsity_table(result),
+        plan_table(result),
+    ]
+    return [table for table in tables if table is not None and table.rows]
+
+
+def as_markdown(result: Mapping[str, Any]) -> str:
+    """Returns every table in Markdown, with notes and signature."""
+    parts = [f"# {result['dataset']['title']}: retrieval, protocol {result['protocol']}\n"]
+    parts += [f"- {note}" for note in result["notes"]]
+    parts += [f"- {name} failed: {reason}" for name, reason in result["failed"].items()]
+    for table in all_tables(result):
+        parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns), "|" + "---|" * len(table.columns)]
+        parts += [_markdown_row(row) for row in table.rows]
+    return "\n".join([*parts, "", f"Signature: `{result['signature']}`", ""])
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def as_latex(result: Mapping[str, Any]) -> str:
+    """Returns every table in LaTeX, for the package booktabs."""
+    parts = ["% \\usepackage{booktabs}", f"% {result['signature']}"]
+    for table in all_tables(result):
+        alignment = "l" + "r" * (len(table.columns) - 1)
+        parts += ["", "\\begin{table}", "\\centering", f"\\caption{{{latex(table.title)}}}"]
+        parts += [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", _latex_row(table.columns), "\\midrule"]
+        parts += [_latex_row(row) for row in table.rows]
+        parts += ["\\bottomrule", "\\end{tabular}", "\\end{table}"]
+    return "\n".join([*parts, ""])
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex, cells)) + r" \\"
+
+
+def latex(text: str) -> str:
+    """Escapes text for LaTeX."""
+    return "".join(LATEX.get(letter, letter) for letter in text)
+
+
+def as_csv(result: Mapping[str, Any]) -> str:
+    """Returns one row for every system, partition and metric, with plain numbers."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    columns = (
+        "system",
+        "partition",
+        "metric",
+        "value",
+        "low",
+        "high",
+        "unjudged_right",
+        "chance",
+        "n_queries",
+        "n_failed",
+    )
+    writer.writerow(columns)
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        for partition, figures in system["partitions"].items():
+            right = system.get("unjudged_right", {}).get(partition, {})
+            for metric in result["settings"]["metrics"]:
+                low, high = system["intervals"][partition][metric]
+                chance = result["chance"]["partitions"][partition][metric]
+                values = (figures[metric], low, high, right.get(metric), chance)
+                cells = ["" if value is None else repr(value) for value in values]
+                writer.writerow([name, partition, metric, *cells, figures["n_queries"], figures["n_failed"]])
+    return file.getvalue()

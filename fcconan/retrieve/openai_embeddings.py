@@ -1,0 +1,121 @@
+"""Vectors from an OpenAI-compatible `/embeddings`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.llm.client import Client, EndpointError
+
+Vectors = npt.NDArray[np.float32]
+_PATH = "/embeddings"
+
+
+class RefusedTextError(Exception):
+    """The endpoint takes no text like one of these; the others may still be encoded."""
+
+
+class OpenAIEncoder:
+    """A model behind an endpoint, as an encoder.
+
+    Args:
+        model: The endpoint's name of the model.
+        client: Sends the requests and keeps the answers.
+        batch_size: Texts a request.
+        dimensions: How long the vectors shall be, for models that can shorten them.
+    """
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-large",
+        *,
+        client: Client,
+        batch_size: int = 64,
+        dimensions: int | None = None,
+    ) -> None:
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}: give 1 or more")
+        self.name = model
+        self.client, self.batch_size, self.dimensions = client, batch_size, dimensions
+        self.configuration: dict[str, Any] = {
+            "kind": "openai-embeddings",
+            "endpoint": client.endpoint,
+            "model": model,
+            "dimensions": dimensions,
+            # Endpoints give slightly different vectors for other batches.
+            "batch_size": batch_size,
+        }
+        self._answered_by: set[str] = set()
+
+    def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
+        """Encodes texts, as 32-bit floats of length 1; shape (texts, dimensions).
+
+        The models of this interface encode queries and CNs alike.
+
+        Args:
+            texts: The texts.
+            role: `query` or `document`.
+
+        Raises:
+            RefusedTextError: The endpoint refused a batch of queries: ranking goes on query by query.
+            EndpointError: A batch of CNs was refused, or the endpoint gave no usable vectors.
+        """
+        batches = [list(texts[start : start + self.batch_size]) for start in range(0, len(texts), self.batch_size)]
+        answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_fault)
+        parts = []
+        for batch, answer in zip(batches, answers, strict=True):
+            if answer.body is None:
+                message = f"{self.name} at {self.client.endpoint}: a batch of {len(batch)} texts has no vectors"
+                if answer.reason == "bad_request" and role == "query":
+                    raise RefusedTextError(f"{message} ({answer.detail})")
+                raise EndpointError(
+                    f"{message} ({answer.reason}: {answer.detail}): check the endpoint and run again; what it answered "
+                    "is kept"
+                )
+            parts.append(_vectors(answer.body))
+            self._answered_by.add(str(answer.body.get("model")))
+        widths = {part.shape[1] for part in parts}
+        if len(widths) > 1:
+            raise EndpointError(
+                f"{self.name} at {self.client.endpoint} gives vectors of {sorted(widths)} dimensions, expected one "
+                "length: delete its journal and run again"
+            )
+        if not parts:
+            return np.zeros((0, self.dimensions or 0), dtype=np.float32)
+        vectors = np.concatenate(parts)
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    def resolved(self) -> dict[str, Any]:
+        """Returns the names under which models answered."""
+        return {"answered_by": sorted(self._answered_by)}
+
+    def _body(self, batch: list[str]) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self.name, "input": batch, "encoding_format": "float"}
+        return body if self.dimensions is None else {**body, "dimensions": self.dimensions}
+
+
+def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
+    expected = len(request["input"])
+    data = response.get("data")
+    if not isinstance(data, list) or len(data) != expected:
+        return f"{len(data) if isinstance(data, list) else 'no'} vectors for {expected} texts"
+    if not all(isinstance(each, dict) and type(each.get("index")) is int for each in data):
+        return "a vector without its index"
+    if sorted(each["index"] for each in data) != list(range(expected)):
+        return f"indexes other than 0 to {expected - 1}"
+    try:
+        vectors = _vectors(response)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return "vectors that are no lists of numbers, or of different lengths"
+    if vectors.ndim != 2 or vectors.shape[1] != request.get("dimensions", vectors.shape[1]):
+        return f"vectors of shape {vectors.shape}, not of {request.get('dimensions', 'one or more')} dimensions"
+    if not np.isfinite(vectors).all():
+        return "a vector that is not finite"
+    return None if (np.linalg.norm(vectors, axis=1) > 0).all() else "a vector of zeros"
+
+
+def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    data = sorted(response["data"], key=lambda each: each["index"])
+    return np.array([each["embedding"] for each in data], dtype=np.float64)

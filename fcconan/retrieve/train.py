@@ -1,0 +1,371 @@
+"""Contrastive fine-tuning of an encoder on training pairs (sentence-transformers).
+
+The loss is that of multiple negatives: in a batch, the CN of a pair should be nearer to its HS than the CNs of the
+other
+pairs and than its hard negatives (Henderson et al., 2017). A batch holds no text twice, and hard negatives are CNs of
+other groups of training pairs (groups share no HS and no CN), so neither is a known positive.
+
+How many epochs is fixed by the caller, or chosen by cross-validation in folds that share no HS and no CN: the number
+with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs, 0 (the model as it was) included; of equal
+numbers the smaller. Labels of an evaluation part are never read: they are not among the arguments.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.retrieve.dense import load_model, weights_hash
+from fcconan.retrieve.folds import grouped_folds, groups_of
+from fcconan.retrieve.propagation import mean_metrics
+from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieve.trec import write_whole
+
+REPORT = "training.json"
+SKIPPED_NEAREST = 10
+
+
+@dataclass(frozen=True)
+class Training:
+    """How an encoder is fine-tuned.
+
+    Attributes:
+        epochs: Fixed number of epochs; None chooses it by cross-validation.
+        max_epochs: The largest number that is tried.
+        batch_size: Pairs a batch.
+        learning_rate: Peak of the linear schedule with a tenth of warm-up.
+        hard_negatives: Hard negatives a pair.
+        scale: Inverse temperature of the loss.
+        folds: Folds of the cross-validation.
+        seed: Of folds, batches and dropout.
+    """
+
+    epochs: int | None = None
+    max_epochs: int = 2
+    batch_size: int = 32
+    learning_rate: float = 2e-5
+    hard_negatives: int = 1
+    scale: float = 20.0
+    folds: int = 3
+    seed: int = 13
+
+    def check(self) -> None:
+        """Raises InputError if a number is out of range."""
+        limits = {
+            "epochs": (0 if self.epochs is None else self.epochs, 0),
+            "max-epochs": (self.max_epochs, 1),
+            "batch-size": (self.batch_size, 2),
+            "hard-negatives": (self.hard_negatives, 0),
+            "folds": (self.folds, 2),
+        }
+        for name, (value, least) in limits.items():
+            if value < least:
+                raise InputError(f"{name} is {value}: give {least} or more")
+        if not (self.learning_rate > 0 and self.scale > 0):
+            raise InputError("learning rate and scale are above 0: give positive numbers")
+
+
+def train_retriever(
+    pairs: Sequence[TrainingPair],
+    out: Path,
+    *,
+    model: Path | str,
+    training: Training | None = None,
+    device: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Fine-tunes an encoder and writes it as a sentence-transformers folder.
+
+    What is finished (folds of the cross-validation, epochs of the training) is kept next to `out` in `<out>.partial`: a
+    killed training goes on there.
+
+    Args:
+        pairs: The training pairs.
+        out: The folder to write; it must not be there, or be empty.
+        model: Folder or name of the model to start from.
+        training: How.
+        device: `cpu`, `cuda`, ...
+        progress: Is told what is being done.
+
+    Returns:
+        What was done, as `training.json` in the folder has it.
+
+    Raises:
+        InputError: There are too few pairs, `out` is in use, or the model cannot be loaded.
+    """
+    how = training or Training()
+    how.check()
+    pairs = list(dict.fromkeys(pairs))
+    if len(pairs) < 2:
+        raise InputError(f"{len(pairs)} training pairs: contrastive training needs 2 or more")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+    folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
+    start = load_model(str(model), device=device)
+    work = _Work(out, pairs, how, str(model), start)
+    chosen, figures = how.epochs, None
+    if folds is not None:
+        chosen, figures = _choose_epochs(pairs, folds, how, str(model), device, work, progress)
+    progress(f"training on {len(pairs)} pairs, {chosen} epochs")
+    losses: list[float] = []
+    if chosen:
+        losses = _fit(start, pairs, how, chosen, work.folder / "final")
+    report = {
+        "fcconan": fcconan.__version__,
+        "model": work.what["model"],
+        "pairs": len(pairs),
+        "pairs_sha256": work.what["pairs"],
+        "settings": asdict(how),
+        "epochs": chosen,
+        "cross_validation": figures,
+        "loss_by_epoch": losses,
+        "versions": _versions(),
+    }
+    stage = work.folder / "finished"
+    shutil.rmtree(stage, ignore_errors=True)
+    start.save_pretrained(str(stage), create_model_card=False)
+    write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+    write_whole(stage / "README.md", _card(report))
+    if out.is_dir():
+        out.rmdir()
+    stage.rename(out)
+    shutil.rmtree(work.folder, ignore_errors=True)
+    return report
+
+
+class _Work:
+    """The folder of what is finished; a folder of another training is refused."""
+
+    def __init__(self, out: Path, pairs: Sequence[TrainingPair], how: Training, model: str, loaded: Any) -> None:
+        self.folder = out.with_name(f"{out.name}.partial")
+        folder = Path(model)
+        self.what = {
+            "model": {"name": folder.name, "weights": weights_hash(folder) if folder.is_dir() else model},
+            "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
+            "settings": asdict(how),
+            "device": loaded.device.type,
+        }
+        mark = self.folder / "what.json"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if mark.is_file():
+                if json.loads(mark.read_text(encoding="utf-8")) != self.what:
+                    raise InputError(
+                        f"{self.folder} holds an unfinished training of other data or settings: finish it with "
+                        "those, or "
+                        "remove it"
+                    )
+            else:
+                write_whole(mark, json.dumps(self.what, indent=2) + "\n")
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.folder} cannot be used ({error}): remove it or choose another --out") from error
+
+    def figures(self, fold: int) -> list[float] | None:
+        """Returns the figures of a finished fold."""
+        path = self.folder / f"fold-{fold}.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def keep(self, fold: int, figures: list[float]) -> None:
+        """Keeps the figures of a finished fold."""
+        write_whole(self.folder / f"fold-{fold}.json", json.dumps(figures) + "\n")
+
+
+def _choose_epochs(
+    pairs: list[TrainingPair],
+    folds: npt.NDArray[np.int64],
+    how: Training,
+    model: str,
+    device: str | None,
+    work: _Work,
+    progress: Callable[[str], None],
+) -> tuple[int, dict[str, Any]]:
+    by_fold = []
+    for fold in range(how.folds):
+        figures = work.figures(fold)
+        if figures is None:
+            progress(f"cross-validation: fold {fold + 1} of {how.folds}")
+            held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
+            others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
+            figures = _fold_figures(others, held_out, how, model, device, work.folder / f"fold-{fold}")
+            work.keep(fold, figures)
+        by_fold.append(figures)
+    means = [float(value) for value in np.mean(by_fold, axis=0)]
+    chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
+    return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
+
+
+def _fold_figures(
+    others: list[TrainingPair],
+    held_out: list[TrainingPair],
+    how: Training,
+    model: str,
+    device: str | None,
+    folder: Path,
+) -> list[float]:
+    """Returns the figure on the held-out pairs after 0, 1, ... epochs of one training on the others."""
+    loaded = load_model(model, device=device)
+    figures = [_figure(loaded, held_out)]
+    _fit(loaded, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(loaded, held_out)))
+    shutil.rmtree(folder, ignore_errors=True)
+    return figures
+
+
+def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
+    """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
+    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
+    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    relevance = np.zeros((len(queries), len(catalogue)))
+    for pair in pairs:
+        relevance[queries.index(pair.hate_speech), catalogue.index(pair.counter_narrative)] = 1
+    asked, offered = (
+        np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
+        for texts in (queries, catalogue)
+    )
+    return float(np.mean(mean_metrics(asked @ offered.T, relevance)))
+
+
+def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
+    """Finds CNs that are near to an HS and were written for others.
+
+    Of the CNs of other groups (which share no HS and no CN with the pair's group), the `SKIPPED_NEAREST` nearest are
+    passed over: training labels are sparse, and the nearest are often appropriate without a label. Where a group
+    leaves too few others, the nearest of what is left are taken.
+
+    Returns:
+        For every pair `number` CNs, all different.
+
+    Raises:
+        InputError: There are not enough CNs of other groups.
+    """
+    if number == 0:
+        return [[] for _ in pairs]
+    group = groups_of(pairs)
+    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
+    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    group_of_cn = {pair.counter_narrative: int(one) for pair, one in zip(pairs, group, strict=True)}
+    cn_groups = np.array([group_of_cn[text] for text in catalogue])
+    asked, offered = (
+        np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
+        for texts in (queries, catalogue)
+    )
+    order = dict(zip(queries, np.argsort(-(asked @ offered.T), axis=1, kind="stable"), strict=True))
+    found = []
+    for pair, own in zip(pairs, group, strict=True):
+        others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
+        if len(others) < number:
+            raise InputError(
+                f"{len(others)} CNs of other groups, fewer than {number} hard negatives: give more pairs, or "
+                "fewer negatives"
+            )
+        skipped = min(SKIPPED_NEAREST, len(others) - number)
+        found.append([catalogue[index] for index in others[skipped : skipped + number]])
+    return found
+
+
+def _fit(
+    model: Any,
+    pairs: Sequence[TrainingPair],
+    how: Training,
+    epochs: int,
+    folder: Path,
+    *,
+    after_epoch: Callable[[], None] | None = None,
+) -> list[float]:
+    """Trains in place, from the last checkpoint in the folder if there is one; returns the mean loss of every epoch."""
+    try:
+        import datasets
+        from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        from sentence_transformers.losses import MultipleNegativesRankingLoss
+        from sentence_transformers.training_args import BatchSamplers
+        from transformers import TrainerCallback
+        from transformers.trainer_utils import get_last_checkpoint
+    except ImportError as error:
+        raise InputError("training needs the extra: `pip install 'fcconan[neural]'`") from error
+
+    class AfterEpoch(TrainerCallback):
+        def on_epoch_end(self, *arguments: Any, **named: Any) -> None:
+            if after_epoch:
+                after_epoch()
+
+    columns: dict[str, list[str]] = {
+        "anchor": [pair.hate_speech for pair in pairs],
+        "positive": [pair.counter_narrative for pair in pairs],
+    }
+    for index, texts in enumerate(zip(*hard_negatives(model, pairs, how.hard_negatives), strict=True)):
+        columns[f"negative_{index}"] = list(texts)
+    steps = max(1, len(pairs) // how.batch_size)
+    with _quiet():
+        arguments = SentenceTransformerTrainingArguments(
+            output_dir=str(folder),
+            num_train_epochs=epochs,
+            per_device_train_batch_size=how.batch_size,
+            learning_rate=how.learning_rate,
+            warmup_steps=max(1, steps * epochs // 10),
+            batch_sampler=BatchSamplers.NO_DUPLICATES,
+            seed=how.seed,
+            data_seed=how.seed,
+            save_strategy="no" if after_epoch else "epoch",
+            save_total_limit=1,
+            logging_strategy="epoch",
+            report_to=[],
+            disable_tqdm=not os.isatty(2),
+            use_cpu=model.device.type == "cpu",
+            dataloader_pin_memory=False,
+        )
+        trainer = SentenceTransformerTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=datasets.Dataset.from_dict(columns),
+            loss=MultipleNegativesRankingLoss(model, scale=how.scale),
+            callbacks=[AfterEpoch()],
+        )
+        last = get_last_checkpoint(str(folder)) if folder.is_dir() and not after_epoch else None
+        trainer.train(resume_from_checkpoint=last)
+    model.eval()
+    return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps the libraries' own chatter out of the terminal."""
+    import warnings
+
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.set_verbosity(before)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("sentence-transformers", "transformers", "torch")}
+
+
+def _card(report: dict[str, Any]) -> str:
+    chosen = "fixed in advance" if report["settings"]["epochs"] is not None else "chosen by cross-validation"
+    return (
+        "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\n---\n\n"
+        "# Counter-narrative retriever\n\n"
+        f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} on {report['pairs']} pairs of "
+        "hate speech "
+        f"and counter-narrative for {report['epochs']} epochs ({chosen}). `{REPORT}` holds every setting and "
+        "figure.\n\n"
+        "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
+    )
