@@ -86,7 +86,7 @@ def run(
     target = report if report is not None else Path(os.devnull)
     check_json_target(json_file, target)
     if report is not None:
-        _check_report(report)
+        check_report(report)
     collection = load_collection(dataset, shared_cn=protocol == "paper")
     if protocol == "paper":
         collection = collection.pool()
@@ -122,14 +122,19 @@ def run(
         from fcconan.report import write_report
 
         write_report(report, result, details, texts=texts)
-    _print(result, report)
+    print_result(result, report)
     for name, reason in result["failed"].items():
         print(f"fcconan: system {name!r} failed: {reason}", file=sys.stderr)
     if result["failed"]:
         raise typer.Exit(FAILED)
 
 
-def _check_report(folder: Path) -> None:
+def check_report(folder: Path) -> None:
+    """Checks before long work that a report can be written to a folder.
+
+    Raises:
+        InputError: It is a file, or a folder with files that are not of a report.
+    """
     from fcconan.errors import InputError
 
     if folder.exists() and not folder.is_dir():
@@ -184,7 +189,8 @@ def _progress(line: str) -> None:
         print(line, file=sys.stderr)
 
 
-def _print(result: dict[str, Any], report: Path | None) -> None:
+def print_result(result: dict[str, Any], report: Path | None) -> None:
+    """Prints the tables, notes and signature of a result."""
     from fcconan.cli.output import print_table
     from fcconan.report.tables import terminal_tables
 

@@ -6,18 +6,28 @@ from typing import Annotated
 import typer
 
 NAME = "demo"
-EXAMPLE = "Example: fcconan demo --out demo-dataset"
+EXAMPLE = "Example: fcconan demo --out demo-dataset --report demo-report"
 
 
 def run(
     out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path("demo-dataset"),
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Where the report goes; default: demo-report next to the dataset.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was built to this file.")] = None,
 ) -> None:
-    """Build the embedded demo dataset, offline, and print what is in it."""
+    """Build the embedded demo dataset and benchmark retrieval on it, offline, with a report to look at."""
     from fcconan.build import build
+    from fcconan.cli.bench import check_report, offline_systems, print_result
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
+    from fcconan.report import write_report
+    from fcconan.retrieve.bench import Settings, bench
+    from fcconan.retrieve.collection import load_collection
+    from fcconan.retrieve.suite import Maker, load_suite
 
+    target = report if report is not None else out.absolute().parent / "demo-report"
     check_json_target(json_file, out)
+    check_report(target)
     result = build("demo", out)
     manifest = result.manifest
     write_release_json(json_file, result.folder, manifest)
@@ -32,3 +42,10 @@ def run(
     shown = out if out.is_absolute() else f"./{out}"  # a bare name could be taken for a dataset on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
+    collection = load_collection(str(out))
+    maker = Maker(load_suite(), collection.train)
+    scored, details = bench(
+        collection, [maker.make(name) for name in offline_systems()], Settings().resolve(collection)
+    )
+    write_report(target, scored, details)
+    print_result(scored, target)

@@ -1,4 +1,4 @@
-"""A client for any OpenAI-compatible endpoint: an answer or a reason for every request, and no request paid for
+"""A client for any OpenAI-compatible endpoint: an answer or a reason for every request, and none is paid for
 twice.
 """
 
@@ -66,7 +66,7 @@ class Client:
         backoff: Seconds before the first repetition, doubled for every further one. `Retry-After` goes before it.
 
     Attributes:
-        endpoint: The address without user, password and query, for configurations and messages.
+        endpoint: The address without user and password, for configurations and messages.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class Client:
         keys = [request_key(request) for request in requests]
         answers: dict[str, Answer] = {}
         missing: dict[str, dict[str, Any]] = {}
-        for key, request in zip(keys, requests, strict=True):
+        for key, request, body in zip(keys, requests, bodies, strict=True):
             if key in answers or key in missing:
                 continue
             known = self.journal.get(request)
-            if known is None or (check is not None and check(request["body"], known)):
+            if known is None or (check is not None and check(body, known)):
                 missing[key] = request
             else:
                 answers[key] = Answer(known)
@@ -235,5 +235,7 @@ def _without_secrets(url: str) -> str:
         raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}")
+    if parts.query or parts.fragment:  # it may hold a key, and the journal must tell addresses apart without it
+        raise InputError(f"the address of {parts.hostname} has a `?` or `#`: give one such as {OPENAI_URL}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", parts.path, "", ""))

@@ -96,6 +96,7 @@ class Journal:
                 while left:
                     left = left[file.write(left) :]
                 os.fsync(file.fileno())
+            self._read_on()
 
     def _read_on(self) -> None:
         if not self.path.exists():
@@ -107,7 +108,7 @@ class Journal:
                     break
                 record = _record(line)
                 if record is not None:
-                    self._lines.setdefault(record["key"], self._read_to)
+                    self._lines[record["key"]] = self._read_to
                 self._read_to += len(line)
 
     @contextmanager
@@ -123,12 +124,12 @@ class Journal:
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+        if not isinstance(record, dict) or not isinstance(record.get("response"), dict):
+            return None
+        # A line whose key is not that of its request was damaged: better asked again than believed.
+        return record if record.get("key") == request_key(record.get("request", {})) else None
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or not isinstance(record.get("response"), dict):
-        return None
-    # A line whose key is not that of its request was damaged: better asked again than believed.
-    return record if record.get("key") == request_key(record.get("request", {})) else None
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def summary_table(result: Mapping[str, Any]) -> Table:
         ]
     )
     rows += [[f"{name} (failed)", *[MISSING] * 5] for name in result["failed"]]
-    metrics = ", ".join(map(metric_title, result["settings"]["metrics"]))
+    metrics = ", ".join(map(metric_title, result["settings"]["summarised"]))
     n_partitions = len(result["partitions"])
     title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} partitions"
     return Table(f"{title} of {metrics}", ["system", "avg", f"{percent} interval", "min", "max", "CV%"], rows)
@@ -155,7 +155,7 @@ def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> 
             number(row["p_corrected"]),
         ]
         for row in result["comparisons"]
-        if not only or row["partition"] in only
+        if not only or (row["partition"] in only and row["metric"] in ("average", *result["settings"]["summarised"]))
     ]
     n_tests = len(result["comparisons"])
     columns = ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"]

@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 PROTOCOLS = ("paper", "sound")
 SUMMARY = ("avg", "min", "max", "cv")
 DIGITS = 10
+TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Settings:
             self.confidence,
             self.seed,
         )
+
+    @property
+    def summarised(self) -> tuple[str, ...]:
+        """The metrics that the summary averages: those of Table 4 where they are there, otherwise all."""
+        return tuple(metric for metric in self.metrics if metric.partition("@")[0] in TABLE_4_NAMES) or self.metrics
 
     @property
     def rule(self) -> Rule:
@@ -215,12 +221,15 @@ def _score(
     if len(found) > 1:
         scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
         each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
+        columns = [settings.metrics.index(metric) for metric in settings.summarised]
         deviations = each.std(axis=0, ddof=1)
         scored.spread = {
             name: dict(zip(settings.metrics, map(float, deviations[row]), strict=True))
             for row, name in enumerate(qrels)
         }
-        low, high = percentile_interval(np.stack(list(summary(each).values()), axis=-1), settings.confidence)
+        low, high = percentile_interval(
+            np.stack(list(summary(each[..., columns]).values()), axis=-1), settings.confidence
+        )
         scored.summaries = {key: (float(low[i]), float(high[i])) for i, key in enumerate(SUMMARY)}
     return scored
 
@@ -251,7 +260,7 @@ def _result(
         name: chance_levels(judged, list(collection.queries), n_corpus=len(collection.corpus), rule=settings.rule)
         for name, judged in qrels.items()
     }
-    chance_means = np.array([[means(level) for level in levels.values()] for levels in chance.values()])
+    chance_means = np.array([[means(levels[metric]) for metric in settings.summarised] for levels in chance.values()])
     return {
         "signature": signature(collection, settings, ties),
         "protocol": settings.protocol,
@@ -267,6 +276,7 @@ def _result(
         "settings": {
             "k": settings.k,
             "metrics": list(settings.metrics),
+            "summarised": list(settings.summarised),
             "depth": settings.depth,
             "seed": settings.seed,
             "resamples": settings.resamples,
@@ -331,9 +341,10 @@ def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Sco
     draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
     draws = draws.reshape(len(draws), len(names), len(partitions), n_metrics)
     low, high = percentile_interval(draws, settings.confidence)
+    columns = [settings.metrics.index(metric) for metric in settings.summarised]
     with np.errstate(invalid="ignore"):
         summary_low, summary_high = percentile_interval(
-            np.stack(list(summary(draws).values()), axis=-1), settings.confidence
+            np.stack(list(summary(draws[..., columns]).values()), axis=-1), settings.confidence
         )
     systems = {}
     for row, (name, one) in enumerate(scored.items()):
@@ -353,7 +364,7 @@ def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Sco
                 }
                 for i, part in enumerate(partitions)
             },
-            "summary": {key: _number(value) for key, value in summary(figures).items()},
+            "summary": {key: _number(value) for key, value in summary(figures[:, columns]).items()},
             "summary_intervals": {
                 key: [_number(summary_low[row, i]), _number(summary_high[row, i])] for i, key in enumerate(SUMMARY)
             },
@@ -452,7 +463,9 @@ def _average_comparisons(
     for label, parts in [("all", partitions), *((part, [part]) for part in partitions)]:
         values = np.array(
             [
-                np.mean([scored[name].partitions[part].values[m] for part in parts for m in settings.metrics], axis=0)
+                np.mean(
+                    [scored[name].partitions[part].values[m] for part in parts for m in settings.summarised], axis=0
+                )
                 for name in names
             ]
         )

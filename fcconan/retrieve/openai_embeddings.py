@@ -85,7 +85,7 @@ class OpenAIEncoder:
         if not parts:
             return np.zeros((0, self.dimensions or 0), dtype=np.float32)
         vectors = np.concatenate(parts)
-        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
     def resolved(self) -> dict[str, Any]:
         """Returns the names under which models answered."""

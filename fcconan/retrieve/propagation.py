@@ -7,9 +7,9 @@ the unit vectors of query, known HS, known CN and catalogue CN:
     propagated(q, c) = sum over h of w(h) mean over CNs t of h of t . c,   w = softmax over h of q . h / temperature
     score(q, c)      = z(direct) + z(propagated),   z over the catalogue, for each query
 
-The equal weight of the two parts is fixed. The temperature is fixed by the caller, or chosen by cross-validation inside
-the training pairs, in folds that share no HS and no CN. Labels of the evaluation part are never read: they are not
-among the arguments.
+The equal weight of the two parts is fixed. The temperature is fixed by the caller, or chosen by cross-validation
+inside the training pairs, in folds that share no HS and no CN. Labels of the evaluation part are never read: they are
+not among the arguments.
 """
 
 from collections.abc import Mapping, Sequence

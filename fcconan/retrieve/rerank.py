@@ -186,7 +186,7 @@ class _Work:
                 verdict = self._verdict(query, reply)
                 winner = min(a, b) if verdict is None else {"a": a, "b": b}[verdict]
                 points[winner] += 0.5
-            self.orders[query].sort(key=lambda position, points=points: (-points[position], position))
+            self.orders[query] = [position for _, position in sorted((-won, place) for place, won in enumerate(points))]
 
     def _grade(self, query: str, reply: Reply) -> int | None:
         value, status, reason = read_field(reply, "grade")

@@ -1,9 +1,8 @@
 """Contrastive fine-tuning of an encoder on training pairs (sentence-transformers).
 
 The loss is that of multiple negatives: in a batch, the CN of a pair should be nearer to its HS than the CNs of the
-other
-pairs and than its hard negatives (Henderson et al., 2017). A batch holds no text twice, and hard negatives are CNs of
-other groups of training pairs (groups share no HS and no CN), so neither is a known positive.
+other pairs and than its hard negatives (Henderson et al., 2017). A batch holds no text twice, and hard negatives are
+CNs of other groups of training pairs (groups share no HS and no CN), so neither is a known positive.
 
 How many epochs is fixed by the caller, or chosen by cross-validation in folds that share no HS and no CN: the number
 with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs, 0 (the model as it was) included; of equal
@@ -304,6 +303,7 @@ def _fit(
     for index, texts in enumerate(zip(*hard_negatives(model, pairs, how.hard_negatives), strict=True)):
         columns[f"negative_{index}"] = list(texts)
     steps = max(1, len(pairs) // how.batch_size)
+    model.model_card_data.generate_widget_examples = False
     with _quiet():
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),

@@ -40,9 +40,8 @@ class Evaluation:
 
     Attributes:
         query_ids: The queries.
-        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without a
-        positive
-            that the rule leaves out.
+        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without
+            a positive that the rule leaves out.
         unjudged_right: The same if every unjudged CN among the first k were right.
         judged: Share of the first k that is judged; shape (queries,).
         n_without_positive: Queries without a positive.

@@ -42,8 +42,8 @@ def plan(
     """Says how many HS, and how many judged pairs, an interval of plus or minus `half_width` needs.
 
     The interval of a mean over n HS is plus or minus t(n - 1) s / sqrt(n), with s the standard deviation over HS that
-    was
-    seen and t the quantile of Student's distribution; n is the smallest number for which it is at most `half_width`.
+    was seen and t the quantile of Student's distribution; n is the smallest number for which it is at most
+    `half_width`.
 
     Args:
         values: Per-HS values of a metric; nan is left out. Shape (queries,).

@@ -1,9 +1,8 @@
 """Metrics by ranx, called so that none of its known traps can be fallen into.
-
-ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
-compiles
-for up to a minute when first called. Here both sides have the same queries in the same order, scores are made from
-ranks, and a query without a ranking is given one that holds an unknown document only, so that every metric of it is 0.
+ ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
+compiles for up to a minute when first called. Here both sides have the same queries in the same order, scores are made
+from ranks, and a query without a ranking is given one that holds an unknown document only, so that every metric of it
+is 0.
 """
 
 import warnings

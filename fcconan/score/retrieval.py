@@ -116,7 +116,8 @@ def see(
     relevances = []
     for row, query in enumerate(query_ids):
         judged = qrels.get(query, {})
-        seen = [judged.get(key, UNJUDGED) for key in ordered.get(query, ())[:depth]]
+        # TREC marks junk by negative relevances: judged, and wrong.
+        seen = [max(judged[key], 0) if key in judged else UNJUDGED for key in ordered.get(query, ())[:depth]]
         gains[row, : len(seen)] = seen
         relevances.append(sorted((value for value in judged.values() if value > 0), reverse=True))
     width = max((len(values) for values in relevances), default=0)

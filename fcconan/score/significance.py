@@ -1,8 +1,8 @@
 """How certain a score is: bootstrap intervals, paired randomisation tests, Holm's correction, agreement of orders.
 
-The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights with
-a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it is
-left out of the mean it would be in.
+The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights
+with a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it
+is left out of the mean it would be in.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-CHUNK = 2_000
+CHUNK = 4_000_000  # weights held at once: 32 MB
 TOLERANCE = 1e-12
 
 
@@ -27,6 +27,8 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
     Returns:
         Shape (resamples, series); nan where all drawn values are missing.
     """
+    if values.shape[1] == 0:
+        return np.full((resamples, len(values)), np.nan)
     there = np.isfinite(values)
     filled = np.where(there, values, 0.0)
     complete = bool(there.all())
@@ -40,11 +42,17 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
 def _draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Yields how often every query is drawn, a bounded number of resamples at a time; shape (chunk, queries)."""
     generator = np.random.default_rng(seed)
-    for start in range(0, resamples, CHUNK):
-        size = min(CHUNK, resamples - start)
+    for size in _chunks(n_queries, resamples):
         drawn = generator.integers(n_queries, size=(size, n_queries))
         drawn += n_queries * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * n_queries).reshape(size, n_queries).astype(np.float64)
+
+
+def _chunks(n_queries: int, resamples: int) -> Iterator[int]:
+    """Yields sizes that add up to the resamples, small enough to hold."""
+    largest = max(1, CHUNK // max(1, n_queries))
+    for start in range(0, resamples, largest):
+        yield min(largest, resamples - start)
 
 
 def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) -> Floats:
@@ -106,8 +114,7 @@ def randomisation_tests(
     bar = observed - TOLERANCE * np.maximum(1.0, np.abs(filled).sum(axis=1))  # equal sums may differ in the last digit
     generator = np.random.default_rng(seed)
     at_least = np.zeros(len(pairs), dtype=np.int64)
-    for start in range(0, resamples, CHUNK):
-        size = min(CHUNK, resamples - start)
+    for size in _chunks(values.shape[1], resamples):
         signs = generator.integers(2, size=(size, values.shape[1])) * 2.0 - 1.0
         at_least += (np.abs(signs @ filled.T) >= bar).sum(axis=0)
     p_values = (at_least + 1) / (resamples + 1)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fcconan.score.evaluate import Rule
 from fcconan.score.retrieval import METRICS, PAPER_METRICS, Ranked, chance, parse_metric, see
-from fcconan.score.significance import kendall_tau, means
+from fcconan.score.significance import kendall_tau
 
 if TYPE_CHECKING:
     from fcconan.retrieve.bench import Settings
@@ -49,9 +49,8 @@ def sparsity_study(
 
     Returns:
         JSON-able, for every fraction: the mean number of positives and of queries that have one; for every metric and
-        system the mean over removals with standard deviation and 2.5th and 97.5th percentile; chance; and the
-        agreement of
-        the order of systems with the order under all labels (Kendall's tau-b: mean, percentiles, removals without an
+        system the mean over removals with standard deviation and 2.5th and 97.5th percentile; chance; and the agreement
+        of the order of systems with the order under all labels (Kendall's tau-b: mean, percentiles, removals without an
         order). Metrics that only ranx has are left out.
     """
     table = PAPER_METRICS if rule.capped else METRICS
@@ -132,7 +131,7 @@ def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]
     kept = tau[np.isfinite(tau)]
     return {
         "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
-        "chance": round(float(means(chances)), 10),
+        "chance": _spread(chances)["mean"],
         "tau": {
             **(_spread(kept) if len(kept) else {"mean": None, "sd": None, "low": None, "high": None}),
             "without_order": int(len(tau) - len(kept)),
@@ -140,11 +139,11 @@ def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]
     }
 
 
-def _spread(values: Floats) -> dict[str, float]:
+def _spread(values: Floats) -> dict[str, float | None]:
     low, high = np.quantile(values, [0.025, 0.975])
     deviation = values.std(ddof=1) if len(values) > 1 else 0.0
     figures = {"mean": values.mean(), "sd": deviation, "low": low, "high": high}
-    return {key: round(float(value), 10) for key, value in figures.items()}
+    return {key: round(float(value), 10) if np.isfinite(value) else None for key, value in figures.items()}
 
 
 def study(collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class Server:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 number = server._note(self.path, body)
                 action = server.behaviour(body, number)

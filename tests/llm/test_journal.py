@@ -121,7 +121,7 @@ def test_two_processes_append_to_one_journal_without_mixing_lines(tmp_path: Path
 
 
 def test_a_folder_in_its_place_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be used .Is a directory.: choose another file"):
+    with pytest.raises(InputError, match=r"cannot be used \(Is a directory\): choose another file"):
         Journal(tmp_path)
 
 

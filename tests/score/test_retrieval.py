@@ -383,7 +383,8 @@ def _constant(tie: Callable[[int], Any]) -> tuple[Ranked, int]:
     """A scorer that gives every CN the same score, for 25 queries whose positives head the catalogue, and 60 seeds."""
     corpus = {f"cn-{number:02}": "" for number in range(30)}
     keys = list(corpus)
-    ordered, qrels = {}, {}
+    ordered: dict[str, list[str]] = {}
+    qrels: Judgements = {}
     for seed in range(60):
         for number in range(25):
             query = f"{seed}-{number}"

@@ -1,0 +1,260 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.llm.client import OPENAI_URL, Client, EndpointError
+from tests.llm.server import KEY, Action, Behaviour, Server, always, error, first, use_key
+
+ROOT = Path(__file__).parents[2]
+CHAT = "/chat/completions"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_key(monkeypatch)
+
+
+def client(server: Server, folder: Path, **options: Any) -> Client:
+    settings: dict[str, Any] = {"timeout": 5, "retries": 2, "backoff": 0.01, **options}
+    return Client(journal=folder / "journal.jsonl", base_url=server.url, **settings)
+
+
+def body(text: str = "Ombrey") -> dict[str, Any]:
+    shown = json.dumps({"message": text, "catalogue": [{"id": "c1", "text": "bread"}]})
+    return {"model": "m", "messages": [{"role": "user", "content": shown}]}
+
+
+def said(answer: Any) -> str:
+    return str(answer.body["choices"][0]["message"]["content"])
+
+
+def test_answers_come_in_the_order_of_the_requests_and_repeats_are_sent_once(tmp_path: Path) -> None:
+    bodies = [{"model": "m", "input": [word]} for word in ("a", "b", "a", "c")]
+    with Server() as server:
+        answers = client(server, tmp_path).send_all("/embeddings", bodies)
+    vectors = [answer.body["data"][0]["embedding"] for answer in answers if answer.body]
+    assert vectors[0] == vectors[2] != vectors[1]
+    assert [vectors[1] == vectors[3], len(server.requests)] == [False, 3]
+
+
+def test_a_finished_request_is_not_sent_again(tmp_path: Path) -> None:
+    with Server() as server:
+        one = client(server, tmp_path).send_all(CHAT, [body()])
+        two = client(server, tmp_path, retries=0, timeout=1).send_all(CHAT, [body()])
+        assert (one, len(server.requests)) == (two, 1)
+        client(server, tmp_path).send_all(CHAT, [body()], sample=1)
+        client(server, tmp_path).send_all(CHAT, [{**body(), "temperature": 0.5}])
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (error(429), "rate_limited"),
+        (error(500), "server_error"),
+        (error(503), "server_error"),
+        (Action(delay=30), "timeout"),
+        (Action(cut=True), "connection"),
+        (Action(body="not JSON {"), "bad_body"),
+        (Action(body=[1]), "bad_body"),
+        (Action(body={"error": {"message": "overloaded", "code": 502}}), "bad_body"),
+    ],
+)
+def test_passing_faults_are_tried_a_bounded_number_of_times(tmp_path: Path, action: Action, reason: str) -> None:
+    with Server(always(action)) as server:
+        one = client(server, tmp_path, timeout=0.3)
+        (answer,) = one.send_all(CHAT, [body()])
+        assert (answer.body, answer.reason, len(server.requests)) == (None, reason, 3)
+        assert len(one.journal) == 0
+        server.behaviour = first(4, action)  # the next one fails, the one after it does not
+        (answer,) = one.send_all(CHAT, [body()])
+        assert (said(answer), len(server.requests)) == ('{"ranking": ["c1"]}', 5)
+
+
+def test_nobody_listening_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    with Server() as server:
+        pass
+    (answer,) = client(server, tmp_path, retries=1).send_all(CHAT, [body()])
+    assert (answer.body, answer.reason) == (None, "connection")
+
+
+def test_400_fails_one_request_at_once_and_no_other(tmp_path: Path) -> None:
+    def behaviour(sent: dict[str, Any], number: int) -> Action:
+        return error(400) if "Tessok" in str(sent) else Action()
+
+    with Server(behaviour) as server:
+        answers = client(server, tmp_path).send_all(CHAT, [body("Ombrey"), body("Tessok"), body("Velmari")])
+    assert [answer.reason for answer in answers] == [None, "bad_request", None]
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_no_request_can_pass_stops_everything_at_once(tmp_path: Path, status: int) -> None:
+    with Server(always(error(status))) as server:
+        one = client(server, tmp_path, concurrency=1)
+        with pytest.raises(EndpointError, match=f"{server.url} answered {status} .*: check ") as caught:
+            one.send_all(CHAT, [body(str(number)) for number in range(20)])
+    assert len(server.requests) <= 2
+    assert "\n" not in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_a_wrong_key_names_the_variable_that_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "wrong")
+    with Server() as server, pytest.raises(EndpointError, match=r"401 .*check the key in MY_KEY"):
+        client(server, tmp_path, api_key_variable="MY_KEY").send_all(CHAT, [body()])
+
+
+def test_a_spent_quota_stops_everything(tmp_path: Path) -> None:
+    with Server(always(error(429, code="insufficient_quota"))) as server:
+        with pytest.raises(EndpointError, match=r"429 .*check the account's credit"):
+            client(server, tmp_path).send_all(CHAT, [body()])
+        assert len(server.requests) == 1
+
+
+def test_retry_after_goes_before_our_own_waiting(tmp_path: Path) -> None:
+    with Server(first(1, error(429, Retry_After="0.4"))) as server:
+        start = time.monotonic()
+        (answer,) = client(server, tmp_path, backoff=60).send_all(CHAT, [body()])
+        assert 0.4 <= time.monotonic() - start < 10
+    assert answer.body is not None
+
+
+def test_who_is_told_to_wait_for_hours_does_not(tmp_path: Path) -> None:
+    with Server(always(error(429, Retry_After="7200"))) as server:
+        (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
+        assert (answer.reason, len(server.requests)) == ("rate_limited", 1)
+
+
+def test_a_body_of_the_wrong_shape_is_asked_again_and_not_kept(tmp_path: Path) -> None:
+    def check(sent: Any, received: Any) -> str | None:
+        return None if "choices" in received else "no choices"
+
+    with Server(first(1, Action(body={"x": 1}))) as server:
+        one = client(server, tmp_path)
+        (answer,) = one.send_all(CHAT, [body()], check=check)
+        assert (answer.reason, len(server.requests), len(one.journal)) == (None, 2, 1)
+        server.behaviour = always(Action(body={"x": 1}))
+        (answer,) = one.send_all(CHAT, [body("Tessok")], check=check)
+        assert (answer.body, answer.reason, answer.detail) == (None, "bad_body", "no choices")
+
+
+def test_a_missing_key_fails_before_the_first_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with Server() as server:
+        with pytest.raises(InputError, match=r"no key for http://127.0.0.1:\d+/v1: set OPENAI_API_KEY"):
+            client(server, tmp_path).send_all(CHAT, [body()])
+        assert server.requests == []
+
+
+def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with Server() as server, pytest.raises(InputError, match=r"pip install 'fcconan\[llm\]'"):
+        client(server, tmp_path).send_all(CHAT, [body()])
+
+
+def test_the_endpoint_comes_from_the_environment_and_shows_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    assert Client(journal=journal).endpoint == OPENAI_URL
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret@127.0.0.1:8000/v1/")
+    assert Client(journal=journal).endpoint == "http://127.0.0.1:8000/v1"
+    assert Client(journal=journal, base_url="https://one.example/v1").endpoint == "https://one.example/v1"
+
+
+@pytest.mark.parametrize("url", ["one.example/v1", "ftp://one.example", "http://", "http://one:port/", "http://a/?k=1"])
+def test_what_is_no_address_is_bad_input(tmp_path: Path, url: str) -> None:
+    with pytest.raises(InputError, match="give one such as https://api"):
+        Client(journal=tmp_path / "journal.jsonl", base_url=url)
+
+
+@pytest.mark.parametrize("option", [{"timeout": 0}, {"retries": -1}, {"concurrency": 0}])
+def test_numbers_that_make_no_sense_are_bad_input(tmp_path: Path, option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(option))} is .*: give a number above"):
+        Client(journal=tmp_path / "journal.jsonl", **option)
+
+
+RUN = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from fcconan.llm.client import Client
+
+    client = Client(journal=Path(sys.argv[1]), base_url=sys.argv[2], concurrency=2, backoff=0.01)
+    bodies = [{"model": "m", "input": [f"text {number}"]} for number in range(int(sys.argv[3]))]
+    answers = client.send_all("/embeddings", bodies)
+    print(sum(answer.body is not None for answer in answers))
+    """
+)
+
+
+def start(journal: Path, server: Server, number: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RUN, str(journal), server.url, str(number)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ))
+
+
+def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with Server(always(Action(delay=0.05))) as server:
+        killed = start(journal, server, 40)
+        try:
+            end = time.monotonic() + 30
+            while time.monotonic() < end and (not journal.exists() or journal.read_bytes().count(b"\n") < 8):
+                time.sleep(0.01)
+        finally:
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        lines = journal.read_text().splitlines(keepends=True)
+        finished = [json.loads(line)["request"]["body"]["input"][0] for line in lines if line.endswith("\n")]
+        assert 8 <= len(finished) < 40
+        server.behaviour = always(Action())
+        resumed = start(journal, server, 40)
+        output, _ = resumed.communicate(timeout=30)
+        assert (resumed.returncode, output.strip()) == (0, "40")
+        sent = Counter(sent["input"][0] for sent in server.bodies)
+        assert (len(sent), {sent[text] for text in finished}) == (40, {1})
+        # Only what was under way at the kill, at most one request for each of the two threads, was sent twice.
+        assert 40 <= sent.total() <= 42
+
+
+def test_two_processes_on_one_journal_both_get_every_answer(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with Server(always(Action(delay=0.01))) as server:
+        both = [start(journal, server, 20) for _ in range(2)]
+        assert [each.communicate(timeout=30)[0].strip() for each in both] == ["20", "20"]
+        sent = len(server.requests)
+        assert 20 <= sent <= 40
+        third = start(journal, server, 20)
+        assert third.communicate(timeout=30)[0].strip() == "20"
+        assert len(server.requests) == sent
+
+
+def test_the_server_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    command = [sys.executable, "-m", "tests.llm.server", str(log)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            one = Client(journal=tmp_path / "journal.jsonl", base_url=url)
+            (answer,) = one.send_all("/embeddings", [{"model": "m", "input": ["a"]}])
+        finally:
+            process.kill()
+    assert answer.body is not None
+    assert log.read_text() == '{"input": ["a"], "model": "m"}\n'
+
+
+def test_behaviours_count_requests() -> None:
+    behaviour: Behaviour = first(1, error(500))
+    assert [behaviour({}, number).status for number in range(3)] == [500, 200, 200]
