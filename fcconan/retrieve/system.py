@@ -96,6 +96,7 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
         merged.update({key: list(value) for key, value in part.items()})
         if isinstance(part, Rankings):
             merged.failures |= part.failures
+            merged.diagnostics |= part.diagnostics
             merged.resolved |= part.resolved
     return merged
 

@@ -284,9 +284,8 @@ def _fit(
     try:
         import datasets
         from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-        from sentence_transformers.losses import MultipleNegativesRankingLoss
-        from sentence_transformers.training_args import BatchSamplers
-        from transformers import TrainerCallback
+        from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+        from transformers import PrinterCallback, TrainerCallback
         from transformers.trainer_utils import get_last_checkpoint
     except ImportError as error:
         raise InputError("training needs the extra: `pip install 'fcconan[neural]'`") from error
@@ -311,7 +310,7 @@ def _fit(
             per_device_train_batch_size=how.batch_size,
             learning_rate=how.learning_rate,
             warmup_steps=max(1, steps * epochs // 10),
-            batch_sampler=BatchSamplers.NO_DUPLICATES,
+            batch_sampler="no_duplicates",
             seed=how.seed,
             data_seed=how.seed,
             save_strategy="no" if after_epoch else "epoch",
@@ -329,6 +328,7 @@ def _fit(
             loss=MultipleNegativesRankingLoss(model, scale=how.scale),
             callbacks=[AfterEpoch()],
         )
+        trainer.remove_callback(PrinterCallback)
         last = get_last_checkpoint(str(folder)) if folder.is_dir() and not after_epoch else None
         trainer.train(resume_from_checkpoint=last)
     model.eval()
