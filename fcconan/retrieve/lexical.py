@@ -216,10 +216,10 @@ def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
         return frozenset()
     if not isinstance(stopwords, str):
         return frozenset(word.lower() for word in stopwords)
-    from bm25s.tokenization import infer_stopwords
+    from bm25s.tokenization import Tokenizer
 
     try:
-        return frozenset(infer_stopwords(stopwords))
+        return frozenset(Tokenizer(stopwords=stopwords).stopwords)
     except ValueError as error:
         raise InputError(
             f"stop words {stopwords!r} are not known to bm25s: give a language such as en, or words"

@@ -130,7 +130,7 @@ def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> Non
     out = tmp_path / "out"
     with pytest.raises(InputError, match="1 training pairs: contrastive training needs 2 or more"):
         train_retriever(PAIRS[:1], out, model=tiny, training=FAST)
-    with pytest.raises(InputError, match="fall into 2 groups .* fewer than the 3 folds"):
+    with pytest.raises(InputError, match=r"fall into 2 groups .* fewer than the 3 folds"):
         train_retriever(PAIRS[:4], out, model=tiny)
     with pytest.raises(InputError, match="epochs is -1: give 0 or more"):
         train_retriever(PAIRS, out, model=tiny, training=Training(epochs=-1))

@@ -1,4 +1,4 @@
-"""A tiny sentence-transformers model with random weights, made where it is needed: no network, loaded like a real one."""
+"""A tiny sentence-transformers model with random weights, made where it is needed and loaded like a real one."""
 
 from pathlib import Path
 from typing import Any

@@ -1,0 +1,255 @@
+"""The benchmark as a whole: both protocols on the demo dataset, against figures computed another way."""
+
+import itertools
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.retrieve.bench import Settings, bench
+from fcconan.retrieve.collection import Collection, load_collection
+from fcconan.retrieve.kept import KeptRuns
+from fcconan.retrieve.lexical import BM25, Random, TfIdf
+from fcconan.retrieve.suite import Maker, load_suite
+from fcconan.retrieve.system import Ranking, Rankings, Retriever
+
+TIERS = ("diamond", "gold", "silver", "bronze")
+
+
+class Constant:
+    """Gives every CN the same score."""
+
+    name = "constant"
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> dict[str, Ranking]:
+        return {query: [(key, 1.0) for key in corpus] for query in queries}
+
+
+class Fails:
+    """Raises on some queries."""
+
+    name = "fails"
+
+    def __init__(self, on: set[str]) -> None:
+        self.on = on
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> dict[str, Ranking]:
+        if self.on & set(queries):
+            raise RuntimeError("the abacus\nbroke")
+        return BM25().rank(queries, corpus, k)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    fcconan.build("demo", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def collection(demo: Path) -> Collection:
+    return load_collection(str(demo))
+
+
+def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    chosen = Settings(**{"resamples": 200, **settings}).resolve(collection)
+    return bench(collection, systems, chosen)
+
+
+def test_sound_figures_follow_from_the_rankings_and_labels(collection: Collection) -> None:
+    result, details = run(collection, BM25())
+    for tier in TIERS:
+        qrels = collection.qrels(tier)
+        by_metric: dict[str, list[float]] = {"hit_rate@10": [], "mrr@10": [], "precision@10": [], "recall@10": []}
+        judged = []
+        for query in collection.queries:
+            top = details["runs"]["bm25"][query][:10]
+            labels = [qrels.get(query, {}).get(key) for key in top]
+            judged.append(sum(label is not None for label in labels) / len(top))
+            positives = sum(value > 0 for value in qrels.get(query, {}).values())
+            if not positives:
+                continue
+            hits = [rank for rank, label in enumerate(labels, start=1) if label]
+            by_metric["hit_rate@10"].append(float(bool(hits)))
+            by_metric["mrr@10"].append(1 / hits[0] if hits else 0.0)
+            by_metric["precision@10"].append(len(hits) / 10)
+            by_metric["recall@10"].append(len(hits) / positives)
+        figures = result["systems"]["bm25"]["partitions"][tier]
+        for metric, values in by_metric.items():
+            assert figures[metric] == pytest.approx(np.mean(values), abs=1e-9)
+        assert figures["judged@10"] == pytest.approx(np.mean(judged), abs=1e-9)
+        assert figures["n_queries"] == len(by_metric["mrr@10"])
+        assert figures["n_queries"] + figures["n_without_positive"] == len(collection.queries)
+
+
+def test_the_paper_protocol_counts_all_queries_and_takes_the_pool(collection: Collection) -> None:
+    pool = collection.pool()
+    positive = {key for judged in collection.qrels("bronze").values() for key, value in judged.items() if value}
+    assert set(pool.corpus) == positive
+    assert list(pool.corpus) == [key for key in collection.corpus if key in positive]
+    result, details = run(pool, TfIdf(), protocol="paper")
+    for tier in TIERS:
+        values = details["per_query"]["tfidf"][tier]["mrr@10"]
+        assert len(values) == len(collection.queries)
+        assert None not in values.values()
+        assert result["systems"]["tfidf"]["partitions"][tier]["mrr@10"] == pytest.approx(np.mean([*values.values()]))
+    figures = np.array(
+        [[result["systems"]["tfidf"]["partitions"][t][m] for m in result["settings"]["metrics"]] for t in TIERS]
+    )
+    summary = result["systems"]["tfidf"]["summary"]
+    assert summary["avg"] == pytest.approx(figures.mean(axis=0).mean(), abs=1e-9)
+    assert summary["min"] == pytest.approx(figures.min(axis=0).mean(), abs=1e-9)
+    assert summary["max"] == pytest.approx(figures.max(axis=0).mean(), abs=1e-9)
+    assert summary["cv"] == pytest.approx((100 * figures.std(axis=0) / figures.mean(axis=0)).mean(), abs=1e-7)
+
+
+def test_a_constant_scorer_and_random_are_at_chance(collection: Collection) -> None:
+    levels: dict[str, list[float]] = {}
+    for seed in range(60):
+        result, _ = run(collection, Constant(), seed=seed, resamples=100)
+        for metric, value in result["systems"]["constant"]["partitions"]["bronze"].items():
+            if metric in result["settings"]["metrics"]:
+                levels.setdefault(metric, []).append(value)
+    chance = result["chance"]["partitions"]["bronze"]
+    for metric, values in levels.items():
+        assert abs(np.mean(values) - chance[metric]) < 4 * np.std(values, ddof=1) / np.sqrt(len(values))
+    result, _ = run(collection, Random(seeds=200))
+    figures, spread = (result["systems"]["random"][key]["bronze"] for key in ("partitions", "spread"))
+    for metric in result["settings"]["metrics"]:
+        assert abs(figures[metric] - chance[metric]) < 4 * spread[metric] / np.sqrt(200)
+
+
+def test_a_system_that_raises_on_one_query_is_reported_and_the_others_finish(collection: Collection) -> None:
+    bad = list(collection.queries)[3]
+    result, details = run(collection, Fails({bad}), BM25())
+    system = result["systems"]["fails"]
+    assert system["failures"] == {bad: "RuntimeError: the abacus broke"}
+    assert system["partitions"]["bronze"]["n_failed"] == 1
+    assert (
+        system["partitions"]["bronze"]["n_queries"]
+        == result["systems"]["bm25"]["partitions"]["bronze"]["n_queries"] - 1
+    )
+    values = details["per_query"]["fails"]["bronze"]["ndcg@10"]
+    assert values.pop(bad) is None
+    whole = details["per_query"]["bm25"]["bronze"]["ndcg@10"]
+    assert values == {query: value for query, value in whole.items() if query != bad}
+    kept = [value for value in values.values() if value is not None]
+    assert system["partitions"]["bronze"]["ndcg@10"] == pytest.approx(np.mean(kept), abs=1e-9)
+    assert system["failures_as_zero"]["bronze"]["ndcg@10"] == pytest.approx(sum(kept) / (len(kept) + 1), abs=1e-9)
+    differences = [row for row in result["comparisons"] if row["metric"] == "ndcg@10"]
+    assert all(row["difference"] == 0 and row["p"] == 1 for row in differences)
+    assert any("failed on 1 of 24 queries" in note for note in result["notes"])
+
+
+def test_a_system_that_always_fails_leaves_the_others(collection: Collection) -> None:
+    result, _ = run(collection, Fails(set(collection.queries)), BM25())
+    assert result["failed"] == {"fails": "RuntimeError: the abacus broke"}
+    assert list(result["systems"]) == ["bm25"]
+    with pytest.raises(InputError, match=r"no system could be run \(fails: RuntimeError"):
+        run(collection, Fails(set(collection.queries)))
+
+
+def test_comparisons_are_those_of_scipy_and_holm(collection: Collection) -> None:
+    result, details = run(collection, BM25(), TfIdf(), metrics=("ndcg@10",), resamples=20_000)
+    rows = result["comparisons"]
+    for row in rows:
+        a, b = (
+            np.array(
+                [v for v in details["per_query"][row[side]][row["partition"]]["ndcg@10"].values() if v is not None]
+            )
+            for side in "ab"
+        )
+        assert row["difference"] == pytest.approx((a - b).mean(), abs=1e-9)
+        reference = stats.permutation_test(
+            (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=20_000, rng=1
+        )
+        assert row["p"] == pytest.approx(reference.pvalue, abs=0.02)
+    order = sorted(rows, key=lambda row: row["p"])
+    step_down = list(itertools.accumulate((min(1, row["p"] * (len(rows) - i)) for i, row in enumerate(order)), max))
+    assert [row["p_corrected"] for row in order] == pytest.approx(step_down, abs=1e-9)
+
+
+def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(collection: Collection) -> None:
+    first, second = (json.dumps(run(collection, BM25(), TfIdf())[0]) for _ in range(2))
+    assert first == second
+    other, _ = run(collection, BM25(), TfIdf(), seed=1)
+    assert other["systems"]["bm25"]["intervals"] != json.loads(first)["systems"]["bm25"]["intervals"]
+    assert other["signature"] != json.loads(first)["signature"]
+
+
+def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: Collection, tmp_path: Path) -> None:
+    calls = []
+
+    class Counted(BM25):
+        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+            calls.append(len(queries))
+            return super().rank(queries, corpus, k)
+
+    settings = Settings(resamples=100).resolve(collection)
+    kept = KeptRuns(tmp_path)
+    first, _ = bench(collection, [Counted()], settings, kept=kept)
+    second, _ = bench(collection, [Counted()], settings, kept=kept)
+    assert first == second
+    assert calls == [24]
+    (file,) = tmp_path.glob("bm25-*.json")
+    assert json.loads(file.read_text())["configuration"]["k1"] == 1.5
+    bench(collection, [Counted(k1=1.2)], settings, kept=kept)
+    assert calls == [24, 24]
+
+
+def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path: Path) -> None:
+    """Runs are the same when every label is another, and no file of labels is opened before scoring."""
+    flipped = tmp_path / "flipped"
+    shutil.copytree(demo, flipped)
+    for path in flipped.glob("*qrels/*.parquet"):
+        table = pq.read_table(path)
+        scores = pa.array([1 - value for value in table["score"].to_pylist()], pa.int32())
+        pq.write_table(table.set_column(table.schema.get_field_index("score"), "score", scores), path)
+    names = ["random", "tfidf", "bm25", "bm25-fast", "sbert-minilm", "pair-propagation"]
+    opened: list[str] = []
+    watching = [True]
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching[0] and event == "open" and isinstance(arguments[0], str | bytes):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(watch)
+    runs = []
+    try:
+        for folder in (demo, flipped):
+            collection = load_collection(str(folder))
+            maker = Maker(load_suite(), collection.train)
+            systems = [maker.make(name) for name in names]
+            runs.append([system.rank(collection.queries, collection.corpus, 60) for system in systems])
+    finally:
+        watching[0] = False
+    assert runs[0] == runs[1]
+    read = [path for path in opened if path.startswith((str(demo), str(flipped)))]
+    assert {Path(path).parent.name for path in read} == {"demo", "flipped", "corpus", "queries", "train"}
+
+
+def test_settings_out_of_range(collection: Collection) -> None:
+    for bad, message in (
+        ({"k": 61}, "k is 61: give 1 to 60"),
+        ({"k": 0}, "k is 0: give 1 to 60"),
+        ({"protocol": "loud"}, "there is no protocol 'loud': choose paper or sound"),
+        ({"metrics": ("ndcg@0",)}, "cutoff '0': give a positive whole number"),
+        ({"resamples": 10}, "give 100 resamples or more"),
+        ({"confidence": 1.0}, "confidence from 0.5 up to but not including 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Settings(**bad).resolve(collection)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="two systems are called 'bm25'"):
+        run(collection, BM25(), BM25())
+    with pytest.raises(InputError, match="a name has no white space"):
+        run(collection, BM25("my bm25"))
