@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from fcconan.build import build, load_recipe
     from fcconan.errors import InputError
     from fcconan.judge.parse import parse_comparison
+    from fcconan.retrieve.system import Retriever
+    from fcconan.score.evaluate import evaluate_run
 
-__all__ = ["InputError", "__version__", "build", "load_recipe", "parse_comparison"]
+__all__ = ["InputError", "Retriever", "__version__", "build", "evaluate_run", "load_recipe", "parse_comparison"]
 
 _HOMES = {
     "load_recipe": "fcconan.build",
     "InputError": "fcconan.errors",
     "parse_comparison": "fcconan.judge.parse",
+    "Retriever": "fcconan.retrieve.system",
+    "evaluate_run": "fcconan.score.evaluate",
 }
 
 

@@ -78,6 +78,7 @@ def run(
 ) -> None:
     """Run retrieval systems on a dataset and score them, with intervals, tests and chance level."""
     from fcconan.cli.output import check_json_target, write_json
+    from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.kept import KeptRuns, default_folder
@@ -119,28 +120,12 @@ def run(
     if json_file is not None:
         write_json(json_file, result)
     if report is not None:
-        from fcconan.report import write_report
-
         write_report(report, result, details, texts=texts)
     print_result(result, report)
     for name, reason in result["failed"].items():
         print(f"fcconan: system {name!r} failed: {reason}", file=sys.stderr)
     if result["failed"]:
         raise typer.Exit(FAILED)
-
-
-def check_report(folder: Path) -> None:
-    """Checks before long work that a report can be written to a folder.
-
-    Raises:
-        InputError: It is a file, or a folder with files that are not of a report.
-    """
-    from fcconan.errors import InputError
-
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: choose another --report")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "report.html").is_file():
-        raise InputError(f"{folder} holds files but no report: choose an empty or new folder for --report")
 
 
 def _partitions(collection: "Collection", partition: list[str] | None, qrels: list[str] | None) -> "Collection":

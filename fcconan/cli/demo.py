@@ -18,9 +18,9 @@ def run(
 ) -> None:
     """Build the embedded demo dataset and benchmark retrieval on it, offline, with a report to look at."""
     from fcconan.build import build
-    from fcconan.cli.bench import check_report, offline_systems, print_result
+    from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
-    from fcconan.report import write_report
+    from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.suite import Maker, load_suite

@@ -6,10 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.retrieve.trec import write_qrels, write_run
 
+FOLDERS = ("runs", "qrels")
 FILES = ("report.html", "report.md", "tables.tex", "results.csv")
+
+
+def check_report(folder: Path) -> None:
+    """Checks before long work that a report can be written to a folder.
+
+    Raises:
+        InputError: It is a file or holds files that no report holds; they would be lost.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: choose another --report")
+    if not folder.is_dir():
+        return
+    foreign = sorted(
+        entry.name for entry in folder.iterdir() if entry.name not in (*FILES, *FOLDERS) and entry.suffix != ".svg"
+    )
+    if foreign:
+        raise InputError(f"{folder} holds files but no report (such as {foreign[0]}): choose an empty or new --report")
 
 
 def write_report(folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True) -> None:
@@ -23,6 +42,7 @@ def write_report(folder: Path, result: Mapping[str, Any], details: Mapping[str, 
         details: What it returned second.
         texts: Whether the page holds the texts of HS and CNs; without them it shows ids.
     """
+    check_report(folder)
     from fcconan.report.page import render_page
     from fcconan.report.plots import figures
     from fcconan.report.tables import as_csv, as_latex, as_markdown

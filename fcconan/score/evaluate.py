@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.score.ranx_metrics import ranx_values
+from fcconan.score.ranx_metrics import NAMES, ranx_values
 from fcconan.score.retrieval import METRICS, NOTHING, PAPER_METRICS, Ranked, chance, judged, parse_metric, see
 
 Floats = npt.NDArray[np.float64]
@@ -64,11 +64,14 @@ def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
     """Returns full names, each once: `NDCG` becomes `ndcg@10`; names that are only ranx's stay as they are given.
 
     Raises:
-        InputError: There is no metric, or a cutoff is wrong.
+        InputError: None is given, one is not known, or a cutoff is wrong.
     """
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
+        if name not in METRICS and name.split(".")[0] not in NAMES:
+            known = ", ".join([*METRICS, *NAMES])
+            raise InputError(f"there is no metric {metric!r}: known are {known}, with a cutoff such as ndcg@10")
         names.append(f"{name}@{cutoff}" if name in METRICS else metric.strip())
     if not names or not all(names):
         raise InputError("no metric is named: give one or more, such as ndcg@10")

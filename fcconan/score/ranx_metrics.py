@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 
 NOTHING = "\x00nothing"
+NAMES = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rbp")
 
 
 def ranx_values(
@@ -34,7 +35,7 @@ def ranx_values(
         For every metric an array of shape (queries,).
 
     Raises:
-        InputError: ranx has no such metric.
+        InputError: ranx refuses a metric.
     """
     if not query_ids:
         return {metric: np.zeros(0) for metric in metrics}

@@ -229,7 +229,7 @@ PAPER_METRICS: dict[str, Metric] = {
     "f1": f1,
     "accuracy": accuracy,
 }
-ALIASES = {"hit_ratio": "hit_rate", "hits": "hit_rate", "ap": "map", "rr": "mrr", "reciprocal_rank": "mrr"}
+ALIASES = {"hit_ratio": "hit_rate", "ap": "map", "rr": "mrr", "reciprocal_rank": "mrr"}
 
 
 def parse_metric(text: str, k: int) -> tuple[str, int]:

@@ -248,7 +248,7 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"confidence": 1.0}, "confidence from 0.5 up to but not including 1"),
     ):
         with pytest.raises(InputError, match=message):
-            Settings(**bad).resolve(collection)  # type: ignore[arg-type]
+            Settings(**bad).resolve(collection)
     with pytest.raises(InputError, match="two systems are called 'bm25'"):
         run(collection, BM25(), BM25())
     with pytest.raises(InputError, match="a name has no white space"):

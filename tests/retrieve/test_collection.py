@@ -1,0 +1,442 @@
+"""What a benchmark runs on: folders of `fcconan build`, of BEIR, and in the layout of MTEB."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import fcconan
+from fcconan.build.release import table_path
+from fcconan.errors import InputError
+from fcconan.retrieve.collection import Collection, load_collection, load_training
+from fcconan.retrieve.system import TrainingPair
+
+TIERS = ["diamond", "gold", "silver", "bronze"]
+HS = {"q1": "The Ombrey never return a book.", "q2": "Every Tessok cheats at cards.", "q3": "Nobody needs the Velmari."}
+CN = {
+    "d1": "Ombrey readers return books early.",
+    "d2": "Cards were banned in Tessok towns.",
+    "d3": "Velmari bakers feed the towns.",
+}
+
+
+def table(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(folder / table_path(config, split)).to_pylist()
+    return rows
+
+
+def complaint(call: Callable[[], object]) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    return message
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def write_lines(path: Path, rows: Iterable[object]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    fcconan.build("demo", folder)
+    return folder
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    """A BEIR folder with three queries, of which the first is evaluated."""
+    folder = tmp_path / "Tessok-facts"
+    (folder / "qrels").mkdir(parents=True)
+    write_lines(folder / "queries.jsonl", ({"_id": key, "text": text, "metadata": {}} for key, text in HS.items()))
+    write_lines(folder / "corpus.jsonl", ({"_id": key, "title": "", "text": text} for key, text in CN.items()))
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n", encoding="utf-8")
+    return folder
+
+
+def write_hub(folder: Path, tables: dict[tuple[str, str], list[dict[str, Any]]]) -> Path:
+    """Writes a folder as on the Hub: parquet files, and a README that declares them; config and split to rows."""
+    configs: dict[str, list[dict[str, str]]] = {}
+    for (config, split), rows in tables.items():
+        path = f"{config}/{split}.parquet"
+        write_table(folder / path, rows)
+        configs.setdefault(config, []).append({"split": split, "path": path})
+    declared = [{"config_name": config, "data_files": files} for config, files in configs.items()]
+    (folder / "README.md").write_text(f"---\n{yaml.safe_dump({'configs': declared})}---\n", encoding="utf-8")
+    return folder
+
+
+def hub_tables() -> dict[tuple[str, str], list[dict[str, Any]]]:
+    return {
+        ("corpus", "test"): [
+            {"_id": "d1", "title": "Libraries", "text": CN["d1"]},
+            {"_id": "d2", "title": "", "text": CN["d2"]},
+        ],
+        ("queries", "test"): [{"_id": key, "text": HS[key]} for key in ("q1", "q2")],
+        ("qrels", "test"): [
+            {"query-id": "q1", "corpus-id": "d1", "score": 2},
+            {"query-id": "q2", "corpus-id": "d1", "score": 0},
+        ],
+    }
+
+
+def test_a_release_folder_is_read_as_it_was_written(demo: Path) -> None:
+    collection = load_collection(str(demo))
+    manifest = json.loads((demo / "manifest.json").read_text(encoding="utf-8"))
+    assert (collection.name, collection.title) == ("demo", manifest["title"])
+    assert collection.fingerprint == manifest["fingerprint"]
+    assert (collection.synthetic, collection.redistributable) == (True, True)
+    assert collection.population == "the full catalogue"
+    assert list(collection.queries.items()) == [(row["_id"], row["text"]) for row in table(demo, "queries")]
+    assert list(collection.corpus.items()) == [(row["_id"], row["text"]) for row in table(demo, "corpus")]
+    assert (len(collection.queries), len(collection.corpus)) == (24, 60)
+    train = table(demo, "train", "train")
+    assert collection.train == tuple(TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in train)
+    assert list(collection.partitions) == TIERS
+
+
+def test_judgements_of_every_tier_are_its_pairs(demo: Path) -> None:
+    collection = load_collection(str(demo))
+    for tier in TIERS:
+        expected: dict[str, dict[str, int]] = {}
+        for row in table(demo, tier):
+            expected.setdefault(row["hs_id"], {})[row["cn_id"]] = int(row["label"] == "appropriate")
+        assert collection.qrels(tier) == expected
+    with pytest.raises(KeyError, match="platinum"):
+        collection.qrels("platinum")
+
+
+def test_the_pool_is_what_has_a_positive_in_bronze(demo: Path) -> None:
+    collection = load_collection(str(demo))
+    positive = {row["cn_id"] for row in table(demo, "bronze") if row["label"] == "appropriate"}
+    pool = collection.pool()
+    assert list(pool.corpus.items()) == [(key, text) for key, text in collection.corpus.items() if key in positive]
+    assert 0 < len(pool.corpus) < len(collection.corpus)
+    assert pool.population == f"the {len(positive)} CNs with a positive in bronze"
+    assert (pool.queries, pool.train) == (collection.queries, collection.train)
+    assert pool.qrels("bronze") == collection.qrels("bronze")
+
+
+def test_the_pool_needs_tiers_and_a_positive() -> None:
+    def collection(*tiers: str, score: int = 1) -> Collection:
+        partitions = {tier: lambda: {"q1": {"d2": score}} for tier in tiers}
+        return Collection("mine", "Mine", "0", HS, CN, (), partitions)
+
+    assert collection(*TIERS).pool().corpus == {"d2": CN["d2"]}
+    assert complaint(collection("gold", "silver", "bronze").pool) == (
+        "mine has no partition 'diamond', and protocol paper is defined on diamond, gold, silver, bronze: "
+        "use --protocol sound"
+    )
+    assert complaint(collection(*TIERS, score=0).pool) == "mine has no positive in bronze: there is nothing to retrieve"
+
+
+def test_a_tier_that_is_an_alias_reads_the_qrels_that_it_names(demo: Path) -> None:
+    manifest = json.loads((demo / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["aliases"] == {"bronze-qrels": "qrels"}
+    assert not (demo / "bronze-qrels").exists()
+    judged = {(row["query-id"], row["corpus-id"]): row["score"] for row in table(demo, "qrels")}
+    bronze = load_collection(str(demo)).qrels("bronze")
+    assert {(query, key): value for query, of in bronze.items() for key, value in of.items()} == judged
+
+
+def test_labels_without_texts_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "labels"
+    fcconan.build("demo", folder, labels_only=True)
+    expected = f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back"
+    assert complaint(lambda: load_collection(str(folder))) == expected
+    assert complaint(lambda: load_training(str(folder))) == expected
+
+
+def changed(demo: Path, folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Returns a copy of the demo dataset with another manifest."""
+    shutil.copytree(demo, folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def test_a_release_of_another_kind_is_refused(demo: Path, tmp_path: Path) -> None:
+    folder = changed(demo, tmp_path / "other", lambda manifest: manifest["counts"].pop("queries"))
+    assert complaint(lambda: load_collection(str(folder))) == (
+        f"{folder} holds 'demo', which has no corpus, queries and qrels: give a retrieval dataset such as fc-conan or "
+        "demo"
+    )
+
+
+def test_a_release_without_tiers_has_one_partition(demo: Path, tmp_path: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["aliases"] = {}
+        for tier in TIERS:
+            manifest["counts"].pop(f"{tier}-qrels", None)
+
+    collection = load_collection(str(changed(demo, tmp_path / "plain", change)))
+    assert list(collection.partitions) == ["test"]
+    assert collection.qrels("test") == load_collection(str(demo)).qrels("bronze")
+
+
+def test_a_release_with_a_missing_or_torn_file_is_bad_input(demo: Path, tmp_path: Path) -> None:
+    folder = changed(demo, tmp_path / "torn", lambda manifest: None)
+    path = folder / table_path("corpus", "test")
+    path.write_bytes(path.read_bytes()[:-20])
+    message = complaint(lambda: load_collection(str(folder)))
+    assert message.startswith(f"{path} cannot be read (")
+    assert message.endswith("): build the dataset again")
+    path.unlink()
+    assert complaint(lambda: load_collection(str(folder))).startswith(f"{path} cannot be read (")
+
+
+def test_an_empty_catalogue_and_no_queries_are_refused(demo: Path, tmp_path: Path) -> None:
+    folder = changed(demo, tmp_path / "empty", lambda manifest: None)
+    path = folder / table_path("corpus", "test")
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    assert complaint(lambda: load_collection(str(folder))) == (
+        f"the catalogue of {folder} is empty: there is nothing to retrieve"
+    )
+    shutil.copy(demo / table_path("corpus", "test"), path)
+    path = folder / table_path("queries", "test")
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    assert complaint(lambda: load_collection(str(folder))) == (
+        f"{folder} has no queries: there is nothing to retrieve for"
+    )
+
+
+def test_training_pairs_that_share_a_cn_come_in_on_request_and_in_upstream_order(demo: Path, tmp_path: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["counts"]["train"] = {"train": 2, "shared_cn": 2}
+
+    folder = changed(demo, tmp_path / "shared", change)
+    for split, indices in (("train", (0, 3)), ("shared_cn", (2, 1))):
+        rows = [
+            {"original_index": index, "hate_speech": f"hs {index}", "counter_narrative": f"cn {index}"}
+            for index in indices
+        ]
+        write_table(folder / table_path("train", split), rows)
+    pairs = [TrainingPair(f"hs {index}", f"cn {index}") for index in range(4)]
+    assert load_collection(str(folder)).train == (pairs[0], pairs[3])
+    assert load_collection(str(folder), shared_cn=True).train == tuple(pairs)
+    assert load_training(str(folder)) == [pairs[0], pairs[3]]
+
+
+def test_training_pairs_of_a_release(demo: Path, tmp_path: Path) -> None:
+    assert tuple(load_training(str(demo))) == load_collection(str(demo)).train
+    folder = changed(demo, tmp_path / "none", lambda manifest: manifest["counts"].pop("train"))
+    assert complaint(lambda: load_training(str(folder))) == (
+        f"{folder} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+    )
+    assert load_collection(str(folder)).train == ()
+
+
+def test_a_beir_folder_is_read(beir: Path) -> None:
+    write_lines(
+        beir / "corpus.jsonl",
+        [
+            {"_id": "d1", "title": "Libraries", "text": CN["d1"]},
+            {"_id": "d2", "title": None, "text": CN["d2"]},
+            {"_id": 3, "text": ""},
+        ],
+    )
+    collection = load_collection(str(beir))
+    assert (collection.name, collection.title) == ("Tessok-facts", "Tessok-facts")
+    assert collection.corpus == {"d1": f"Libraries {CN['d1']}", "d2": CN["d2"], "3": ""}
+    assert collection.queries == {"q1": HS["q1"]}  # the others are not judged
+    assert collection.train == ()
+    assert list(collection.partitions) == ["test"]
+    assert collection.qrels("test") == {"q1": {"d1": 1, "d2": 0}}
+    assert (collection.synthetic, collection.redistributable) == (False, False)
+    assert collection.population == "the full catalogue"
+
+
+def test_the_fingerprint_of_a_beir_folder_changes_with_its_content(beir: Path) -> None:
+    before = load_collection(str(beir)).fingerprint
+    assert load_collection(str(beir)).fingerprint == before
+    seen = {before}
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        path = beir / name
+        path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+        seen.add(load_collection(str(beir)).fingerprint)
+    assert len(seen) == 4
+
+
+def test_beir_trains_on_queries_that_are_not_evaluated(beir: Path) -> None:
+    (beir / "qrels" / "train.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq2\td2\t1\nq2\td3\t0\nq3\td3\t2\nq1\td3\t1\nq9\td3\t1\n", encoding="utf-8"
+    )
+    expected = [TrainingPair(HS["q2"], CN["d2"]), TrainingPair(HS["q3"], CN["d3"])]
+    collection = load_collection(str(beir))
+    assert list(collection.train) == expected
+    assert list(collection.partitions) == ["test"]
+    assert load_training(str(beir)) == expected
+
+
+def test_beir_training_judgements_of_an_unknown_cn_are_bad_input(beir: Path) -> None:
+    path = beir / "qrels" / "train.tsv"
+    path.write_text("q2\td9\t1\n", encoding="utf-8")
+    assert complaint(lambda: load_collection(str(beir))) == (
+        f"{path} judges 'd9', which corpus.jsonl does not have: mend one"
+    )
+
+
+def test_beir_partitions_other_than_train_are_evaluated_where_there_is_no_test(beir: Path) -> None:
+    (beir / "qrels" / "test.tsv").rename(beir / "qrels" / "dev.tsv")
+    (beir / "qrels" / "hard.tsv").write_text("q3\td3\t1\n", encoding="utf-8")
+    (beir / "qrels" / "train.tsv").write_text("q2\td2\t1\nq3\td3\t1\n", encoding="utf-8")
+    collection = load_collection(str(beir))
+    assert list(collection.partitions) == ["dev", "hard"]
+    assert list(collection.queries) == ["q1", "q3"]
+    assert collection.train == (TrainingPair(HS["q2"], CN["d2"]),)
+    assert collection.qrels("hard") == {"q3": {"d3": 1}}
+
+
+def test_beir_without_judgements_is_refused(beir: Path) -> None:
+    (beir / "qrels" / "test.tsv").rename(beir / "qrels" / "train.tsv")
+    expected = f"{beir / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv"
+    assert complaint(lambda: load_collection(str(beir))) == expected
+
+
+def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None:
+    (beir / "qrels" / "test.tsv").write_text("q1\td1\t1\nq7\td1\t1\n", encoding="utf-8")
+    expected = f"{beir / 'qrels'} judges query 'q7', which queries.jsonl does not have: mend one"
+    assert complaint(lambda: load_collection(str(beir))) == expected
+    (beir / "qrels" / "test.tsv").write_text("q1\td1\t1\nq1\td9\t0\n", encoding="utf-8")
+    collection = load_collection(str(beir))
+    assert complaint(lambda: collection.qrels("test")) == (
+        "the qrels of test judge 'd9', which the catalogue does not have (query 'q1'): mend them"
+    )
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"_id": "d1", "text": "again"}\n{"_id": "d1", "text": "once more"}', None),
+        ('{"_id": "d7"}', "expected a JSON object with _id and text: mend the line"),
+        ('{"text": "Ombrey"}', "expected a JSON object with _id and text: mend the line"),
+        ('{"_id": "d7", "text": "Ombrey"', "expected a JSON object with _id and text: mend the line"),
+        ('["d7", "Ombrey"]', "expected a JSON object with _id and text: mend the line"),
+        ('{"_id": "d7", "text": 7}', "text and title are strings: mend the line"),
+        ('{"_id": "d7", "text": null}', "text and title are strings: mend the line"),
+        ('{"_id": "d7", "text": "", "title": ["Ombrey"]}', "text and title are strings: mend the line"),
+    ],
+)
+def test_a_bad_line_of_beir_is_named(beir: Path, name: str, line: str, problem: str | None) -> None:
+    path = beir / name
+    path.write_text(f'{{"_id": "x", "text": "y"}}\n\n{line}\n', encoding="utf-8")
+    number, problem = (3, problem) if problem else (4, "the id 'd1' occurs twice: ids are unique")
+    assert complaint(lambda: load_collection(str(beir))) == f"{path}, line {number}: {problem}"
+
+
+def test_beir_reads_lines_as_json_has_them(beir: Path) -> None:
+    text = "one\u2028two\u0085three\u000cfour"
+    write_lines(beir / "queries.jsonl", [{"_id": "q1", "text": text}])
+    assert load_collection(str(beir)).queries == {"q1": text}
+
+
+def test_beir_without_queries_or_catalogue_is_refused(beir: Path) -> None:
+    (beir / "corpus.jsonl").write_text("\n", encoding="utf-8")
+    expected = f"the catalogue of {beir} is empty: there is nothing to retrieve"
+    assert complaint(lambda: load_collection(str(beir))) == expected
+    (beir / "queries.jsonl").unlink()
+    message = complaint(lambda: load_collection(str(beir)))
+    assert message.startswith(f"{beir / 'queries.jsonl'} cannot be read (")
+    assert message.endswith("): a BEIR folder holds corpus.jsonl and queries.jsonl")
+
+
+def test_more_judgements_may_be_added(beir: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.qrels"
+    path.write_text("q1 0 d3 1\n", encoding="utf-8")
+    collection = load_collection(str(beir))
+    more = collection.with_qrels("mine", path)
+    assert list(more.partitions) == ["test", "mine"]
+    assert more.qrels("mine") == {"q1": {"d3": 1}}
+    assert more.qrels("test") == {"q1": {"d1": 1, "d2": 0}}
+    assert list(collection.partitions) == ["test"]
+    path.write_text("q2 0 d3 1\n", encoding="utf-8")
+    assert complaint(lambda: more.qrels("mine")) == (
+        "the qrels of mine judge query 'q2', which the dataset does not have: mend them"
+    )
+
+
+def test_a_folder_as_on_the_hub_is_read(tmp_path: Path) -> None:
+    tables = hub_tables()
+    tables["train", "train"] = [
+        {"hate_speech": HS["q3"], "counter_narrative": CN["d3"]},
+        {"hate_speech": HS["q3"], "counter_narrative": None},
+    ]
+    folder = write_hub(tmp_path / "hub", tables)
+    collection = load_collection(str(folder))
+    assert collection.name == "hub"
+    assert collection.queries == {"q1": HS["q1"], "q2": HS["q2"]}
+    assert collection.corpus == {"d1": f"Libraries {CN['d1']}", "d2": CN["d2"]}
+    assert list(collection.partitions) == ["test"]
+    assert collection.qrels("test") == {"q1": {"d1": 2}, "q2": {"d1": 0}}
+    assert collection.train == (TrainingPair(HS["q3"], CN["d3"]),)
+    assert load_training(str(folder)) == list(collection.train)
+
+
+def test_tiers_on_the_hub_come_in_their_order_and_the_fingerprint_follows_them(tmp_path: Path) -> None:
+    plain = load_collection(str(write_hub(tmp_path / "plain", hub_tables())))
+    tables = hub_tables()
+    for tier in ("silver", "diamond", "extra"):
+        tables[f"{tier}-qrels", "test"] = [{"query-id": "q1", "corpus-id": "d2", "score": len(tier)}]
+    collection = load_collection(str(write_hub(tmp_path / "tiers", tables)))
+    assert list(collection.partitions) == ["diamond", "silver", "extra"]
+    assert [collection.qrels(tier) for tier in collection.partitions] == [
+        {"q1": {"d2": 7}},
+        {"q1": {"d2": 6}},
+        {"q1": {"d2": 5}},
+    ]
+    assert collection.fingerprint != plain.fingerprint
+    assert load_collection(str(tmp_path / "plain")).fingerprint == plain.fingerprint
+
+
+def test_a_dataset_on_the_hub_of_another_layout_is_refused(tmp_path: Path) -> None:
+    tables = hub_tables()
+    del tables["queries", "test"]
+    folder = write_hub(tmp_path / "hub", tables)
+    assert complaint(lambda: load_collection(str(folder))) == (
+        f"{folder} has the configs corpus, qrels: a retrieval dataset has corpus, queries and qrels"
+    )
+
+
+def test_a_missing_column_on_the_hub_is_bad_input(tmp_path: Path) -> None:
+    tables = hub_tables()
+    tables["corpus", "test"] = [{"id": "d1", "text": CN["d1"]}]
+    folder = write_hub(tmp_path / "hub", tables)
+    message = complaint(lambda: load_collection(str(folder)))
+    assert message.startswith(f"{folder} cannot be loaded as a dataset (")
+    assert "_id" in message
+
+
+def test_what_is_not_there_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for dataset in (str(tmp_path / "none"), "./none", "none", "a/b/c", "~/none"):
+        assert complaint(lambda dataset=dataset: load_collection(dataset)) == (  # type: ignore[misc]
+            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
+            "such as owner/dataset"
+        )
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    assert complaint(lambda: load_collection("file")) == "file is a file: give the folder of a dataset"
+
+
+def test_a_name_that_the_hub_does_not_give_is_one_line() -> None:
+    message = complaint(lambda: load_collection("ostrun/nothing"))
+    assert message.startswith("ostrun/nothing cannot be loaded as a dataset (")
+    assert message.endswith("): check the name or folder")
+
+
+def test_an_empty_folder_is_bad_input(tmp_path: Path) -> None:
+    message = complaint(lambda: load_collection(str(tmp_path)))
+    assert message.startswith(f"{tmp_path} cannot be loaded as a dataset (")
