@@ -160,7 +160,7 @@ def test_bad_input_is_not_taken_for_a_failure() -> None:
         raise RuntimeError("all at once") if len(queries) > 1 else InputError("no model at that place")
 
     for answer in (refuse, refuse_single):
-        with pytest.raises(InputError, match="^no model at that place$"):
+        with pytest.raises(InputError, match=r"^no model at that place$"):
             rank_all(System(answer), QUERIES, CORPUS, 1)
 
 

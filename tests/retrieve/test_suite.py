@@ -1,0 +1,416 @@
+"""The suite of the benchmark, suites of one's own, and systems from `module:factory` and TREC files."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.retrieve.dense import Dense
+from fcconan.retrieve.fusion import Fusion
+from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieve.propagation import PairPropagation
+from fcconan.retrieve.suite import Maker, RunFile, as_retriever, load_suite
+from fcconan.retrieve.system import TrainingPair, rank_all
+
+PAPER = [
+    "random",
+    "tfidf",
+    "bm25",
+    "sbert-minilm",
+    "sbert-mpnet",
+    "sbert-roberta-large",
+    "text-embedding-3-large",
+    "gpt-4o",
+    "rr25-1",
+    "rr50-1",
+    "rr25-2",
+    "rr50-2",
+]
+TRAIN = [TrainingPair("The Dravene shout at the moon.", "They sing, and rather well.")]
+OWN = """
+from fcconan.retrieve.system import Rankings
+
+class Mine:
+    def __init__(self, name="mine"):
+        self.name = name
+
+    def rank(self, queries, corpus, k):
+        return {query: [(key, 1.0) for key in corpus][:k] for query in queries}
+
+READY = Mine("ready")
+
+def plain():
+    return Mine("plain")
+
+def trained(train):
+    return Mine(f"{len(train)} pairs, first {type(train[0]).__name__}")
+
+def optional(depth=3, *, train=None):
+    return Mine(f"depth {depth}, {train[0].hate_speech}")
+
+def needs(folder):
+    return Mine(folder)
+
+def breaks():
+    raise RuntimeError("the abacus\\n  broke")
+
+def refuses():
+    from fcconan.errors import InputError
+    raise InputError("no abacus: bring one")
+
+def wordless():
+    return Rankings()
+
+class Nameless(Mine):
+    def __init__(self):
+        self.name = None
+
+class Rankless:
+    name = "rankless"
+
+class Constant:
+    name = "constant"
+    rank = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module of a user's own on the Python path; its name."""
+    name = "tessok_abacus"
+    (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    sys.modules.pop(name, None)
+
+
+def suite_file(folder: Path, systems: str, head: str = "name: mine") -> Path:
+    path = folder / "suite.yaml"
+    path.write_text(f"{head}\nsystems:\n{systems}\n", encoding="utf-8")
+    return path
+
+
+def maker(folder: Path, systems: str, train: Sequence[TrainingPair] = ()) -> Maker:
+    return Maker(load_suite(suite_file(folder, systems)), train)
+
+
+def complaint(call: Any, *arguments: object) -> str:
+    with pytest.raises(InputError) as caught:
+        call(*arguments)
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    return message
+
+
+def test_the_suite_lists_the_systems_of_the_paper_and_more() -> None:
+    suite = load_suite()
+    assert suite.name == "retrieval"
+    assert set(PAPER) <= suite.systems.keys()
+    assert len(PAPER) == 12
+    kinds = {name: system.kind for name, system in suite.systems.items()}
+    assert {name: kinds[name] for name in PAPER} == {
+        "random": "random",
+        "tfidf": "tfidf",
+        "bm25": "bm25",
+        "sbert-minilm": "dense",
+        "sbert-mpnet": "dense",
+        "sbert-roberta-large": "dense",
+        "text-embedding-3-large": "dense",
+        "gpt-4o": "zero-shot",
+        "rr25-1": "rerank",
+        "rr50-1": "rerank",
+        "rr25-2": "rerank",
+        "rr50-2": "rerank",
+    }
+    assert kinds["bm25-fast"] == "bm25-fast"
+    assert kinds["pair-propagation"] == "pair-propagation"
+    assert "fusion" in kinds.values()
+    assert all(system.title for system in suite.systems.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "first_stage", "top"),
+    [
+        ("rr25-1", "text-embedding-3-large", 25),
+        ("rr50-1", "text-embedding-3-large", 50),
+        ("rr25-2", "sbert-mpnet", 25),
+        ("rr50-2", "sbert-mpnet", 50),
+    ],
+)
+def test_rerankers_of_the_paper_read_what_its_table_says(name: str, first_stage: str, top: int) -> None:
+    values = load_suite().systems[name].model_dump()
+    assert (values["first_stage"], values["top"], values["strategy"]) == (first_stage, top, "listwise")
+
+
+def test_lexical_systems_of_the_suite_are_made_with_their_whole_configuration() -> None:
+    made = Maker(load_suite(), TRAIN)
+    chance, tfidf, bm25, fast = (made.make(name) for name in ("random", "tfidf", "bm25", "bm25-fast"))
+    assert isinstance(chance, Random)
+    assert chance.configuration == {"kind": "random", "seed": 0, "seeds": 100}
+    assert isinstance(tfidf, TfIdf)
+    assert tfidf.fit_on == [TRAIN[0].counter_narrative]
+    assert isinstance(bm25, BM25)
+    assert (bm25.k1, bm25.b, bm25.epsilon, bm25.lowercase) == (1.5, 0.75, 0.25, False)
+    assert isinstance(fast, BM25Fast)
+    assert fast.configuration == BM25Fast(stemmer="english", stopwords="en").configuration
+    assert [system.name for system in (chance, tfidf, bm25, fast)] == ["random", "tfidf", "bm25", "bm25-fast"]
+
+
+def test_what_is_configured_reaches_the_system(tmp_path: Path) -> None:
+    made = maker(
+        tmp_path,
+        """
+  luck: { kind: random, seed: 3, seeds: 7 }
+  weights: { kind: tfidf, fit_on: catalogue, options: { sublinear_tf: true } }
+  okapi: { kind: bm25, k1: 1.2, b: 0.5, epsilon: 0, lowercase: true }
+  quick: { kind: bm25-fast, method: atire, idf_method: robertson, tokens: white space, stopwords: [the, of] }
+  both: { kind: fusion, systems: [okapi, quick], method: sum, norm: max }
+""",
+        TRAIN,
+    )
+    luck, weights, okapi, quick, both = (made.make(name) for name in ("luck", "weights", "okapi", "quick", "both"))
+    assert isinstance(luck, Random)
+    assert (luck.name, luck.seed, luck.seeds) == ("luck", 3, 7)
+    assert isinstance(weights, TfIdf)
+    assert (weights.fit_on, weights.options) == ([], {"sublinear_tf": True})
+    assert isinstance(okapi, BM25)
+    assert okapi.configuration == BM25(k1=1.2, b=0.5, epsilon=0, lowercase=True).configuration
+    assert isinstance(quick, BM25Fast)
+    assert (
+        quick.configuration
+        == BM25Fast(method="atire", idf_method="robertson", tokens="white space", stopwords=["the", "of"]).configuration
+    )
+    assert isinstance(both, Fusion)
+    assert [(part.name, type(part)) for part in both.systems] == [("okapi", BM25), ("quick", BM25Fast)]
+    assert (both.method, both.norm) == ("sum", "max")
+
+
+def test_systems_with_the_same_encoder_share_it() -> None:
+    made = Maker(load_suite(), TRAIN)
+    dense, ours, fused = made.make("sbert-minilm"), made.make("pair-propagation"), made.make("minilm+bm25")
+    assert isinstance(dense, Dense)
+    assert isinstance(ours, PairPropagation)
+    assert isinstance(fused, Fusion)
+    first = fused.systems[0]
+    assert isinstance(first, Dense)
+    assert dense.encoder is ours.encoder is first.encoder
+    other = made.make("sbert-mpnet")
+    assert isinstance(other, Dense)
+    assert other.encoder is not dense.encoder
+
+
+def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
+    calls = []
+
+    def client() -> SimpleNamespace:
+        calls.append(1)
+        return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
+
+    made = Maker(load_suite(), TRAIN, client=client)
+    made.make("bm25")
+    assert calls == []
+    for name in ("gpt-4o", "rr25-1", "text-embedding-3-large"):
+        assert made.make(name).name == name
+    assert calls == [1]
+    message = complaint(Maker(load_suite(), TRAIN).make, "gpt-4o")
+    assert message == "a system behind an endpoint was asked for and no client was given"
+
+
+@pytest.mark.parametrize(
+    ("systems", "where"),
+    [
+        ("  a: { kind: bm25, k2: 1 }", "systems.a.bm25.k2: Extra inputs are not permitted"),
+        ("  a: { kind: bm25, k1: high }", "systems.a.bm25.k1: Input should be a valid number"),
+        ("  a: { kind: bm26 }", "systems.a: Input tag 'bm26' found using 'kind' does not match any of the expected"),
+        ("  a: { k1: 1 }", "systems.a: Unable to extract tag using discriminator 'kind'"),
+        ("  a: 3", "systems.a: "),
+        ("  a: { kind: random, seeds: 0 }", "systems.a.random.seeds: Input should be greater than or equal to 1"),
+        ("  a: { kind: tfidf, fit_on: test }", "systems.a.tfidf.fit_on: Input should be 'training' or 'catalogue'"),
+        ("  a: { kind: dense }", "systems.a.dense.encoder: Field required"),
+        ("  a: { kind: dense, encoder: { modle: x } }", "systems.a.dense.encoder.model: Field required"),
+        ("  a: { kind: fusion, systems: [b] }", "systems.a.fusion.systems: List should have at least 2 items"),
+        ("  a: { kind: bm25-fast, method: bm11 }", "systems.a.bm25-fast.method: Input should be 'lucene', "),
+        ("  a: { kind: rerank, first_stage: b, strategy: guess }", "systems.a.rerank.strategy: Input should be "),
+    ],
+)
+def test_what_is_wrong_with_a_suite_is_named_with_its_place(tmp_path: Path, systems: str, where: str) -> None:
+    path = suite_file(tmp_path, systems)
+    message = complaint(load_suite, path)
+    assert message.startswith(f"{path}: {where}")
+    assert message.endswith(": compare with benchmarks/retrieval.yaml")
+
+
+def test_a_suite_has_a_name_and_no_further_keys(tmp_path: Path) -> None:
+    systems = "  a: { kind: bm25 }"
+    path = suite_file(tmp_path, systems, head="title: Mine")
+    assert complaint(load_suite, path).startswith(f"{path}: name: Field required")
+    path = suite_file(tmp_path, systems, head="name: mine\nmetrics: [mrr]")
+    assert complaint(load_suite, path).startswith(f"{path}: metrics: Extra inputs are not permitted")
+
+
+def test_a_suite_that_is_not_yaml_or_says_a_system_twice_is_named_with_its_line(tmp_path: Path) -> None:
+    path = suite_file(tmp_path, "  a: { kind: bm25 }\n  a: { kind: tfidf }")
+    assert complaint(load_suite, path) == f"{path}, line 4: key 'a' stands twice; keep one of them"
+    path = suite_file(tmp_path, "  a: { kind: bm25")
+    assert complaint(load_suite, path).startswith(f"{path}, line ")
+    missing = tmp_path / "none.yaml"
+    assert complaint(load_suite, missing).startswith(f"{missing} cannot be read (")
+
+
+def test_an_unknown_system_comes_with_the_nearest_one(tmp_path: Path) -> None:
+    made = maker(tmp_path, "  bm25: { kind: bm25 }\n  tfidf: { kind: tfidf }")
+    assert complaint(made.make, "bm-25") == (
+        "unknown system 'bm-25': did you mean 'bm25'? known are bm25, tfidf; your own is module:factory"
+    )
+    assert complaint(made.make, "xyzzy") == (
+        "unknown system 'xyzzy': known are bm25, tfidf; your own is module:factory"
+    )
+
+
+@pytest.mark.parametrize(
+    ("systems", "name", "part"),
+    [
+        ("  a: { kind: fusion, systems: [a, b] }\n  b: { kind: bm25 }", "a", "a"),
+        (
+            "  a: { kind: fusion, systems: [b, c] }\n  b: { kind: fusion, systems: [c, a] }\n  c: { kind: bm25 }",
+            "a",
+            "b",
+        ),
+        (
+            "  a: { kind: fusion, systems: [d, b] }\n  b: { kind: fusion, systems: [d, c] }\n"
+            "  c: { kind: fusion, systems: [d, b] }\n  d: { kind: bm25 }",
+            "b",
+            "c",
+        ),
+        ("  a: { kind: rerank, first_stage: a }", "a", "a"),
+        ("  a: { kind: rerank, first_stage: b }\n  b: { kind: rerank, first_stage: a }", "a", "b"),
+        (
+            "  a: { kind: rerank, first_stage: b }\n  b: { kind: fusion, systems: [c, a] }\n  c: { kind: bm25 }",
+            "a",
+            "b",
+        ),
+    ],
+)
+def test_a_system_is_not_made_of_itself(tmp_path: Path, systems: str, name: str, part: str) -> None:
+    made = maker(tmp_path, systems)
+    assert complaint(made.make, name) == (
+        f"system {name!r} is made of {part!r}, which is made of it again: mend the suite"
+    )
+
+
+def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path) -> None:
+    made = maker(
+        tmp_path,
+        """
+  top: { kind: fusion, systems: [one, word] }
+  one: { kind: fusion, systems: [word, two] }
+  two: { kind: fusion, systems: [word, one] }
+  word: { kind: bm25 }
+  diamond: { kind: fusion, systems: [left, right] }
+  left: { kind: fusion, systems: [word, again] }
+  right: { kind: fusion, systems: [word, again] }
+  again: { kind: bm25, k1: 1.2 }
+""",
+    )
+    assert complaint(made.make, "top") == "system 'one' is made of 'two', which is made of it again: mend the suite"
+    whole = made.make("diamond")
+    assert isinstance(whole, Fusion)
+    assert [part.name for part in whole.systems] == ["left", "right"]
+
+
+def test_an_unknown_part_of_a_fusion_is_bad_input(tmp_path: Path) -> None:
+    made = maker(tmp_path, "  a: { kind: fusion, systems: [bm25, bm26] }\n  bm25: { kind: bm25 }")
+    assert complaint(made.make, "a").startswith("unknown system 'bm26': did you mean 'bm25'? ")
+    made = maker(
+        tmp_path, "  a: { kind: fusion, systems: [b, c], method: guess }\n  b: { kind: bm25 }\n  c: { kind: tfidf }"
+    )
+    assert complaint(made.make, "a").startswith("a: there is no fusion method 'guess': choose one of rrf, sum, ")
+
+
+@pytest.mark.parametrize(
+    ("factory", "name"),
+    [
+        ("plain", "plain"),
+        ("Mine", "mine"),
+        ("READY", "ready"),
+        ("trained", "1 pairs, first TrainingPair"),
+        ("optional", "depth 3, The Dravene shout at the moon."),
+    ],
+)
+def test_a_factory_gets_the_training_pairs_if_it_asks(own: str, tmp_path: Path, factory: str, name: str) -> None:
+    system = maker(tmp_path, "  a: { kind: bm25 }", TRAIN).make(f"{own}:{factory}")
+    assert system.name == name
+    found = rank_all(system, {"hs": "Ostrun"}, {"cn-a": "", "cn-b": ""}, 1)
+    assert found == {"hs": [("cn-a", 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("factory", "problem"),
+    [
+        ("needs", " raised TypeError: needs() missing 1 required positional argument: 'folder': a factory is called "),
+        ("breaks", " raised RuntimeError: the abacus broke: a factory is called without arguments, or with train="),
+        ("wordless", " gave Rankings: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Nameless", " gave Nameless: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Rankless", " gave Rankless: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Constant", " gave Constant: a system has a name (a string) and rank(queries, corpus, k)"),
+        (
+            "absent",
+            " cannot be imported (AttributeError: module 'tessok_abacus' has no attribute 'absent'): give ",
+        ),
+        ("", " cannot be imported ("),
+    ],
+)
+def test_a_factory_that_gives_no_system_is_bad_input(own: str, tmp_path: Path, factory: str, problem: str) -> None:
+    made = maker(tmp_path, "  a: { kind: bm25 }")
+    assert complaint(made.make, f"{own}:{factory}").startswith(f"{own}:{factory}{problem}")
+
+
+def test_bad_input_of_a_factory_is_passed_on(own: str, tmp_path: Path) -> None:
+    made = maker(tmp_path, "  a: { kind: bm25 }")
+    assert complaint(made.make, f"{own}:refuses") == "no abacus: bring one"
+
+
+@pytest.mark.parametrize("name", ["no_such_module_of_ours:make", ":make", "..relative:make"])
+def test_a_module_that_is_not_there_is_bad_input(tmp_path: Path, name: str) -> None:
+    made = maker(tmp_path, "  a: { kind: bm25 }")
+    message = complaint(made.make, name)
+    assert re.fullmatch(
+        rf"{re.escape(name)} cannot be imported \(.+\): give module:factory, with the module on the Python path",
+        message,
+    )
+
+
+@pytest.mark.parametrize("content", ["def make(:\n", "raise RuntimeError('the abacus broke')\n"])
+def test_a_module_that_breaks_on_import_is_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    (tmp_path / "ostrun_broken.py").write_text(content, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = maker(tmp_path, "  a: { kind: bm25 }")
+    assert complaint(made.make, "ostrun_broken:make").startswith("ostrun_broken:make cannot be imported (")
+
+
+def test_an_object_with_name_and_rank_is_a_system() -> None:
+    system = BM25()
+    assert as_retriever("mine", system) is system
+    assert complaint(as_retriever, "mine", None).startswith("mine gave NoneType: ")
+
+
+def test_a_run_file_is_a_system(tmp_path: Path) -> None:
+    path = tmp_path / "mine.trec"
+    path.write_text("hs Q0 cn-b 1 0.5 abacus\nhs Q0 cn-a 2 0.75 abacus\n", encoding="utf-8")
+    system = RunFile(path)
+    corpus: Mapping[str, str] = {"cn-a": "", "cn-b": ""}
+    found = rank_all(system, {"hs": "", "other": ""}, corpus, 1)
+    assert system.name == "abacus"
+    assert found == {"hs": [("cn-b", 0.5), ("cn-a", 0.75)]}
+    assert found.resolved == {"file": "mine.trec"}
+    assert complaint(rank_all, system, {"other": ""}, corpus, 1).startswith("the run of 'abacus' ranks query 'hs'")
+    assert complaint(rank_all, system, {"hs": ""}, {"cn-a": ""}, 1) == (
+        "the run of 'abacus', query 'hs': 'cn-b' is not in the catalogue: rank ids of the catalogue only"
+    )
