@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,76 +10,125 @@ from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.retrieve.trec import write_qrels, write_run
 
-FOLDERS = ("runs", "qrels")
 FILES = ("report.html", "report.md", "tables.tex", "results.csv")
 
 
-def check_report(folder: Path) -> None:
-    """Checks before long work that a report can be written to a folder.
-
-    Raises:
-        InputError: It is a file or holds files that no report holds; they would be lost.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: choose another --report")
-    if not folder.is_dir():
-        return
-    foreign = sorted(
-        entry.name for entry in folder.iterdir() if entry.name not in (*FILES, *FOLDERS) and entry.suffix != ".svg"
-    )
-    if foreign:
-        raise InputError(f"{folder} holds files but no report (such as {foreign[0]}): choose an empty or new --report")
-
-
-def write_report(folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True) -> None:
+def write_report(
+    folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True
+) -> list[Path]:
     """Writes `report.html`, `report.md`, `tables.tex`, `results.csv`, the figures as SVG, and TREC runs and qrels.
 
-    The folder is written under a temporary name and then takes the place of an earlier report.
+    The folder is written under a temporary name and then takes the place of an earlier report. The same input gives
+    the same bytes.
 
     Args:
         folder: The folder.
         result: What `fcconan.retrieve.bench.bench` returned first.
-        details: What it returned second.
+        details: What it returned second; runs are written if it has `scores`.
         texts: Whether the page holds the texts of HS and CNs; without them it shows ids.
+
+    Returns:
+        The files, the page first.
+
+    Raises:
+        InputError: The folder holds files that no report wrote, or cannot be written.
     """
-    check_report(folder)
     from fcconan.report.page import render_page
     from fcconan.report.plots import figures
     from fcconan.report.tables import as_csv, as_latex, as_markdown
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for stale in leftovers(folder.parent, f".{folder.name}.report-"):
-        shutil.rmtree(stale, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=mark(f".{folder.name}.report-")))
+    folder = folder.absolute()
+    check_report(folder)
+    plots = figures(result)
+    contents = (render_page(result, details, plots, texts=texts), as_markdown(result), as_latex(result), as_csv(result))
+    files = dict(zip(FILES, contents, strict=True)) | {f"{name}.svg": svg for name, (_, svg) in plots.items()}
     try:
-        stage.chmod(0o755)
-        plots = figures(result)
-        for name, (_, svg) in plots.items():
-            (stage / f"{name}.svg").write_text(svg, encoding="utf-8")
-        contents = (
-            render_page(result, details, plots, texts=texts),
-            as_markdown(result),
-            as_latex(result),
-            as_csv(result),
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for stale in leftovers(folder.parent, f".{folder.name}.report-"):
+            shutil.rmtree(stale, ignore_errors=True)
+        stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=mark(f".{folder.name}.report-")))
+        try:
+            stage.chmod(0o755)
+            for name, content in files.items():
+                # A name that is not Unicode holds lone surrogates, which no file can.
+                (stage / name).write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
+            written = [*files, *_write_trec(stage, details)]
+            _put_in_place(stage, folder)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{folder} cannot be written ({reason}): choose another folder for the report") from error
+    return [folder / name for name in written]
+
+
+def check_report(folder: Path) -> None:
+    """Checks before long work that a report may be written: to a new or empty folder, or over an earlier report.
+
+    Raises:
+        InputError: It is not a folder, or holds files that no report wrote, which would be lost.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is not a folder: choose another one for the report")
+    present = sorted(path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    if not present:
+        return
+    if Path(FILES[0]) not in present:
+        raise InputError(f"{folder} holds files but no report (such as {present[0]}): choose an empty or new folder")
+    foreign = [path for path in present if not _is_ours(path)]
+    if foreign:
+        raise InputError(
+            f"{folder} holds files that no report wrote (such as {foreign[0]}): move them away, or choose another one"
         )
-        for name, content in zip(FILES, contents, strict=True):
-            (stage / name).write_text(content, encoding="utf-8")
-        (stage / "runs").mkdir()
-        for system, run in details["scores"].items():
-            write_run(stage / "runs" / f"{_file_name(system)}.trec", system, run)
-        (stage / "qrels").mkdir()
-        for partition, labels in details["labels"].items():
-            write_qrels(stage / "qrels" / f"{_file_name(partition)}.trec", labels)
-        if folder.exists():
-            aside = stage.with_name(stage.name + "-old")
-            folder.rename(aside)
-            stage.rename(folder)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            stage.rename(folder)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
-def _file_name(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name)
+def _is_ours(path: Path) -> bool:
+    from fcconan.report.plots import NAMES
+
+    if len(path.parts) == 2:
+        return path.parts[0] in ("runs", "qrels") and path.suffix == ".trec"
+    return str(path) in {*FILES, *(f"{name}.svg" for name in NAMES)}
+
+
+def _write_trec(stage: Path, details: Mapping[str, Any]) -> list[str]:
+    written = []
+    runs = details.get("scores", {})
+    for folder in ("runs", "qrels"):
+        (stage / folder).mkdir()
+    for system, name in _file_names("runs", runs).items():
+        write_run(stage / name, system, runs[system])
+        written.append(name)
+    for partition, name in _file_names("qrels", details["labels"]).items():
+        write_qrels(stage / name, details["labels"][partition])
+        written.append(name)
+    return written
+
+
+def _file_names(folder: str, names: Iterable[str]) -> dict[str, str]:
+    """Returns a file for every name; no two share one, also where the file system ignores case."""
+    taken: set[str] = set()
+    files = {}
+    for name in names:
+        safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name)
+        count = 1
+        file = safe
+        while file.lower() in taken:
+            count += 1
+            file = f"{safe}-{count}"
+        taken.add(file.lower())
+        files[name] = f"{folder}/{file}.trec"
+    return files
+
+
+def _put_in_place(stage: Path, folder: Path) -> None:
+    if not folder.exists():
+        stage.rename(folder)
+        return
+    aside = stage.with_name(stage.name + "-old")
+    folder.rename(aside)
+    try:
+        stage.rename(folder)
+    except OSError:
+        aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,88 +1,157 @@
 "use strict";
 (() => {
-  const numeric = (text) => {
-    const found = /^[±+\s]*(-?\d+(\.\d+)?)/.exec(text);
-    return found ? Number(found[1]) : null;
-  };
-  const compare = (a, b, direction) => {
-    if (a === "–" || b === "–") return (a === "–") - (b === "–"); // missing is last, whatever the direction
-    const x = numeric(a), y = numeric(b);
-    const order = x !== null && y !== null ? x - y : a.localeCompare(b, "en");
-    return direction * order;
-  };
-  for (const table of document.querySelectorAll("table.sortable")) {
-    const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
-      const direction = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
-      heads.forEach((other) => other.setAttribute("aria-sort", "none"));
-      head.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
-      const rows = [...table.tBodies[0].rows];
-      rows.sort((a, b) => compare(a.cells[column].textContent, b.cells[column].textContent, direction));
-      table.tBodies[0].append(...rows);
-    }));
-  }
-
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const MISSING = "–", MANY_ROWS = 24, MANY_QUERIES = 200;
   const make = (name, text, className) => {
     const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text;
+    if (text !== undefined) element.textContent = text; // texts are never read as HTML
     if (className) element.className = className;
     return element;
   };
-  const partition = document.getElementById("partition"), metric = document.getElementById("metric");
+
+  // Tables: sorted by the head of a column, as numbers where every cell is one; missing is last both ways.
+  const NUMBER = /^[±+]?\s*(-?\d+(?:\.\d+)?)(?=$|[\s%])/;
+  const collator = new Intl.Collator("en", { numeric: true });
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const text = (row) => row.cells[column].textContent;
+      const present = [...body.rows].map(text).filter((cell) => cell !== MISSING);
+      const numeric = column > 0 && present.length > 0 && present.every((cell) => NUMBER.test(cell));
+      if (column > 0 && present.length > 0 && !numeric)
+        for (const row of [table.tHead.rows[0], ...body.rows]) row.cells[column].classList.add("text");
+      const key = (cell) => (numeric ? Number(NUMBER.exec(cell)[1]) : cell);
+      head.querySelector("button").addEventListener("click", () => {
+        const before = head.getAttribute("aria-sort");
+        const ascending = before === "none" ? !numeric : before === "descending";
+        heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+        head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+        const rows = [...body.rows].map((row) => {
+          const cell = text(row);
+          return { row, missing: cell === MISSING, key: cell === MISSING ? null : key(cell) };
+        });
+        rows.sort((a, b) => {
+          if (a.missing || b.missing) return a.missing - b.missing;
+          const order = numeric ? a.key - b.key : collator.compare(a.key, b.key);
+          return ascending ? order : -order;
+        });
+        body.append(...rows.map((entry) => entry.row));
+      });
+    });
+    if (body.rows.length > MANY_ROWS) {
+      const label = make("label", "Rows with ", "filter"), input = make("input");
+      input.type = "search";
+      input.placeholder = "such as bronze ndcg";
+      input.addEventListener("input", () => {
+        const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+        for (const row of body.rows) {
+          const cells = [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
+          row.hidden = !words.every((word) => cells.includes(word));
+        }
+      });
+      label.append(input);
+      table.parentElement.before(label);
+    }
+  }
+
+  // The drill-down.
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const part = (id) => document.getElementById(id);
+  const partition = part("partition"), metric = part("metric"), whole = part("whole");
+  const list = part("query-list"), detail = part("query-detail"), more = part("more");
   for (const name of data.partitions) partition.append(new Option(name, name));
   for (const [name, title] of data.metrics) metric.append(new Option(title, name));
   partition.selectedIndex = data.partitions.length - 1;
   metric.value = (data.metrics.find(([name]) => name.startsWith("ndcg@")) || data.metrics[0])[0];
-  const list = document.getElementById("query-list"), detail = document.getElementById("query-detail");
-  let chosen = null;
+  const boxes = data.systems.map((name) => {
+    const label = make("label"), box = make("input");
+    box.type = "checkbox";
+    box.checked = true;
+    box.value = name;
+    box.addEventListener("change", () => fill());
+    label.append(box, ` ${name}`);
+    part("system-list").append(label);
+    return box;
+  });
+  let chosen = null, limit = MANY_QUERIES;
 
-  const valuesOf = (query) => data.systems.map((name) => data.values[name][partition.value][metric.value][query]);
+  const shown = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  const look = (tree, ...keys) => keys.reduce((branch, key) => (branch && Object.hasOwn(branch, key) ? branch[key] : undefined), tree);
+  const valueOf = (name, query) => look(data.values, name, partition.value, metric.value, query) ?? null;
+  const textOf = (texts, id) => look(texts, id) || id;
+  const bidi = (text, className) => make("bdi", text, className); // a text cannot turn the words around it
+
+  const entry = (query, id) => {
+    const label = look(data.labels, partition.value, query, id);
+    const kind = label === undefined ? "unjudged" : label > 0 ? "right" : "wrong";
+    const meaning = { unjudged: "unjudged", right: "appropriate", wrong: "not appropriate" }[kind];
+    const item = make("li"), mark = make("span", { unjudged: "?", right: "✓", wrong: "✗" }[kind], `mark ${kind}`);
+    item.dataset.id = id;
+    mark.title = label > 1 ? `${meaning}, grade ${label}` : meaning;
+    mark.setAttribute("role", "img");
+    mark.setAttribute("aria-label", mark.title);
+    item.append(mark, " ", bidi(textOf(data.corpus, id), "clamp"));
+    item.title = textOf(data.corpus, id);
+    return item;
+  };
+  const card = (name, query) => {
+    const section = make("section"), head = make("h3", `${name}: `), ranking = make("ol");
+    const value = valueOf(name, query), failure = look(data.failures, name, query);
+    section.dataset.system = name;
+    head.append(make("output", value === null ? "no figure" : value.toFixed(3)));
+    section.append(head);
+    (look(data.runs, name, query) || []).forEach((id) => ranking.append(entry(query, id)));
+    if (data.seeded.includes(name)) section.append(make("p", "figure: mean over seeds; list: the first seed", "hint"));
+    if (failure !== undefined) section.append(make("p", `failed: ${failure}`, "failure"));
+    else if (!ranking.children.length) section.append(make("p", "nothing was ranked", "hint"));
+    section.append(ranking);
+    return section;
+  };
   const show = (query) => {
     chosen = query;
     for (const button of list.querySelectorAll("button"))
       button.setAttribute("aria-pressed", String(button.dataset.query === query));
-    const values = valuesOf(query);
     const lists = make("div", undefined, "lists");
-    data.systems.forEach((name, index) => {
-      const section = make("section"), ranking = make("ol");
-      section.dataset.system = name;
-      section.append(make("h3", `${name}: ${values[index] === null ? "no figure" : values[index].toFixed(3)}`));
-      for (const id of data.runs[name][query] || []) {
-        const label = ((data.labels[partition.value] || {})[query] || {})[id];
-        const kind = label === undefined ? "unjudged" : label > 0 ? "right" : "wrong";
-        const mark = make("span", { unjudged: "?", right: "✓", wrong: "✗" }[kind], `mark ${kind}`);
-        mark.title = { unjudged: "unjudged", right: "appropriate", wrong: "not appropriate" }[kind];
-        const item = make("li");
-        item.append(mark, " ", data.corpus[id] || id);
-        ranking.append(item);
-      }
-      if (!ranking.children.length) section.append(make("p", "nothing was ranked", "hint"));
-      section.append(ranking);
-      lists.append(section);
-    });
-    detail.replaceChildren(make("p", data.queries[query] || query), lists);
+    lists.append(...shown().map((name) => card(name, query)));
+    const head = make("p", undefined, "query");
+    head.append(bidi(textOf(data.queries, query)));
+    detail.replaceChildren(head, lists);
+  };
+  const choice = (row) => {
+    const item = make("li"), button = make("button"), range = make("span", undefined, "range");
+    const strip = make("span", undefined, "strip"), filled = make("span");
+    filled.style.left = `${100 * Math.min(1, Math.max(0, row.low))}%`;
+    filled.style.width = `${100 * Math.min(1, row.high - row.low)}%`;
+    strip.append(filled);
+    range.append(strip, make("span", `${row.low.toFixed(3)} to ${row.high.toFixed(3)}`));
+    button.type = "button";
+    button.dataset.query = row.query;
+    button.append(bidi(textOf(data.queries, row.query), "clamp"), range);
+    button.addEventListener("click", () => show(row.query));
+    item.append(button);
+    return item;
   };
   const fill = () => {
+    const names = shown();
     const rows = Object.keys(data.queries).map((query) => {
-      const values = valuesOf(query).filter((value) => value !== null);
+      const values = names.map((name) => valueOf(name, query)).filter((value) => value !== null);
       return { query, low: Math.min(...values), high: Math.max(...values), some: values.length > 0 };
     }).filter((row) => row.some);
-    rows.sort((a, b) => (b.high - b.low) - (a.high - a.low) || a.query.localeCompare(b.query));
-    list.replaceChildren(...rows.map((row) => {
-      const item = make("li"), button = make("button");
-      button.type = "button";
-      button.dataset.query = row.query;
-      button.append(data.queries[row.query] || row.query,
-        make("span", `${row.low.toFixed(3)} to ${row.high.toFixed(3)}`, "range"));
-      button.addEventListener("click", () => show(row.query));
-      item.append(button);
-      return item;
-    }));
+    rows.sort((a, b) => (b.high - b.low) - (a.high - a.low) || collator.compare(a.query, b.query));
+    list.replaceChildren(...rows.slice(0, limit).map(choice));
+    more.hidden = rows.length <= limit;
     if (rows.length) show(rows.some((row) => row.query === chosen) ? chosen : rows[0].query);
-    else detail.replaceChildren(make("p", "No HS has an appropriate CN in this partition."));
+    else detail.replaceChildren(make("p", names.length ? "No HS has a figure here: none has an appropriate CN." : "Choose a system.", "hint"));
   };
   partition.addEventListener("change", fill);
   metric.addEventListener("change", fill);
+  whole.addEventListener("change", () => detail.classList.toggle("whole", whole.checked));
+  more.addEventListener("click", () => { limit += MANY_QUERIES; fill(); });
+  // The same CN in the lists of other systems.
+  const point = (event) => {
+    const item = event.target.closest("li");
+    for (const other of detail.querySelectorAll("li")) other.classList.toggle("same", Boolean(item) && other.dataset.id === item.dataset.id);
+  };
+  detail.addEventListener("mouseover", point);
+  detail.addEventListener("mouseleave", point);
   fill();
 })();

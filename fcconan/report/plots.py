@@ -1,132 +1,223 @@
 """Plots of a benchmark's result as SVG with fixed bytes: the paper's Figures 1 and 2, averages, differences."""
 
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.report.tables import metric_title, ranked_systems
+from fcconan.report.tables import ends_of, metric_title, percent, ranked_systems
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
-COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#000000")
+# Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; the darkest are apart in
+# lightness, too.
+COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#7F7F7F")
+INK = "#1D2430"
 FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
+NAMES = (*FIGURES, "averages", "differences")
+LONGEST_NAME = 30
+SIGNIFICANT = 0.05
 Plots = dict[str, tuple[str, str]]
 
 
 def figures(result: Mapping[str, Any]) -> Plots:
     """Returns every plot: its name, and title with SVG.
 
-    The plots of hit ratio and MRR are the paper's Figures 1 and 2, with intervals and chance level.
+    The plots of hit ratio and MRR are the paper's Figures 1 and 2, with intervals and chance level. A figure that is
+    missing has a dash instead of a bar.
     """
     plots: Plots = {}
+    failed = f" Failed: {', '.join(sorted(result['failed']))}." if result["failed"] else ""
     for name, metric_name in FIGURES.items():
         metric = next((one for one in result["settings"]["metrics"] if one.startswith(f"{metric_name}@")), None)
         if metric:
-            title = f"{metric_title(metric)} of every system on every partition, with intervals; lines are chance"
-            plots[name] = (title, _bars(result, metric, title))
-    plots["averages"] = ("Average over metrics and partitions, with intervals", _averages(result))
+            title = f"{metric_title(metric)} of every system on every partition"
+            note = f"Whiskers are {percent(result)} intervals, dashed lines chance.{failed}"
+            plots[name] = (f"{title}. {note}", _bars(result, metric, name, title, note))
+    title = "Average over metrics and partitions"
+    note = f"Lines are {percent(result)} intervals, the dashed line is chance.{failed}"
+    plots["averages"] = (f"{title}. {note}", _averages(result, title, note))
     if result["comparisons"]:
         metric = next((one for one in result["settings"]["metrics"] if one.startswith("ndcg@")), None)
         metric = metric or result["settings"]["metrics"][0]
         partition = list(result["partitions"])[-1]
-        title = f"Difference of {metric_title(metric)} on {partition}: row minus column; * corrected p below .05"
-        plots["differences"] = (title, _differences(result, metric, partition, title))
+        title = f"Difference of {metric_title(metric)} on {partition}: row minus column"
+        note = f"Below each difference is its Holm-corrected p; bold where it is below {SIGNIFICANT}."
+        plots["differences"] = (f"{title}. {note}", _differences(result, metric, partition, title, note))
     return plots
 
 
-def _bars(result: Mapping[str, Any], metric: str, title: str) -> str:
+def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: str) -> str:
     from matplotlib.figure import Figure
 
     systems, partitions = ranked_systems(result), list(result["partitions"])
-    figure = Figure(figsize=(max(6.0, 1.0 + 0.8 * len(systems)), 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    width = 0.8 / len(partitions)
-    for index, partition in enumerate(partitions):
-        positions = [row + (index - (len(partitions) - 1) / 2) * width for row in range(len(systems))]
-        values = [result["systems"][name]["partitions"][partition][metric] for name in systems]
-        ends = [result["systems"][name]["intervals"][partition][metric] for name in systems]
-        colour = COLOURS[index % len(COLOURS)]
-        axes.bar(positions, [value or 0.0 for value in values], width * 0.92, label=partition, color=colour)
-        for position, (low, high) in zip(positions, ends, strict=True):
-            if low is not None and high is not None:
-                axes.plot([position, position], [low, high], color="#222222", linewidth=0.9)
-        chance = result["chance"]["partitions"][partition][metric]
-        if chance is not None:
-            axes.axhline(chance, color=colour, linewidth=0.8, linestyle=(0, (4, 3)))
-    axes.set_xticks(range(len(systems)), systems, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_ylabel(metric_title(metric))
-    axes.set_ylim(0, 1.02)
-    axes.legend(ncols=min(4, len(partitions)), frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
-    return _svg(figure, title)
+    with _style(name):
+        figure = Figure(figsize=(max(6.0, 1.2 + (0.35 + 0.13 * len(partitions)) * len(systems)), 4.2))
+        figure.set_layout_engine("constrained")
+        axes = figure.add_subplot()
+        width = 0.8 / len(partitions)
+        highest = 0.0
+        for index, partition in enumerate(partitions):
+            colour = COLOURS[index % len(COLOURS)]
+            for row, system in enumerate(systems):
+                place = row + (index - (len(partitions) - 1) / 2) * width
+                value = result["systems"][system]["partitions"][partition][metric]
+                if value is None:
+                    axes.text(place, 0.0, "–", ha="center", va="bottom", fontsize=12, fontweight="bold")
+                    continue
+                (bar,) = axes.bar(place, value, width * 0.9, color=colour)
+                bar.set_gid(f"bar-{row}-{index}")
+                low, high = ends_of(result["systems"][system], partition, metric)
+                if low is not None and high is not None:
+                    (whisker,) = axes.plot([place, place], [low, high], color=INK, linewidth=0.9)
+                    whisker.set_gid(f"interval-{row}-{index}")
+                highest = max(highest, value, high or 0.0)
+            axes.bar(0, 0, color=colour, label=partition)  # a legend also where the first system has no figure
+            _chance_line(axes, result["chance"]["partitions"][partition].get(metric), colour, f"chance-{index}")
+        axes.set_xticks(range(len(systems)), [_short(one) for one in systems], rotation=35, ha="right")
+        for label in axes.get_xticklabels():
+            label.set_rotation_mode("anchor")
+        axes.set_ylabel(metric_title(metric))
+        axes.set_xlim(-0.6, len(systems) - 0.4)
+        axes.set_ylim(0, min(1.02, 1.1 * highest) if highest else 1.02)
+        axes.grid(axis="y", color="#D9DEE6", linewidth=0.6)
+        axes.legend(ncols=min(4, len(partitions)), frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
+        return _svg(figure, name, title, note)
 
 
-def _averages(result: Mapping[str, Any]) -> str:
+def _averages(result: Mapping[str, Any], title: str, note: str) -> str:
     from matplotlib.figure import Figure
 
     systems = ranked_systems(result)[::-1]
-    figure = Figure(figsize=(6.4, 1.2 + 0.32 * len(systems)), layout="constrained")
-    axes = figure.add_subplot()
-    for row, name in enumerate(systems):
-        system = result["systems"][name]
-        low, high = system["summary_intervals"]["avg"]
-        if low is not None and high is not None:
-            axes.plot([low, high], [row, row], color=COLOURS[0], linewidth=2)
-        if system["summary"]["avg"] is not None:
-            axes.plot([system["summary"]["avg"]], [row], "o", color=COLOURS[0])
-    if result["chance"]["summary"]["avg"] is not None:
-        axes.axvline(result["chance"]["summary"]["avg"], color="#222222", linewidth=0.9, linestyle=(0, (4, 3)))
-    axes.set_yticks(range(len(systems)), systems)
-    axes.set_xlabel("average (dashed: chance)")
-    axes.set_xlim(left=0)
-    return _svg(figure, "Average over metrics and partitions, with intervals")
+    with _style("averages"):
+        figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(systems)))
+        figure.set_layout_engine("constrained")
+        axes = figure.add_subplot()
+        for row, name in enumerate(systems):
+            system = result["systems"][name]
+            low, high = system.get("summary_intervals", {}).get("avg") or (None, None)
+            if low is not None and high is not None:
+                axes.plot([low, high], [row, row], color=COLOURS[0], linewidth=2)
+            if system["summary"]["avg"] is not None:
+                (dot,) = axes.plot([system["summary"]["avg"]], [row], "o", color=COLOURS[0])
+                dot.set_gid(f"dot-{row}")
+        _chance_line(axes, result["chance"]["summary"]["avg"], INK, "chance", vertical=True)
+        axes.set_yticks(range(len(systems)), [_short(one) for one in systems])
+        axes.set_ylim(-0.6, len(systems) - 0.4)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("average")
+        axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
+        return _svg(figure, "averages", title, note)
 
 
-def _differences(result: Mapping[str, Any], metric: str, partition: str, title: str) -> str:
+def _differences(result: Mapping[str, Any], metric: str, partition: str, title: str, note: str) -> str:
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     systems = ranked_systems(result)
     place = {name: index for index, name in enumerate(systems)}
     grid = [[0.0] * len(systems) for _ in systems]
-    marks = [[""] * len(systems) for _ in systems]
+    marks: dict[tuple[int, int], tuple[str, bool]] = {}
     for row in result["comparisons"]:
-        if row["metric"] == metric and row["partition"] == partition and row["difference"] is not None:
-            a, b = place[row["a"]], place[row["b"]]
-            star = "*" if row["p_corrected"] is not None and row["p_corrected"] < 0.05 else ""
-            for i, j, sign in ((a, b, 1), (b, a, -1)):
-                grid[i][j] = sign * row["difference"]
-                marks[i][j] = f"{sign * row['difference']:+.2f}{star}"
-    size = 2.2 + 0.55 * len(systems)
-    figure = Figure(figsize=(size + 0.8, size), layout="constrained")
-    axes = figure.add_subplot()
-    limit = max((abs(value) for row in grid for value in row), default=0.0) or 1.0
-    axes.pcolormesh(grid, cmap="PuOr", vmin=-limit, vmax=limit, edgecolors="white", linewidth=1)
-    for i, row in enumerate(marks):
-        for j, text in enumerate(row):
-            colour = "white" if abs(grid[i][j]) > 0.65 * limit else "black"
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
-    ticks = [index + 0.5 for index in range(len(systems))]
-    axes.set_xticks(ticks, systems, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_yticks(ticks, systems)
-    axes.invert_yaxis()
-    axes.set_frame_on(False)
-    return _svg(figure, title)
+        if row["metric"] != metric or row["partition"] != partition:
+            continue
+        a, b, p = place[row["a"]], place[row["b"]], row["p_corrected"]
+        if row["difference"] is None:
+            marks[a, b] = marks[b, a] = "–", False
+            continue
+        for i, j, difference in ((a, b, row["difference"]), (b, a, -row["difference"])):
+            grid[i][j] = difference
+            marks[i, j] = f"{difference:+.3f}\n{p_text(p)}", p is not None and p < SIGNIFICANT
+    with _style("differences"):
+        size = 2.0 + 0.62 * len(systems)
+        figure = Figure(figsize=(size + 0.6, size))
+        figure.set_layout_engine("constrained")
+        axes = figure.add_subplot()
+        limit = max((abs(value) for row in grid for value in row), default=0.0) or 1.0
+        colours = mpl.colormaps["PuOr"]
+        axes.pcolormesh(grid, cmap=colours, vmin=-limit, vmax=limit, edgecolors="white", linewidth=1)
+        for (i, j), (text, bold) in marks.items():
+            colour = _readable_on(colours((grid[i][j] / limit + 1) / 2))
+            weight = "bold" if bold else "normal"
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=6.5, color=colour, fontweight=weight)
+        ticks = [index + 0.5 for index in range(len(systems))]
+        axes.set_xticks(ticks, [_short(one) for one in systems], rotation=35, ha="right")
+        for label in axes.get_xticklabels():
+            label.set_rotation_mode("anchor")
+        axes.set_yticks(ticks, [_short(one) for one in systems])
+        axes.tick_params(length=0)
+        axes.invert_yaxis()
+        axes.set_frame_on(False)
+        return _svg(figure, "differences", title, note)
 
 
-def _svg(figure: "Figure", title: str) -> str:
-    """Returns an SVG element whose bytes depend on its content only."""
+def _readable_on(ground: Sequence[float]) -> str:
+    """Returns white or black, whichever has the greater contrast (WCAG 2.2) on a colour."""
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in ground[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
+
+
+def p_text(p: float | None) -> str:
+    """Returns a p-value for people: `p .031`, `p <.001`, or a dash where there was no test."""
+    if p is None:
+        return "p –"
+    return "p <.001" if p < 0.001 else f"p {p:.3f}".replace("p 0.", "p .")
+
+
+def _chance_line(axes: "Axes", level: float | None, colour: str, name: str, *, vertical: bool = False) -> None:
+    if level is not None:
+        draw = axes.axvline if vertical else axes.axhline
+        line = draw(level, color=colour, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.9)
+        line.set_gid(name)
+
+
+def _short(name: str) -> str:
+    """Returns a name that fits beside an axis; the tables have the whole name."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+@contextmanager
+def _style(salt: str) -> Iterator[None]:
+    """Sets every option of matplotlib that changes the bytes, whatever the user's own matplotlibrc says."""
     import matplotlib as mpl
 
+    fixed: Any = {
+        "svg.hashsalt": salt,
+        "svg.fonttype": "none",
+        "text.parse_math": False,  # a name may hold dollar signs
+        "font.family": "sans-serif",
+        "font.size": 9.0,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.edgecolor": INK,
+        "text.color": INK,
+    }
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(fixed)
+        yield
+
+
+def _svg(figure: "Figure", name: str, title: str, note: str) -> str:
+    """Returns an SVG element whose bytes depend on its content only, and whose ids are not those of other plots."""
     file = io.StringIO()
-    fixed: Any = {"svg.hashsalt": title, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0}
-    with mpl.rc_context(fixed):
-        for axes in figure.axes:
-            axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(file, format="svg", metadata=none, transparent=True)
     svg = file.getvalue()
-    start = svg.index("<svg")
-    end = svg.index(">", start)
-    name = escape(title, quote=True)
-    return f'{svg[start:end]} role="img" aria-label="{name}">\n <title>{escape(title)}</title>{svg[end + 1 :]}'
+    svg = re.sub(r"<[^<>]*>", lambda tag: _own_ids(tag[0], name), svg[svg.index("<svg") :])
+    start = svg.index(">")
+    head = f'{svg[:start]} role="img" aria-label="{escape(f"{title}. {note}", quote=True)}">'
+    names = f"<title>{escape(title)}</title>\n <desc>{escape(note)}</desc>"
+    return f"{head}\n {names}{svg[start + 1 :]}"
+
+
+def _own_ids(tag: str, name: str) -> str:
+    for before in (' id="', 'href="#', "url(#"):
+        tag = tag.replace(before, f"{before}{name}-")
+    return tag

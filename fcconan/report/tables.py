@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -28,13 +29,21 @@ LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
     "–": "--",
     "±": r"$\pm$",
 }
+MARKDOWN = {"\\": "\\\\", "|": "\\|", "*": "\\*", "`": "\\`", "<": "&lt;", ">": "&gt;", "&": "&amp;"}
+LATEX_PAGE = 40
+FIGURE = re.compile(r"[-±+ ]*\d+(\.\d+)?(\s|$)")
+MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 class Table(NamedTuple):
-    """A table: title, names of the columns, rows of cells as text or numbers."""
+    """A table: title, names of the columns, rows of cells as text; the first cell names the row."""
 
     title: str
     columns: list[str]
@@ -50,7 +59,28 @@ def metric_title(metric: str) -> str:
 def ranked_systems(result: Mapping[str, Any]) -> list[str]:
     """Returns the systems, best average first; equal ones by name."""
     systems = result["systems"]
-    return sorted(systems, key=lambda name: (-(systems[name]["summary"]["avg"] or 0.0), name))
+
+    def place(name: str) -> tuple[bool, float, str]:
+        average = systems[name]["summary"]["avg"]
+        return average is None, -(average or 0.0), name
+
+    return sorted(systems, key=place)
+
+
+def ends_of(system: Mapping[str, Any], partition: str, metric: str) -> tuple[float | None, float | None]:
+    """Returns the interval of a figure, None at both ends where there is none."""
+    low, high = system.get("intervals", {}).get(partition, {}).get(metric) or (None, None)
+    return (low, high) if low is not None and high is not None else (None, None)
+
+
+def percent(result: Mapping[str, Any]) -> str:
+    """Returns the confidence of the intervals for people, such as `95%`."""
+    return f"{100 * result['settings']['confidence']:g}%"
+
+
+def summarised(result: Mapping[str, Any]) -> list[str]:
+    """Returns the metrics that the summary averages."""
+    return list(result["settings"].get("summarised", result["settings"]["metrics"]))
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -65,32 +95,37 @@ def interval(ends: Sequence[float | None] | None, digits: int = 4) -> str:
     return f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
 
 
-def summary_table(result: Mapping[str, Any]) -> Table:
-    """The paper's Table 4 with intervals: metric-wise mean, minimum, maximum and variation over the partitions."""
-    percent = f"{100 * result['settings']['confidence']:g}%"
-    rows = []
-    for name in ranked_systems(result):
-        system = result["systems"][name]
-        figures = system["summary"]
-        ends = interval(system["summary_intervals"]["avg"])
-        row = [name, number(figures["avg"]), ends]
-        rows.append([*row, number(figures["min"]), number(figures["max"]), number(figures["cv"], 2)])
-    chance = result["chance"]["summary"]
-    rows.append(
-        [
-            "(chance)",
-            number(chance["avg"]),
-            MISSING,
-            number(chance["min"]),
-            number(chance["max"]),
-            number(chance["cv"], 2),
-        ]
-    )
-    rows += [[f"{name} (failed)", *[MISSING] * 5] for name in result["failed"]]
-    metrics = ", ".join(map(metric_title, result["settings"]["summarised"]))
+def summary_table(result: Mapping[str, Any], *, intervals: Sequence[str] = ("avg", "min", "max", "cv")) -> Table:
+    """The paper's Table 4 with intervals: metric-wise mean, minimum, maximum and variation over the partitions.
+
+    Args:
+        result: The benchmark's result.
+        intervals: The columns to give an interval beside, if there is one; a terminal has no room for all four.
+    """
+    systems = {name: result["systems"][name] for name in ranked_systems(result)}
+    with_interval = [
+        key for key in intervals if any(key in one.get("summary_intervals", {}) for one in systems.values())
+    ]
+    digits = {"avg": 4, "min": 4, "max": 4, "cv": 2}
+
+    def cells(figures: Mapping[str, Any], ends: Mapping[str, Any]) -> list[str]:
+        row = []
+        for key, places in digits.items():
+            row.append(number(figures[key], places))
+            row += [interval(ends.get(key), places)] if key in with_interval else []
+        return row
+
+    columns = ["system"]
+    for key in digits:
+        title = "CV%" if key == "cv" else key
+        columns += [title, f"{percent(result)} interval"] if key in with_interval else [title]
+    rows = [[name, *cells(one["summary"], one.get("summary_intervals", {}))] for name, one in systems.items()]
+    rows.append(["(chance)", *cells(result["chance"]["summary"], {})])
+    rows += [[f"{name} (failed)", *[MISSING] * (len(columns) - 1)] for name in sorted(result["failed"])]
+    metrics = ", ".join(map(metric_title, summarised(result)))
     n_partitions = len(result["partitions"])
-    title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} partitions"
-    return Table(f"{title} of {metrics}", ["system", "avg", f"{percent} interval", "min", "max", "CV%"], rows)
+    title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} "
+    return Table(f"{title}{'partition' if n_partitions == 1 else 'partitions'} of {metrics}", columns, rows)
 
 
 def partition_table(result: Mapping[str, Any], partition: str) -> Table:
@@ -101,9 +136,7 @@ def partition_table(result: Mapping[str, Any], partition: str) -> Table:
     for name in ranked_systems(result):
         system = result["systems"][name]
         figures = system["partitions"][partition]
-        cells = [
-            f"{number(figures[metric])} [{interval(system['intervals'][partition][metric], 3)}]" for metric in metrics
-        ]
+        cells = [_with_interval(figures[metric], ends_of(system, partition, metric)) for metric in metrics]
         rows.append([name, *cells, number(figures[judged], 2), str(figures["n_failed"])])
     levels = result["chance"]["partitions"][partition]
     rows.append(["(chance)", *(number(levels[metric]) for metric in metrics), MISSING, MISSING])
@@ -114,6 +147,10 @@ def partition_table(result: Mapping[str, Any], partition: str) -> Table:
         f"{counts['n_without_positive']} without an appropriate CN"
     )
     return Table(title, ["system", *map(metric_title, metrics), judged, "failed HS"], rows)
+
+
+def _with_interval(value: float | None, ends: tuple[float | None, float | None]) -> str:
+    return number(value) if value is None or ends[0] is None else f"{number(value)} [{interval(ends)}]"
 
 
 def bracket_table(result: Mapping[str, Any], partition: str) -> Table | None:
@@ -155,7 +192,7 @@ def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> 
             number(row["p_corrected"]),
         ]
         for row in result["comparisons"]
-        if not only or (row["partition"] in only and row["metric"] in ("average", *result["settings"]["summarised"]))
+        if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))
     ]
     n_tests = len(result["comparisons"])
     columns = ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"]
@@ -235,7 +272,7 @@ def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
     tables: list[Table | None] = [partition_table(result, partition) for partition in result["partitions"]]
     tables += [
         comparison_table(result, only=("all", last)),
-        summary_table(result),
+        summary_table(result, intervals=("avg",)),
         sparsity_table(result),
         plan_table(result),
     ]
@@ -244,13 +281,22 @@ def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
 
 def as_markdown(result: Mapping[str, Any]) -> str:
     """Returns every table in Markdown, with notes and signature."""
-    parts = [f"# {result['dataset']['title']}: retrieval, protocol {result['protocol']}\n"]
-    parts += [f"- {note}" for note in result["notes"]]
-    parts += [f"- {name} failed: {reason}" for name, reason in result["failed"].items()]
+    parts = [f"# {_cell(result['dataset']['title'])}: retrieval, protocol {result['protocol']}\n"]
+    parts += [f"- {_cell(note)}" for note in result["notes"]]
+    parts += [f"- {_cell(name)} failed: {_cell(reason)}" for name, reason in sorted(result["failed"].items())]
     for table in all_tables(result):
-        parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns), "|" + "---|" * len(table.columns)]
+        parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
+        parts.append("|" + "|".join("---:" if figures else "---" for figures in _figure_columns(table)) + "|")
         parts += [_markdown_row(row) for row in table.rows]
     return "\n".join([*parts, "", f"Signature: `{result['signature']}`", ""])
+
+
+def _figure_columns(table: Table) -> list[bool]:
+    """Says of every column whether it holds figures, which are set flush right."""
+    return [
+        position > 0 and all(row[position] == MISSING or FIGURE.match(row[position]) for row in table.rows)
+        for position in range(len(table.columns))
+    ]
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -258,32 +304,44 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+    """Returns text that is one line, and that is neither HTML nor the end of a cell."""
+    return "".join(MARKDOWN.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def as_latex(result: Mapping[str, Any]) -> str:
-    """Returns every table in LaTeX, for the package booktabs."""
-    parts = ["% \\usepackage{booktabs}", f"% {result['signature']}"]
+    """Returns every table in LaTeX: for the packages booktabs and, where it runs over pages, longtable."""
+    parts = ["% \\usepackage[T1]{fontenc}", "% \\usepackage{booktabs}", "% \\usepackage{longtable}"]
+    parts.append("% " + " ".join(result["signature"].split()))
     for table in all_tables(result):
-        alignment = "l" + "r" * (len(table.columns) - 1)
-        parts += ["", "\\begin{table}", "\\centering", f"\\caption{{{latex(table.title)}}}"]
-        parts += [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule", _latex_row(table.columns), "\\midrule"]
-        parts += [_latex_row(row) for row in table.rows]
-        parts += ["\\bottomrule", "\\end{tabular}", "\\end{table}"]
+        parts += ["", *_latex_table(table)]
     return "\n".join([*parts, ""])
 
 
+def _latex_table(table: Table) -> list[str]:
+    alignment = "".join("r" if figures else "l" for figures in _figure_columns(table))
+    head = ["\\toprule", _latex_row(table.columns), "\\midrule"]
+    rows = [_latex_row(row) for row in table.rows]
+    caption = f"\\caption{{{latex(table.title)}}}"
+    if len(rows) > LATEX_PAGE:
+        head += ["\\endhead", "\\bottomrule", "\\endfoot"]
+        return [f"\\begin{{longtable}}{{{alignment}}}", caption + r" \\", *head, *rows, "\\end{longtable}"]
+    begin = ["\\begin{table}", "\\centering", caption, f"\\begin{{tabular}}{{{alignment}}}"]
+    return [*begin, *head, *rows, "\\bottomrule", "\\end{tabular}", "\\end{table}"]
+
+
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(latex, cells)) + r" \\"
+    row = " & ".join(MINUS.sub("$-$", latex(cell)) for cell in cells) + r" \\"
+    # After the end of a row LaTeX takes `[` for a length and `*` for a variant, even on the next line.
+    return "{}" + row if row[0] in "[*" else row
 
 
 def latex(text: str) -> str:
-    """Escapes text for LaTeX."""
-    return "".join(LATEX.get(letter, letter) for letter in text)
+    """Escapes text for LaTeX; it becomes one line."""
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def as_csv(result: Mapping[str, Any]) -> str:
-    """Returns one row for every system, partition and metric, with plain numbers."""
+    """Returns one row for every system, partition and metric, with plain numbers; what is missing is empty."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     columns = (
@@ -304,7 +362,7 @@ def as_csv(result: Mapping[str, Any]) -> str:
         for partition, figures in system["partitions"].items():
             right = system.get("unjudged_right", {}).get(partition, {})
             for metric in result["settings"]["metrics"]:
-                low, high = system["intervals"][partition][metric]
+                low, high = ends_of(system, partition, metric)
                 chance = result["chance"]["partitions"][partition][metric]
                 values = (figures[metric], low, high, right.get(metric), chance)
                 cells = ["" if value is None else repr(value) for value in values]

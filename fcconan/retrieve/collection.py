@@ -123,7 +123,7 @@ def load_training(dataset: str) -> list[TrainingPair]:
     _refuse_without_text(folder, manifest)
     if "train" not in manifest["counts"].get("train", {}):
         return _no_training(dataset)
-    return _pairs(folder, "train", "train")
+    return _pairs(folder, "train")
 
 
 def _no_training(dataset: str) -> list[TrainingPair]:
@@ -211,6 +211,9 @@ def _beir(folder: Path) -> Collection:
     train: list[TrainingPair] = []
     if train_file.is_file() and train_file not in evaluated:
         for query, documents in read_qrels(train_file).items():
+            missing = next((key for key in documents if key not in corpus), None)
+            if missing is not None:
+                raise InputError(f"{train_file} judges {missing!r}, which corpus.jsonl does not have: mend one")
             if query in queries and query not in judged:
                 train += [TrainingPair(queries[query], corpus[key]) for key, value in documents.items() if value > 0]
     unknown = sorted(judged - queries.keys())
@@ -237,7 +240,7 @@ def _file_reader(path: Path) -> Callable[[], Qrels]:
 def _json_lines(path: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # JSON strings may hold what splitlines() splits at
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} cannot be read ({error}): a BEIR folder holds corpus.jsonl and queries.jsonl"
@@ -287,8 +290,15 @@ def _hugging_face(dataset: str) -> Collection:
             for partition, name in (tiered or {"test": names[0]}).items()
         }
         train = list(_first_split(datasets.load_dataset(dataset, "train"), "train")) if "train" in configs else []
+        texts = {str(row["_id"]): row["text"] or "" for row in queries}
+        catalogue = {str(row["_id"]): f"{row.get('title') or ''} {row['text'] or ''}".strip() for row in corpus}
     except InputError:
         raise
+    except KeyError as error:
+        raise InputError(
+            f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
+            "score"
+        ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
@@ -298,8 +308,8 @@ def _hugging_face(dataset: str) -> Collection:
         name=Path(dataset).name,
         title=dataset,
         fingerprint=hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        queries={str(row["_id"]): row["text"] for row in queries},
-        corpus={str(row["_id"]): f"{row.get('title') or ''} {row['text']}".strip() for row in corpus},
+        queries=texts,
+        corpus=catalogue,
         train=tuple(
             TrainingPair(row["hate_speech"], row["counter_narrative"])
             for row in train

@@ -7,6 +7,7 @@ from fcconan.errors import InputError
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 
 METHODS = ("rrf", "sum", "mnz", "max", "min", "med", "anz", "isr", "log_isr", "bordafuse", "condorcet")
+NORMS = ("min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda")
 RANK_BASED = ("rrf", "isr", "log_isr", "bordafuse", "condorcet")
 
 
@@ -25,17 +26,19 @@ class Fusion:
             raise InputError(f"{name} fuses {len(systems)} system: give two or more")
         if method not in METHODS:
             raise InputError(f"{name}: there is no fusion method {method!r}: choose one of {', '.join(METHODS)}")
+        if norm not in NORMS:
+            raise InputError(f"{name}: there is no norm {norm!r}: choose one of {', '.join(NORMS)}")
         self.name, self.systems, self.method = name, list(systems), method
         self.norm = None if method in RANK_BASED else norm
-        parts = {system.name: getattr(system, "configuration", None) for system in systems}
+        parts = [(system.name, getattr(system, "configuration", None)) for system in systems]
         self.configuration: dict[str, Any] | None = {
             "kind": "fusion",
             "library": "ranx",
             "method": method,
             "norm": self.norm,
-            "systems": parts,
+            "systems": [{"name": part, "configuration": configuration} for part, configuration in parts],
         }
-        if None in parts.values():
+        if any(configuration is None for _, configuration in parts):
             self.configuration = None
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:

@@ -160,7 +160,11 @@ def load_suite(path: Path | None = None) -> Suite:
     Raises:
         InputError: The file cannot be read, or something in it is not known; the message names the line.
     """
-    file = YamlFile(path or content_folder() / "benchmarks" / "retrieval.yaml")
+    path = path or content_folder() / "benchmarks" / "retrieval.yaml"
+    try:
+        file = YamlFile(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error}): give a suite such as benchmarks/retrieval.yaml") from error
     try:
         return Suite.model_validate(file.data)
     except ValidationError as error:
@@ -274,9 +278,10 @@ class Maker:
         module_name, _, factory_name = name.partition(":")
         try:
             factory = getattr(import_module(module_name), factory_name)
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # whatever a user's module raises
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
-                f"{name} cannot be imported ({error}): give module:factory, with the module on the Python path"
+                f"{name} cannot be imported ({reason}): give module:factory, with the module on the Python path"
             ) from error
         return as_retriever(name, call_factory(name, factory, self.train))
 

@@ -1,7 +1,7 @@
 """What a retrieval system is, what it returns, and the check that every run passes before it is scored."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fcconan.errors import InputError
@@ -93,7 +93,7 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
         except Exception as error:
             merged.failures[query] = _reason(error)
             continue
-        merged.update({key: list(value) for key, value in part.items()})
+        merged.update(check_run(system.name, part, queries, corpus))
         if isinstance(part, Rankings):
             merged.failures |= part.failures
             merged.diagnostics |= part.diagnostics
@@ -137,13 +137,16 @@ def _checked(name: str, query: str, ranking: Sequence[tuple[str, float]], corpus
     where = f"the run of {name!r}, query {query!r}"
     seen: set[str] = set()
     result: Ranking = []
+    if not isinstance(ranking, Iterable):
+        raise InputError(f"{where}: the ranking is {type(ranking).__name__}, expected a list of corpus ids with scores")
     for entry in ranking:
         try:
             key, score = entry
             value = float(score)
-        except (TypeError, ValueError) as error:
+            known = key in corpus
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{where}: {entry!r} is not a corpus id with a score") from error
-        if key not in corpus:
+        if not known:
             raise InputError(f"{where}: {key!r} is not in the catalogue: rank ids of the catalogue only")
         if key in seen:
             raise InputError(f"{where}: {key!r} is ranked twice: rank every id once")

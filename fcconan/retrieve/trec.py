@@ -50,7 +50,7 @@ def write_run(path: Path, name: str, run: Mapping[str, Sequence[tuple[str, float
     lines = []
     for query, ranking in run.items():
         for rank, (document, score) in enumerate(ranking, start=1):
-            lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {score!r} {_field(name)}\n")
+            lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {float(score)!r} {_field(name)}\n")
     write_whole(path, "".join(lines))
 
 

@@ -1,0 +1,174 @@
+"""The plots: valid, accessible, the same bytes everywhere, and bars as high as their figures."""
+
+import functools
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from fcconan.report.plots import NAMES, Plots, figures, p_text
+from tests.report.invented import AWKWARD, BM25, PARTITIONS, RANDOM, VALUES, example_result
+
+SVG = "{http://www.w3.org/2000/svg}"
+ORDER = [BM25, RANDOM, AWKWARD]
+HASHES = """
+import hashlib
+from fcconan.report.plots import figures
+from tests.report.invented import example_result
+for name, (title, svg) in figures(example_result()).items():
+    print(name, hashlib.sha256(svg.encode()).hexdigest())
+"""
+
+
+@functools.cache
+def plots() -> Plots:
+    return figures(example_result())
+
+
+def drawn(name: str) -> ET.Element:
+    return ET.fromstring(plots()[name][1])
+
+
+def by_id(root: ET.Element, identifier: str) -> ET.Element | None:
+    return next((element for element in root.iter() if element.get("id") == identifier), None)
+
+
+def texts(root: ET.Element) -> list[str]:
+    return ["".join(element.itertext()).strip() for element in root.iter(f"{SVG}text")]
+
+
+def points(element: ET.Element) -> list[tuple[float, float]]:
+    path = element.find(f".//{SVG}path")
+    assert path is not None
+    return [(float(x), float(y)) for x, y in re.findall(r"[ML] (\S+) (\S+)", path.get("d", ""))]
+
+
+def height(element: ET.Element) -> float:
+    ys = [y for _, y in points(element)]
+    return max(ys) - min(ys)
+
+
+def test_every_plot_is_there_and_is_named_for_people_who_do_not_see_it() -> None:
+    assert tuple(plots()) == NAMES == ("figure-1-hit-ratio", "figure-2-mrr", "averages", "differences")
+    for name, (caption, svg) in plots().items():
+        root = ET.fromstring(svg)
+        assert root.tag == f"{SVG}svg"
+        assert root.get("role") == "img"
+        assert root.get("aria-label") == caption
+        assert f"{root.findtext(f'{SVG}title')}. {root.findtext(f'{SVG}desc')}" == caption
+        assert caption.startswith(("Hit ratio@10", "MRR@10", "Average", "Difference")), name
+
+
+def test_the_paper_s_figures_have_their_metrics() -> None:
+    assert plots()["figure-1-hit-ratio"][0] == (
+        "Hit ratio@10 of every system on every partition. Whiskers are 95% intervals, dashed lines chance. "
+        "Failed: gpt_4."
+    )
+    assert plots()["figure-2-mrr"][0].startswith("MRR@10 of every system on every partition.")
+    result = example_result()
+    result["settings"]["metrics"] = ["ndcg@10"]
+    assert list(figures(result)) == ["averages", "differences"]
+
+
+def test_bars_are_as_high_as_their_figures_and_a_missing_one_is_a_dash() -> None:
+    root = drawn("figure-1-hit-ratio")
+    unit = height(by_id(root, "figure-1-hit-ratio-bar-0-0") or root) / 0.5
+    for row, system in enumerate(ORDER):
+        for column in range(len(PARTITIONS)):
+            value = VALUES[system][column]
+            bar = by_id(root, f"figure-1-hit-ratio-bar-{row}-{column}")
+            if value is None:
+                assert bar is None
+            else:
+                assert bar is not None
+                assert height(bar) / unit == pytest.approx(value, abs=1e-5)
+                whisker = by_id(root, f"figure-1-hit-ratio-interval-{row}-{column}")
+                assert whisker is not None
+                assert height(whisker) / unit == pytest.approx(0.125, abs=1e-5)
+                chance = by_id(root, f"figure-1-hit-ratio-chance-{column}")
+                assert chance is not None
+                floor = max(y for _, y in points(bar))
+                assert (floor - points(chance)[0][1]) / unit == pytest.approx(0.1, abs=1e-5)
+    assert texts(root).count("–") == 1
+
+
+def test_averages_are_dots_at_their_figures_and_chance_is_where_it_belongs() -> None:
+    root = drawn("averages")
+    places = []
+    for row in (2, 1):  # counted from below: the system without an average, random, bm25
+        use = (by_id(root, f"averages-dot-{row}") or root).find(f".//{SVG}use")
+        assert use is not None
+        places.append(float(use.get("x", "")))
+    assert by_id(root, "averages-dot-0") is None
+    unit = (places[0] - places[1]) / (0.46875 - 0.140625)
+    line = by_id(root, "averages-chance")
+    assert line is not None
+    assert points(line)[0][0] == pytest.approx(places[0] - unit * (0.46875 - 0.075), abs=1e-4)
+
+
+def test_differences_have_both_signs_and_corrected_p() -> None:
+    found = texts(drawn("differences"))
+    assert [found.count(text) for text in ("+0.125", "-0.125", "p .002")] == [1, 1, 2]
+    assert [found.count(text) for text in ("+0.500", "-0.500", "p .060")] == [1, 1, 2]
+    assert found.count("–") == 2  # the pair without a test
+
+
+def test_text_is_text_and_a_name_is_not_a_formula() -> None:
+    for name in NAMES:
+        assert AWKWARD in texts(drawn(name))
+
+
+def test_a_long_name_is_cut_beside_the_axis() -> None:
+    result = example_result()
+    result["systems"]["x" * 80] = result["systems"].pop(BM25)
+    result["comparisons"] = []
+    found = figures(result)
+    assert list(found) == ["figure-1-hit-ratio", "figure-2-mrr", "averages"]
+    assert "x" * 29 + "…" in texts(ET.fromstring(found["averages"][1]))
+
+
+def test_ids_of_plots_on_one_page_are_apart_and_every_reference_is_to_the_own_plot() -> None:
+    seen: set[str] = set()
+    for _, svg in plots().values():
+        ids = [found for element in ET.fromstring(svg).iter() if (found := element.get("id"))]
+        assert len(ids) == len(set(ids)) > 20
+        assert not seen & set(ids)
+        references = set(re.findall(r'href="#([^"]+)"', svg)) | set(re.findall(r"url\(#([^)]+)\)", svg))
+        assert references
+        assert references <= set(ids)
+        seen |= set(ids)
+
+
+def test_nothing_is_loaded_and_no_date_is_named() -> None:
+    for _, svg in plots().values():
+        assert "<metadata" not in svg
+        assert "<dc:date" not in svg
+        assert not re.search(r'(?:src|href)="(?!#)', svg)
+        assert "@import" not in svg
+
+
+def test_p_values_are_short() -> None:
+    assert [p_text(p) for p in (None, 0.0009, 0.001, 0.0312, 1.0)] == ["p –", "p <.001", "p .001", "p .031", "p 1.000"]
+
+
+def test_the_bytes_are_the_same_whatever_the_hash_seed_and_the_user_s_own_style() -> None:
+    import matplotlib as mpl
+
+    def in_process(seed: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", HASHES],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    with mpl.rc_context({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"}):
+        assert figures(example_result()) == plots()
+        assert mpl.rcParams["font.size"] == 20
+    first = in_process("1")
+    assert first == in_process("2")
+    assert first.count("\n") == 4

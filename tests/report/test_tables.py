@@ -1,0 +1,184 @@
+"""The tables, cell by cell, and what each format has to escape."""
+
+import csv
+import io
+from typing import Any
+
+from fcconan.report.tables import (
+    agreement_table,
+    as_csv,
+    as_latex,
+    as_markdown,
+    bracket_table,
+    comparison_table,
+    latex,
+    number,
+    partition_table,
+    ranked_systems,
+    summary_table,
+    terminal_tables,
+)
+from tests.report.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
+
+
+def test_systems_are_in_the_order_of_their_averages_and_those_without_one_are_last() -> None:
+    result = example_result()
+    assert ranked_systems(result) == [BM25, RANDOM, AWKWARD]
+    result["systems"][RANDOM]["summary"] = {**result["systems"][RANDOM]["summary"], "avg": -0.1}
+    assert ranked_systems(result) == [BM25, RANDOM, AWKWARD]
+
+
+def test_figures_have_four_decimals_and_the_variation_two() -> None:
+    assert number(0.32832) == "0.3283"
+    assert number(None) == "–"
+    title, columns, rows = summary_table(example_result())
+    assert title == "Invented & made up, protocol sound: averages over 4 partitions of Hit ratio@10, MRR@10, NDCG@10"
+    assert columns == ["system", *(part for name in ("avg", "min", "max", "CV%") for part in (name, "95% interval"))]
+    assert [[cell.replace(" to ", "_to_") for cell in row] for row in rows] == [
+        "bm25 0.4688 0.4062_to_0.5312 0.2500 0.1875_to_0.3125 0.7500 0.6875_to_0.8125 46.06 46.00_to_46.13".split(),
+        "random 0.1406 0.0781_to_0.2031 0.0625 0.0000_to_0.1250 0.2500 0.1875_to_0.3125 56.29 56.23_to_56.35".split(),
+        [AWKWARD, *["–"] * 8],
+        ["(chance)", "0.0750", "–", "0.0500", "–", "0.1000", "–", "33.33", "–"],
+        ["gpt_4 (failed)", *["–"] * 8],
+    ]
+
+
+def test_a_column_without_any_interval_has_none_beside_it() -> None:
+    result = example_result()
+    for system in result["systems"].values():
+        system["summary_intervals"] = {"avg": system["summary_intervals"]["avg"]}
+    assert summary_table(result).columns == ["system", "avg", "95% interval", "min", "max", "CV%"]
+
+
+def test_the_terminal_gets_the_summary_without_the_widest_columns() -> None:
+    tables = terminal_tables(example_result())
+    summary = tables[-1]
+    assert summary.columns == ["system", "avg", "95% interval", "min", "max", "CV%"]
+    assert summary.rows[0] == ["bm25", "0.4688", "0.4062 to 0.5312", "0.2500", "0.7500", "46.06"]
+    assert [table.title.split(":")[0] for table in tables[:4]] == PARTITIONS
+
+
+def test_a_partition_shows_intervals_judged_share_chance_and_failures() -> None:
+    title, columns, rows = partition_table(example_result(), "gold")
+    assert title == "gold: 2 appropriate of 3 judged pairs, 3 HS, 1 without an appropriate CN"
+    assert columns == ["system", "Hit ratio@10", "MRR@10", "NDCG@10", "judged@10", "failed HS"]
+    assert rows == [
+        ["bm25", *["0.2500 [0.1875 to 0.3125]"] * 3, "0.50", "1"],
+        ["random", *["0.0625 [0.0000 to 0.1250]"] * 3, "0.50", "0"],
+        [AWKWARD, "–", "–", "–", "0.50", "0"],
+        ["(chance)", "0.1000", "0.0500", "–", "–", "–"],
+    ]
+
+
+def test_unjudged_right_stands_beside_unjudged_wrong_where_every_system_has_it() -> None:
+    result = example_result()
+    assert bracket_table(result, "bronze") is None
+    for name in (BM25, RANDOM, AWKWARD):
+        result["systems"][name]["unjudged_right"] = {"bronze": {"mrr@10": 0.875}}
+    table = bracket_table(result, "bronze")
+    assert table is not None
+    assert table.columns == ["system", "MRR@10"]
+    assert table.rows == [["bm25", "0.750 / 0.875"], ["random", "0.250 / 0.875"], [AWKWARD, "0.625 / 0.875"]]
+
+
+def test_comparisons_show_p_and_corrected_p() -> None:
+    table = comparison_table(example_result())
+    assert table.columns[-2:] == ["p", "p (Holm)"]
+    assert table.rows == [
+        ["bronze", "NDCG@10", "bm25", AWKWARD, "0.1250", "-0.1250 to 0.3750", "0.0006", "0.0018"],
+        ["bronze", "NDCG@10", "bm25", "random", "0.5000", "0.2500 to 0.7500", "0.0200", "0.0600"],
+        ["bronze", "NDCG@10", AWKWARD, "random", "–", "–", "–", "–"],
+    ]
+    assert comparison_table(example_result(), only=("gold",)).rows == []
+
+
+def test_agreement_of_orders() -> None:
+    assert agreement_table(example_result()).rows == [["diamond", "gold", "MRR@10", "0.33", "-1.00 to 1.00"]]
+
+
+def test_csv_is_read_back_as_the_figures_it_was_made_from() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(example_result()))))
+    figures = [row for row in rows if row["partition"]]
+    assert [(row["system"], row["partition"], row["metric"]) for row in figures] == [
+        (name, part, metric) for name in (BM25, RANDOM, AWKWARD) for part in PARTITIONS for metric in METRICS
+    ]
+    for row in figures:
+        value = VALUES[row["system"]][PARTITIONS.index(row["partition"])]
+        found = [row["value"], row["low"], row["high"]]
+        if value is None:
+            assert found == ["", "", ""]
+        else:
+            assert [float(text) for text in found] == [value, value - 0.0625, value + 0.0625]
+    assert figures == rows
+    assert FAILED not in {row["system"] for row in rows}
+
+
+def test_csv_keeps_every_digit() -> None:
+    result = example_result()
+    result["systems"][BM25]["partitions"]["diamond"]["mrr@10"] = 1 / 3
+    rows = csv.DictReader(io.StringIO(as_csv(result)))
+    assert next(row for row in rows if row["metric"] == "mrr@10")["value"] == "0.3333333333333333"
+
+
+def test_markdown_keeps_every_row_in_its_cells() -> None:
+    lines = as_markdown(example_result()).split("\n")
+    assert lines[0] == "# Invented &amp; made up: retrieval, protocol sound"
+    assert "- gpt_4 failed: 401: no key \\| &lt;none&gt;" in lines
+    assert "| tf_idf &amp; 50%\\|$x$ &lt;b&gt; | – | – | – | 0.50 | 0 |" in lines
+    assert lines[lines.index("| partition | metric | a | b | a - b | interval | p | p (Holm) |") + 1] == (
+        "|---|---|---|---|---:|---:|---:|---:|"
+    )
+    assert lines[-2] == "Signature: `fcconan:0|protocol:sound|data:invented-0123`"
+
+
+def test_markdown_of_a_text_with_lines_is_one_line() -> None:
+    result = example_result()
+    result["failed"] = {FAILED: "first line\n\n# second line *bold* `code` \\"}
+    assert "- gpt_4 failed: first line # second line \\*bold\\* \\`code\\` \\\\" in as_markdown(result).split("\n")
+
+
+def test_latex_escapes_every_special_character() -> None:
+    assert latex('50% & $x$ #1 a_b {c} ~ ^ \\ – ± <|>\n"q"') == (
+        r"50\% \& \$x\$ \#1 a\_b \{c\} \textasciitilde{} \textasciicircum{} \textbackslash{} -- $\pm$ "
+        r"\textless{}\textbar{}\textgreater{} \textquotedbl{}q\textquotedbl{}"
+    )
+
+
+def test_latex_rows_have_minus_signs_and_as_many_cells_as_columns() -> None:
+    text = as_latex(example_result())
+    assert (
+        r"bronze & NDCG@10 & bm25 & tf\_idf \& 50\%\textbar{}\$x\$ \textless{}b\textgreater{} & 0.1250 & "
+        r"$-$0.1250 to 0.3750 & 0.0006 & 0.0018 \\"
+    ) in text.split("\n")
+    assert "\\begin{tabular}{lrrrrrrrr}\n\\toprule\nsystem & avg & 95\\% interval" in text
+    assert "\\begin{tabular}{llllrrrr}\n\\toprule\npartition & metric" in text
+    assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == text.count("\\bottomrule") == 7
+    assert "longtable}" not in text.replace("% \\usepackage{longtable}", "")
+
+
+def test_a_name_in_brackets_is_not_an_argument_of_the_row_before() -> None:
+    result = example_result()
+    result["failed"] = {"[b] rr25-1": "no key"}
+    assert "{}[b] rr25-1 (failed) & --" in as_latex(result)
+
+
+def test_a_table_longer_than_a_page_runs_over_pages() -> None:
+    result: dict[str, Any] = example_result()
+    result["comparisons"] = result["comparisons"] * 14
+    text = as_latex(result)
+    assert text.count("\\begin{longtable}{llllrrrr}") == text.count("\\end{longtable}") == text.count("\\endhead") == 1
+    assert text.count("\\begin{tabular}") == 6
+
+
+def test_a_result_with_one_partition_and_nothing_to_compare() -> None:
+    result = example_result()
+    result["partitions"] = {"test": result["partitions"]["gold"]}
+    for system in result["systems"].values():
+        system["partitions"] = {"test": system["partitions"]["gold"]}
+        del system["intervals"]
+    result["chance"]["partitions"] = {"test": result["chance"]["partitions"]["gold"]}
+    result["comparisons"] = result["order_agreement"] = []
+    tables = terminal_tables(result)
+    assert [table.title.partition(":")[0] for table in tables] == ["test", "Invented & made up, protocol sound"]
+    assert tables[1].title.startswith("Invented & made up, protocol sound: averages over 1 partition of Hit")
+    assert tables[0].rows[0] == ["bm25", "0.2500", "0.2500", "0.2500", "0.50", "1"]
