@@ -419,7 +419,7 @@ def test_in_the_order_of_the_catalogue_a_constant_scorer_would_look_perfect() ->
         ("ndcg@5", ("ndcg", 5)),
         ("NDCG", ("ndcg", 10)),
         (" hit_ratio@3 ", ("hit_rate", 3)),
-        ("hits", ("hit_rate", 10)),
+        ("hits", ("hits", 10)),
         ("ap@100", ("map", 100)),
         ("reciprocal_rank", ("mrr", 10)),
         ("bpref", ("bpref", 10)),
