@@ -92,7 +92,7 @@ import sys
 from pathlib import Path
 from tests.retrieve.test_train import FAST, PAIRS
 from fcconan.retrieve.train import Training, train_retriever
-how = Training(epochs=16, batch_size=4, learning_rate=1e-3)
+how = Training(epochs=8, batch_size=4, learning_rate=1e-3)
 train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=how)
 """
 
