@@ -123,5 +123,5 @@ def whole(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        for line in (*lexical(Path(name)), *resampling(), *whole(Path(name))):
-            print(line, flush=True)
+        for part in (lambda: lexical(Path(name)), resampling, lambda: whole(Path(name))):
+            print("\n".join(part()), flush=True)

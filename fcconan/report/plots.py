@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -21,6 +22,8 @@ FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
 NAMES = (*FIGURES, "averages", "differences")
 LONGEST_NAME = 30
 SIGNIFICANT = 0.05
+# What XML 1.0 cannot hold: control characters and halves of surrogate pairs, which names of files may have.
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Plots = dict[str, tuple[str, str]]
 
 
@@ -76,7 +79,7 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
                     (whisker,) = axes.plot([place, place], [low, high], color=INK, linewidth=0.9)
                     whisker.set_gid(f"interval-{row}-{index}")
                 highest = max(highest, value, high or 0.0)
-            axes.bar(0, 0, color=colour, label=partition)  # a legend also where the first system has no figure
+            axes.bar(0, 0, color=colour, label=_short(partition))  # a legend also where the first system has no figure
             _chance_line(axes, result["chance"]["partitions"][partition].get(metric), colour, f"chance-{index}")
         axes.set_xticks(range(len(systems)), [_short(one) for one in systems], rotation=35, ha="right")
         for label in axes.get_xticklabels():
@@ -178,7 +181,13 @@ def _chance_line(axes: "Axes", level: float | None, colour: str, name: str, *, v
 
 def _short(name: str) -> str:
     """Returns a name that fits beside an axis; the tables have the whole name."""
+    name = _drawable(name)
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def _drawable(text: str) -> str:
+    """Returns text with a replacement character for everything that an SVG cannot hold."""
+    return NOT_XML.sub("\ufffd", text)
 
 
 @contextmanager
@@ -198,7 +207,9 @@ def _style(salt: str) -> Iterator[None]:
         "axes.edgecolor": INK,
         "text.color": INK,
     }
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # Only the width of a letter is unknown then: the viewer of the SVG draws it in a font of its own.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         mpl.rcdefaults()
         mpl.rcParams.update(fixed)
         yield
@@ -206,6 +217,7 @@ def _style(salt: str) -> Iterator[None]:
 
 def _svg(figure: "Figure", name: str, title: str, note: str) -> str:
     """Returns an SVG element whose bytes depend on its content only, and whose ids are not those of other plots."""
+    title, note = _drawable(title), _drawable(note)
     file = io.StringIO()
     none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(file, format="svg", metadata=none, transparent=True)

@@ -275,7 +275,7 @@ def test_a_name_that_is_no_unicode_is_printed_and_written_for_programs(run_cli: 
     assert (result.returncode, result.stderr) == (0, "")
     assert "Written to ./o\\udcff. Load it:\n" in result.stdout
     assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
-    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json"}
+    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json", b"demo-report"}
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,27 @@ def test_a_long_name_is_cut_beside_the_axis() -> None:
     assert "x" * 29 + "…" in texts(ET.fromstring(found["averages"][1]))
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn_as"),
+    [("検索 🙂", "検索 🙂"), ("a\x1b[31mb", "a\ufffd[31mb"), ("a\udcffb", "a\ufffdb"), ("a\uffffb", "a\ufffdb")],
+)
+def test_a_name_that_a_font_or_xml_does_not_have_is_drawn_all_the_same(name: str, drawn_as: str) -> None:
+    result = example_result()
+    for part in (*result["systems"].values(), result["chance"]):
+        part["partitions"][name] = part["partitions"].pop("bronze")
+    result["partitions"][name] = result["partitions"].pop("bronze")
+    result["systems"][name] = result["systems"].pop(BM25)
+    result["failed"] = {name: "no key"}
+    for test in result["comparisons"]:
+        test.update({key: name for key in ("a", "b") if test[key] == BM25}, partition=name)
+    found = {plot: ET.fromstring(svg.encode()) for plot, (_, svg) in figures(result).items()}
+    assert list(found) == list(NAMES)
+    assert texts(found["figure-2-mrr"]).count(drawn_as) == 2  # system and partition
+    assert texts(found["averages"]).count(drawn_as) == 1
+    assert found["averages"].findtext(f"{SVG}desc", "").endswith(f"Failed: {drawn_as}.")
+    assert found["differences"].findtext(f"{SVG}title") == f"Difference of NDCG@10 on {drawn_as}: row minus column"
+
+
 def test_ids_of_plots_on_one_page_are_apart_and_every_reference_is_to_the_own_plot() -> None:
     seen: set[str] = set()
     for _, svg in plots().values():

@@ -110,7 +110,7 @@ def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
         )
 
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    assert start(whole).wait(timeout=120) == 0
+    train_retriever(PAIRS, whole, model=tiny, training=Training(epochs=8, batch_size=4, learning_rate=1e-3))
     process = start(cut)
     partial = tmp_path / "cut.partial" / "final"
     for _ in range(2_400):
