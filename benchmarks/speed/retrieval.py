@@ -123,5 +123,6 @@ def whole(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        for part in (lambda: lexical(Path(name)), resampling, lambda: whole(Path(name))):
-            print("\n".join(part()), flush=True)
+        print("\n".join(lexical(Path(name))), flush=True)
+        print("\n".join(resampling()), flush=True)
+        print("\n".join(whole(Path(name))), flush=True)
