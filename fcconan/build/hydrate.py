@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fcconan.build import build_tables, release, status
 from fcconan.build.recipe import Recipe, load_recipe
@@ -160,8 +159,7 @@ def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
     if not path.is_file():
         return {name: [] for name in table.columns}
     try:
-        with path.open("rb") as file:  # pyarrow takes no path that is not Unicode
-            read = pq.ParquetFile(file).read()
+        read = release.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path} cannot be read as parquet ({error}): get the labels-only folder again") from error
     lacking = [name for name in table.columns if name not in read.column_names]

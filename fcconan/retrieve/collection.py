@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import MANIFEST, read_manifest, table_path
+from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
 from fcconan.errors import InputError
 from fcconan.retrieve.system import TrainingPair
 from fcconan.retrieve.trec import read_qrels
@@ -168,12 +168,9 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
 
 
 def _rows(folder: Path, config: str, split: str) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
     path = folder / table_path(config, split)
     try:
-        with path.open("rb") as file:
-            rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+        rows: list[dict[str, Any]] = read_table(path).to_pylist()
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): build the dataset again") from error
     return rows
