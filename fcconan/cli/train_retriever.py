@@ -32,7 +32,6 @@ def run(
     """Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read."""
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.retrieve.collection import load_training
-    from fcconan.retrieve.dense import MINILM, packaged_minilm
     from fcconan.retrieve.train import Training, train_retriever
 
     check_json_target(json_file, out)
@@ -47,14 +46,7 @@ def run(
     )
     how.check()
     pairs = load_training(dataset)
-    report = train_retriever(
-        pairs,
-        out,
-        model=packaged_minilm() if model == MINILM else model,
-        training=how,
-        device=device,
-        progress=_progress,
-    )
+    report = train_retriever(pairs, out, model=model, training=how, device=device, progress=_progress)
     if json_file is not None:
         write_json(json_file, report)
     validation = report["cross_validation"]

@@ -1,8 +1,8 @@
 """Contrastive fine-tuning of an encoder on training pairs (sentence-transformers).
 
 The loss is that of multiple negatives: in a batch, the CN of a pair should be nearer to its HS than the CNs of the
-other pairs and than its hard negatives (Henderson et al., 2017). A batch holds no text twice, and hard negatives are
-CNs of other groups of training pairs (groups share no HS and no CN), so neither is a known positive.
+other pairs and than its hard negatives (Henderson et al., 2017). Hard negatives are CNs of other groups of training
+pairs (groups share no HS and no CN), and batches are made so that no CN in them is a known positive of another HS.
 
 How many epochs is fixed by the caller, or chosen by cross-validation in folds that share no HS and no CN: the number
 with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs, 0 (the model as it was) included; of equal
@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -24,7 +25,8 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import load_model, weights_hash
+from fcconan.retrieve.batches import clean_batches
+from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieve.folds import grouped_folds, groups_of
 from fcconan.retrieve.propagation import mean_metrics
 from fcconan.retrieve.system import TrainingPair
@@ -32,6 +34,7 @@ from fcconan.retrieve.trec import write_whole
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
+WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,13 @@ class Training:
             "batch-size": (self.batch_size, 2),
             "hard-negatives": (self.hard_negatives, 0),
             "folds": (self.folds, 2),
+            "seed": (self.seed, 0),
         }
         for name, (value, least) in limits.items():
             if value < least:
                 raise InputError(f"{name} is {value}: give {least} or more")
-        if not (self.learning_rate > 0 and self.scale > 0):
-            raise InputError("learning rate and scale are above 0: give positive numbers")
+        if not (0 < self.learning_rate < np.inf and 0 < self.scale < np.inf):
+            raise InputError("learning rate and scale are above 0: give positive, finite numbers")
 
 
 def train_retriever(
@@ -91,7 +95,7 @@ def train_retriever(
     Args:
         pairs: The training pairs.
         out: The folder to write; it must not be there, or be empty.
-        model: Folder or name of the model to start from.
+        model: `minilm` (packaged), a folder, or a name on the Hub, to start from.
         training: How.
         device: `cpu`, `cuda`, ...
         progress: Is told what is being done.
@@ -110,15 +114,21 @@ def train_retriever(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
     folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
-    start = load_model(str(model), device=device)
-    work = _Work(out, pairs, how, str(model), start)
+    source = str(packaged_minilm() if model == MINILM else model)
+    start = load_model(source, device=device)
+    _check_negatives(pairs, folds, how)
+    work = _Work(out, pairs, how, MINILM if model == MINILM else Path(source).name, source, start)
     chosen, figures = how.epochs, None
     if folds is not None:
-        chosen, figures = _choose_epochs(pairs, folds, how, str(model), device, work, progress)
+        chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, progress)
     progress(f"training on {len(pairs)} pairs, {chosen} epochs")
     losses: list[float] = []
     if chosen:
-        losses = _fit(start, pairs, how, chosen, work.folder / "final")
+        planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
+        losses = _fit(start, pairs, how, planned, work.folder / "final", last=chosen)
+    if not all(np.isfinite(losses)) or not _finite(start):
+        shutil.rmtree(work.folder, ignore_errors=True)
+        raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
     report = {
         "fcconan": fcconan.__version__,
         "model": work.what["model"],
@@ -142,14 +152,35 @@ def train_retriever(
     return report
 
 
+def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:
+    """Raises InputError if some training would find too few CNs of other groups, before anything is written."""
+    group = groups_of(pairs)
+    used = [np.ones(len(pairs), dtype=np.bool_)]
+    if folds is not None:
+        used += [folds != fold for fold in range(how.folds)]
+    for rows in used:
+        home = {pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row}
+        fewest = len(home) - max(Counter(home.values()).values())
+        if fewest < how.hard_negatives:
+            raise InputError(
+                f"{fewest} CNs of other groups, fewer than {how.hard_negatives} hard negatives: give more pairs, or "
+                "fewer negatives"
+            )
+
+
+def _finite(model: Any) -> bool:
+    return all(bool(values.isfinite().all()) for values in model.state_dict().values())
+
+
 class _Work:
     """The folder of what is finished; a folder of another training is refused."""
 
-    def __init__(self, out: Path, pairs: Sequence[TrainingPair], how: Training, model: str, loaded: Any) -> None:
+    def __init__(
+        self, out: Path, pairs: Sequence[TrainingPair], how: Training, name: str, source: str, loaded: Any
+    ) -> None:
         self.folder = out.with_name(f"{out.name}.partial")
-        folder = Path(model)
         self.what = {
-            "model": {"name": folder.name, "weights": weights_hash(folder) if folder.is_dir() else model},
+            "model": {"name": name, "weights": weights_hash(Path(source)) if Path(source).is_dir() else source},
             "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
             "settings": asdict(how),
             "device": loaded.device.type,
@@ -241,10 +272,7 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     leaves too few others, the nearest of what is left are taken.
 
     Returns:
-        For every pair `number` CNs, all different.
-
-    Raises:
-        InputError: There are not enough CNs of other groups.
+        For every pair `number` CNs, all different; `_check_negatives` says whether there are so many.
     """
     if number == 0:
         return [[] for _ in pairs]
@@ -261,11 +289,6 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     found = []
     for pair, own in zip(pairs, group, strict=True):
         others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
-        if len(others) < number:
-            raise InputError(
-                f"{len(others)} CNs of other groups, fewer than {number} hard negatives: give more pairs, or "
-                "fewer negatives"
-            )
         skipped = min(SKIPPED_NEAREST, len(others) - number)
         found.append([catalogue[index] for index in others[skipped : skipped + number]])
     return found
@@ -278,50 +301,75 @@ def _fit(
     epochs: int,
     folder: Path,
     *,
+    last: int | None = None,
     after_epoch: Callable[[], None] | None = None,
 ) -> list[float]:
-    """Trains in place, from the last checkpoint in the folder if there is one; returns the mean loss of every epoch."""
+    """Trains in place, from the last checkpoint in the folder if there is one; returns the mean loss of every epoch.
+
+    The learning rate falls to 0 over `epochs`; training ends after epoch `last`.
+    """
     try:
         import datasets
         from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        from sentence_transformers.base.sampler import DefaultBatchSampler
         from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
         from transformers import PrinterCallback, TrainerCallback
-        from transformers.trainer_utils import get_last_checkpoint
     except ImportError as error:
         raise InputError("training needs the extra: `pip install 'fcconan[neural]'`") from error
 
     class AfterEpoch(TrainerCallback):
-        def on_epoch_end(self, *arguments: Any, **named: Any) -> None:
+        def on_epoch_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
             if after_epoch:
                 after_epoch()
+            if last is not None and round(state.epoch) >= last:
+                control.should_training_stop = True
+
+        def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            (folder / f"checkpoint-{state.global_step}" / WHOLE).touch()
+
+    negatives = hard_negatives(model, pairs, how.hard_negatives)
+
+    # Epochs differ in the order of batches only: a resumed training counts its epochs by their number.
+    batches = clean_batches(pairs, negatives, how.batch_size, seed=how.seed)
+
+    class CleanBatches(DefaultBatchSampler):
+        def __iter__(self) -> Iterator[list[int]]:
+            order = np.random.default_rng([how.seed, self.epoch]).permutation(len(batches))
+            return iter([batches[place] for place in order])
+
+        def __len__(self) -> int:
+            return len(batches)
+
+    class Trainer(SentenceTransformerTrainer):
+        def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **named: Any) -> CleanBatches:
+            return CleanBatches(dataset, batch_size, drop_last)
 
     columns: dict[str, list[str]] = {
         "anchor": [pair.hate_speech for pair in pairs],
         "positive": [pair.counter_narrative for pair in pairs],
     }
-    for index, texts in enumerate(zip(*hard_negatives(model, pairs, how.hard_negatives), strict=True)):
+    for index, texts in enumerate(zip(*negatives, strict=True)):
         columns[f"negative_{index}"] = list(texts)
-    steps = max(1, len(pairs) // how.batch_size)
     model.model_card_data.generate_widget_examples = False
+    model.model_card_data.widget = [{"text": ""}]  # an empty list is filled with training texts, behind a progress bar
     with _quiet():
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),
             num_train_epochs=epochs,
             per_device_train_batch_size=how.batch_size,
             learning_rate=how.learning_rate,
-            warmup_steps=max(1, steps * epochs // 10),
-            batch_sampler="no_duplicates",
+            warmup_steps=max(1, len(batches) * epochs // 10),
             seed=how.seed,
             data_seed=how.seed,
             save_strategy="no" if after_epoch else "epoch",
-            save_total_limit=1,
+            save_total_limit=2,
             logging_strategy="epoch",
             report_to=[],
             disable_tqdm=not os.isatty(2),
             use_cpu=model.device.type == "cpu",
             dataloader_pin_memory=False,
         )
-        trainer = SentenceTransformerTrainer(
+        trainer = Trainer(
             model=model,
             args=arguments,
             train_dataset=datasets.Dataset.from_dict(columns),
@@ -329,10 +377,20 @@ def _fit(
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        last = get_last_checkpoint(str(folder)) if folder.is_dir() and not after_epoch else None
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=None if after_epoch else _last_whole_checkpoint(folder))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
+
+
+def _last_whole_checkpoint(folder: Path) -> str | None:
+    """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
+    whole = []
+    for path in folder.glob("checkpoint-*"):
+        if (path / WHOLE).is_file():
+            whole.append(path)
+        else:
+            shutil.rmtree(path)
+    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
 
 
 @contextmanager

@@ -6,12 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.retrieve import train
+from fcconan.retrieve.batches import clean_batches
 from fcconan.retrieve.dense import SentenceEncoder, load_model
 from fcconan.retrieve.folds import groups_of
 from fcconan.retrieve.system import TrainingPair
@@ -76,42 +80,126 @@ def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
         assert all(group_of[text] != own for text in negatives)
 
 
-def test_cross_validation_chooses_the_epochs_and_resumes(tiny: Path, tmp_path: Path) -> None:
-    how = Training(max_epochs=1, folds=2, batch_size=4, learning_rate=1e-3)
-    report = train_retriever(PAIRS, tmp_path / "model", model=tiny, training=how)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    drawn = [TrainingPair(f"HS {generator.integers(40)}", f"CN {generator.integers(50)}") for _ in range(150)]
+    pairs = list(dict.fromkeys(drawn))
+    known = set(pairs)
+    negatives = []
+    for pair in pairs:
+        others = [f"CN {number}" for number in range(50) if TrainingPair(pair.hate_speech, f"CN {number}") not in known]
+        negatives.append([str(text) for text in generator.choice(others, 2, replace=False)])
+    batches = clean_batches(pairs, negatives, 8, seed=seed)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(pairs)))
+    assert max(map(len, batches)) <= 8
+    for batch in batches:
+        brought = [text for index in batch for text in {pairs[index].counter_narrative, *negatives[index]}]
+        assert len(set(brought)) == len(brought)
+        assert len({pairs[index].hate_speech for index in batch}) == len(batch)
+        for index in batch:
+            mine = {pairs[index].counter_narrative}
+            assert not [text for text in set(brought) - mine if TrainingPair(pairs[index].hate_speech, text) in known]
+    assert clean_batches(pairs, negatives, 8, seed=seed) == batches
+    assert clean_batches(pairs, negatives, 8, seed=seed + 1) != batches
+
+
+def test_batches_are_as_full_as_they_can_be() -> None:
+    pairs = [TrainingPair(f"HS {number}", f"CN {number}") for number in range(10)]
+    assert sorted(map(len, clean_batches(pairs, [[]] * 10, 4, seed=0))) == [3, 3, 4]
+    # HS 0 has two CNs; the second pair's CN and the third's hard negative keep all three apart.
+    apart = [TrainingPair("HS 0", "CN 0"), TrainingPair("HS 0", "CN 1"), TrainingPair("HS 1", "CN 2")]
+    assert sorted(map(len, clean_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
+
+
+def test_half_a_checkpoint_is_not_gone_on_with(tiny: Path, trained: Path, tmp_path: Path) -> None:
+    half = tmp_path / "model.partial" / "final" / "checkpoint-999"
+    half.mkdir(parents=True)
+    (half / "config.json").write_text("{")
+    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=FAST)
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+
+
+def test_training_says_nothing_where_no_one_looks(
+    tiny: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=1, batch_size=4))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_training_that_diverges_writes_no_model(tiny: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="diverged: give a smaller one"):
+        train_retriever(
+            PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=2, batch_size=4, learning_rate=1e38)
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+CHOOSING = Training(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
+
+
+def test_cross_validation_chooses_the_epochs_and_resumes(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = train_retriever(PAIRS, tmp_path / "model", model=tiny, training=CHOOSING)
     figures = report["cross_validation"]
     means = figures["mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs"]
-    assert len(means) == 2
     assert means == pytest.approx(np.mean(figures["by_fold"], axis=0), abs=0)
-    assert report["epochs"] == int(means[1] > means[0])
-    assert (tmp_path / "model" / "model.safetensors").is_file()
+    assert report["epochs"] == int(np.argmax(means))
+    assert len(means) == 3
+
+    fitted: list[str] = []
+    fit = train._fit
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        fitted.append(Path(arguments[4]).name)
+        if len(fitted) == 2:
+            raise KeyboardInterrupt
+        return fit(*arguments, **named)
+
+    monkeypatch.setattr(train, "_fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
+    assert json.loads((tmp_path / "cut.partial" / "fold-0.json").read_text()) == figures["by_fold"][0]
+    assert train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING) == report
+    assert fitted == ["fold-0", "fold-1", "fold-1", *(["final"] if report["epochs"] else [])]
 
 
+def test_the_chosen_number_of_epochs_is_trained_as_it_was_cross_validated(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "_choose_epochs", lambda *arguments: (1, {"chosen": 1}))
+    train_retriever(PAIRS, tmp_path / "first", model=tiny, training=CHOOSING)
+    train_retriever(PAIRS, tmp_path / "one", model=tiny, training=replace(CHOOSING, epochs=1))
+    report = json.loads((tmp_path / "first" / "training.json").read_text())
+    assert len(report["loss_by_epoch"]) == 1
+    # The first of two epochs is trained at a higher rate than a single one, which ends at 0: other weights.
+    first, one = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("first", "one"))
+    assert first != one
+
+
+LONG = Training(epochs=8, batch_size=4, learning_rate=1e-3)
 KILLED = """
 import sys
 from pathlib import Path
-from tests.retrieve.test_train import FAST, PAIRS
-from fcconan.retrieve.train import Training, train_retriever
-how = Training(epochs=8, batch_size=4, learning_rate=1e-3)
-train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=how)
+from tests.retrieve.test_train import LONG, PAIRS
+from fcconan.retrieve.train import train_retriever
+train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=LONG)
 """
 
 
 @pytest.mark.slow
 def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
-    def start(out: Path) -> subprocess.Popen[bytes]:
-        root = Path(__file__).parents[2]
-        return subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(tiny), str(out)],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    train_retriever(PAIRS, whole, model=tiny, training=Training(epochs=8, batch_size=4, learning_rate=1e-3))
-    process = start(cut)
+    train_retriever(PAIRS, whole, model=tiny, training=LONG)
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tiny), str(cut)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     partial = tmp_path / "cut.partial" / "final"
     for _ in range(2_400):
         if any(partial.glob("checkpoint-*/trainer_state.json")) or process.poll() is not None:
@@ -121,7 +209,7 @@ def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
     process.wait()
     if not cut.exists():
         assert any(partial.glob("checkpoint-*"))
-        assert start(cut).wait(timeout=120) == 0
+        train_retriever(PAIRS, cut, model=tiny, training=LONG)
     assert (cut / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert not (tmp_path / "cut.partial").exists()
 
@@ -136,6 +224,13 @@ def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> Non
         train_retriever(PAIRS, out, model=tiny, training=Training(epochs=-1))
     with pytest.raises(InputError, match="learning rate and scale are above 0"):
         train_retriever(PAIRS, out, model=tiny, training=Training(learning_rate=0.0))
+    for wrong in (Training(seed=-1), Training(learning_rate=float("inf")), Training(batch_size=1)):
+        with pytest.raises(InputError, match=r"give (0 or more|2 or more|positive, finite numbers)"):
+            train_retriever(PAIRS, out, model=tiny, training=wrong)
+    with pytest.raises(InputError, match="22 CNs of other groups, fewer than 23 hard negatives"):
+        train_retriever(PAIRS, out, model=tiny, training=Training(epochs=1, hard_negatives=23))
+    with pytest.raises(InputError, match="0 CNs of other groups, fewer than 1 hard negatives"):
+        train_retriever(PAIRS[:2], out, model=tiny, training=FAST)
     with pytest.raises(InputError, match="cannot be loaded"):
         train_retriever(PAIRS, out, model=tiny, training=FAST, device="abacus")
     with pytest.raises(InputError, match="cannot be loaded"):
