@@ -22,6 +22,7 @@ Body = Mapping[str, Any]
 Check = Callable[[Body, Body], str | None]
 Reason = Literal["bad_request", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
 
+_SHORTEST_KEY = 8  # a shorter one is a word that stands for none, and may occur in what an endpoint says
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
 _STOPPING = {
     401: "check the key in {key}",
@@ -106,23 +107,36 @@ class Client:
 
         Raises:
             EndpointError: The endpoint answered 401, 402, 403 or 404, or says that the quota is spent.
-            InputError: There is no key, or the extra is not installed, and a request must be sent.
+            InputError: There is no usable key, or the extra is not installed, and a request must be sent.
         """
-        requests = [{"endpoint": self.endpoint, "path": path, "body": body, "sample": sample} for body in bodies]
+        requests = [self._request(path, body, sample) for body in bodies]
         keys = [request_key(request) for request in requests]
         answers: dict[str, Answer] = {}
         missing: dict[str, dict[str, Any]] = {}
-        for key, request, body in zip(keys, requests, bodies, strict=True):
+        for key, request in zip(keys, requests, strict=True):
             if key in answers or key in missing:
                 continue
-            known = self.journal.get(request)
-            if known is None or (check is not None and check(body, known)):
+            known = self._kept(request, check)
+            if known is None:
                 missing[key] = request
             else:
-                answers[key] = Answer(known)
+                answers[key] = known
         if missing:
             answers |= self._send_missing(missing, check)
         return [answers[key] for key in keys]
+
+    def known(self, path: str, body: Body, *, sample: int = 0, check: Check | None = None) -> Answer | None:
+        """Returns the answer that `send_all` would take from the journal, or None; sends nothing."""
+        return self._kept(self._request(path, body, sample), check)
+
+    def _request(self, path: str, body: Body, sample: int) -> dict[str, Any]:
+        return {"endpoint": self.endpoint, "path": path, "body": body, "sample": sample}
+
+    def _kept(self, request: Mapping[str, Any], check: Check | None) -> Answer | None:
+        response = self.journal.get(request)
+        if response is None or (check is not None and check(request["body"], response)):
+            return None
+        return Answer(response)
 
     def _send_missing(self, missing: Mapping[str, dict[str, Any]], check: Check | None) -> dict[str, Answer]:
         stop = threading.Event()
@@ -139,10 +153,14 @@ class Client:
         return answers
 
     def _connected(self) -> Any:
-        key = os.environ.get(self._key_variable)
+        key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
         if not key:
             raise InputError(
                 f"no key for {self.endpoint}: set {self._key_variable} (to any word, if the endpoint needs none)"
+            )
+        if not (key.isascii() and key.isprintable()):  # the connection would refuse it, and print it
+            raise InputError(
+                f"{self._key_variable} holds characters that no key has, such as a line break: set it to the key alone"
             )
         try:
             import openai
@@ -169,20 +187,22 @@ class Client:
         try:
             text = sdk.post(request["path"], cast_to=str, body=dict(request["body"]))
         except openai.APIStatusError as error:
-            return self._refused(error), _retry_after(error.response.headers)
+            return self._refused(error, sdk.api_key), _retry_after(error.response.headers)
         except openai.APITimeoutError:
             return Answer(reason="timeout", detail=f"no answer within {self._timeout} s"), None
         except openai.APIConnectionError as error:
-            return Answer(reason="connection", detail=_line(error.__cause__ or error)), None
+            return Answer(reason="connection", detail=_line(error.__cause__ or error, sdk.api_key)), None
         except (openai.OpenAIError, ValueError) as error:  # a body that is not what its headers say
-            return Answer(reason="bad_body", detail=_line(error)), None
+            return Answer(reason="bad_body", detail=_line(error, sdk.api_key)), None
         body, fault = _read(text)
         if body is not None and check is not None:
             fault = check(request["body"], body) or ""
-        return (Answer(reason="bad_body", detail=fault) if fault or body is None else Answer(body)), None
+        if fault or body is None:
+            return Answer(reason="bad_body", detail=_line(fault, sdk.api_key)), None
+        return Answer(body), None
 
-    def _refused(self, error: Any) -> Answer:
-        status, said = int(error.status_code), _line(error)
+    def _refused(self, error: Any, key: str) -> Answer:
+        status, said = int(error.status_code), _line(error, key)
         advice = _STOPPING.get(status)
         if status == 429 and getattr(error, "code", None) == "insufficient_quota":
             advice = "check the account's credit"
@@ -205,7 +225,7 @@ def _read(text: Any) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(body, dict):
         return None, "the body is no JSON object"
     if body.get("error"):  # some gateways send their errors with status 200
-        return None, f"the body is an error ({str(body['error'])[:200]})"
+        return None, f"the body is an error ({body['error']})"
     return body, ""
 
 
@@ -223,8 +243,10 @@ def _retry_after(headers: Any) -> float | None:
     return max(seconds, 0.0) if seconds == seconds else None  # not for "nan"
 
 
-def _line(error: object) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+def _line(said: object, key: str = "") -> str:
+    """One line, without the key: some endpoints repeat it."""
+    text = " ".join(str(said).split())
+    return (text.replace(key, "***") if len(key) >= _SHORTEST_KEY else text)[:300] or type(said).__name__
 
 
 def _without_secrets(url: str) -> str:

@@ -49,7 +49,8 @@ class Choice:
 class Chat:
     """One chat model with its sampling.
 
-    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too.
+    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too. What was
+    answered without it in an earlier run is not asked again.
 
     Args:
         client: Sends the requests and keeps the answers.
@@ -77,19 +78,24 @@ class Chat:
         Raises:
             EndpointError: The endpoint refuses everything.
         """
-        first: list[Reply] = []
-        if self._takes_schema is None and len(requests) > 1:
-            # The first one tells whether the endpoint takes a schema, so that not all are refused.
-            first, requests = self.ask_all(prompt, requests[:1], tally), requests[1:]
         plain = [{"model": self.model, **self._sampling, "messages": messages} for messages in requests]
+        known = [self.client.known(_PATH, body, check=_fault) for body in plain]
+        unknown = [body for body, answer in zip(plain, known, strict=True) if answer is None]
+        tally.plain_text += len(plain) - len(unknown)
+        found: list[Answer] = []
+        if self._takes_schema is None and unknown:
+            # The first one tells whether the endpoint takes a schema, so that not all are refused.
+            found, unknown = self._with_schema(prompt, unknown[:1], tally), unknown[1:]
         if self._takes_schema is False:
-            answers = self.client.send_all(_PATH, plain, check=_fault)
-            tally.plain_text += len(plain)
+            found += self.client.send_all(_PATH, unknown, check=_fault)
+            tally.plain_text += len(unknown)
         else:
-            answers = self._with_schema(prompt, plain, tally)
+            found += self._with_schema(prompt, unknown, tally)
+        rest = iter(found)
+        answers = [answer if answer is not None else next(rest) for answer in known]
         for answer in answers:
             tally.count_usage(answer)
-        return first + [_reply(answer) for answer in answers]
+        return [_reply(answer) for answer in answers]
 
     def _with_schema(self, prompt: Prompt, plain: Sequence[dict[str, Any]], tally: "Tally") -> list[Answer]:
         schema = {"name": prompt.name, "strict": True, "schema": dict(prompt.schema)}

@@ -111,11 +111,16 @@ def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | Non
         return "vectors that are no lists of numbers, or of different lengths"
     if vectors.ndim != 2 or vectors.shape[1] != request.get("dimensions", vectors.shape[1]):
         return f"vectors of shape {vectors.shape}, not of {request.get('dimensions', 'one or more')} dimensions"
-    if not np.isfinite(vectors).all():
-        return "a vector that is not finite"
-    return None if (np.linalg.norm(vectors, axis=1) > 0).all() else "a vector of zeros"
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1)
+    if not np.isfinite(lengths).all():  # also of finite numbers that are too large: such a vector would become zeros
+        return "a vector whose length is not finite"
+    return None if (lengths > 0).all() else "a vector of zeros"
 
 
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:
     data = sorted(response["data"], key=lambda each: each["index"])
-    return np.array([each["embedding"] for each in data], dtype=np.float64)
+    vectors = np.array([each["embedding"] for each in data])
+    if vectors.dtype.kind not in "fi":  # NumPy would read numbers out of strings
+        raise TypeError(f"numbers expected, found {vectors.dtype}")
+    return vectors.astype(np.float64)

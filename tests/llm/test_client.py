@@ -157,6 +157,40 @@ def test_a_missing_key_fails_before_the_first_call(tmp_path: Path, monkeypatch: 
         assert server.requests == []
 
 
+@pytest.mark.parametrize("key", ["secret-k\ney-1234", "secret-\x07-1234", "secret-kéy-1234"])
+def test_a_key_that_no_header_can_hold_is_bad_input_and_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with Server() as server:
+        with pytest.raises(InputError, match="OPENAI_API_KEY holds characters that no key has") as caught:
+            client(server, tmp_path).send_all(CHAT, [body()])
+        assert (server.requests, "secret" in str(caught.value)) == ([], False)
+
+
+@pytest.mark.parametrize("around", ["{}\n", "{}\r\n", " {}"])
+def test_white_space_around_a_key_is_not_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, around: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", around.format(KEY))
+    with Server() as server:
+        (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
+    assert said(answer) == '{"ranking": ["c1"]}'
+
+
+@pytest.mark.parametrize("filler", ["", "x" * 255])
+def test_an_endpoint_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path, filler: str) -> None:
+    repeated = {"error": {"message": f"{filler} no such key: {KEY}"}}
+    with Server(always(Action(401, repeated))) as server:
+        with pytest.raises(EndpointError, match="401") as caught:
+            client(server, tmp_path).send_all(CHAT, [body()])
+        assert KEY[:4] not in str(caught.value)
+        for action in (Action(400, repeated), Action(200, repeated)):
+            server.behaviour = always(action)
+            (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
+            assert (KEY[:4] in answer.detail, "no such" in answer.detail) == (False, True)
+
+
 def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with Server() as server, pytest.raises(InputError, match=r"pip install 'fcconan\[llm\]'"):

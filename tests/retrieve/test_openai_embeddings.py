@@ -77,6 +77,10 @@ def _changed(change: str) -> Any:
             data[0]["embedding"] = [0.0] * DIMENSIONS
         elif change == "words":
             data[0]["embedding"] = "AAAA"
+        elif change == "number in words":
+            data[0]["embedding"][0] = "1"
+        elif change == "huge":
+            data[0]["embedding"] = [1e200] * DIMENSIONS
         elif change == "none":
             response["data"] = None
         return Action(body=response)
@@ -92,7 +96,9 @@ def _changed(change: str) -> Any:
         ("index", "indexes other than 0 to 4"),
         ("no index", "a vector without its index"),
         ("lengths", "of different lengths"),
-        ("nan", "a vector that is not finite"),
+        ("nan", "a vector whose length is not finite"),
+        ("huge", "a vector whose length is not finite"),
+        ("number in words", "no lists of numbers"),
         ("zero", "a vector of zeros"),
         ("words", "no lists of numbers"),
         ("none", "no vectors for 5 texts"),

@@ -190,6 +190,19 @@ def test_an_endpoint_without_schemas_is_asked_in_plain_text(server: Server, tmp_
     assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
 
 
+def test_what_was_answered_in_plain_text_is_not_asked_again(server: Server, tmp_path: Path) -> None:
+    server.behaviour = without_schema
+    two = {query: QUERIES[query] for query in ("q1", "q3")}
+    system(server, tmp_path).rank(two, CORPUS, 10)
+    server.requests.clear()
+    resumed = system(server, tmp_path).rank(QUERIES, CORPUS, 10)
+    assert ["Tessok songs are noise" in str(body) for body in server.bodies] == [True, True]
+    server.behaviour = always(error(500))
+    again = system(server, tmp_path).rank(QUERIES, CORPUS, 10)
+    assert (again, again.failures, again.diagnostics) == (resumed, {}, resumed.diagnostics)
+    assert (len(server.requests), again.diagnostics["plain_text"], len(again)) == (2, 3, 3)
+
+
 def test_a_fault_that_passes_does_no_harm(server: Server, tmp_path: Path) -> None:
     server.behaviour = first(1, error(500))
     found = system(server, tmp_path).rank(QUERIES, CORPUS, 10)
