@@ -10,13 +10,14 @@ from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.retrieve.trec import write_qrels, write_run
 
-FILES = ("report.html", "report.md", "tables.tex", "results.csv")
+FILES = ("report.html", "report.md", "tables.tex", "results.csv", "comparisons.csv")
 
 
 def write_report(
     folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True
 ) -> list[Path]:
-    """Writes `report.html`, `report.md`, `tables.tex`, `results.csv`, the figures as SVG, and TREC runs and qrels.
+    """Writes `report.html`, `report.md`, `tables.tex`, `results.csv`, `comparisons.csv`, the figures as SVG, and TREC
+    runs and qrels.
 
     The folder is written under a temporary name and then takes the place of an earlier report. The same input gives
     the same bytes.
@@ -35,12 +36,18 @@ def write_report(
     """
     from fcconan.report.page import render_page
     from fcconan.report.plots import figures
-    from fcconan.report.tables import as_csv, as_latex, as_markdown
+    from fcconan.report.tables import as_csv, as_latex, as_markdown, comparisons_as_csv
 
     folder = folder.absolute()
     check_report(folder)
     plots = figures(result)
-    contents = (render_page(result, details, plots, texts=texts), as_markdown(result), as_latex(result), as_csv(result))
+    contents = (
+        render_page(result, details, plots, texts=texts),
+        as_markdown(result),
+        as_latex(result),
+        as_csv(result),
+        comparisons_as_csv(result),
+    )
     files = dict(zip(FILES, contents, strict=True)) | {f"{name}.svg": svg for name, (_, svg) in plots.items()}
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -178,6 +178,32 @@ def bracket_table(result: Mapping[str, Any], partition: str) -> Table | None:
     return Table(title, ["system", *map(metric_title, metrics)], rows)
 
 
+def seed_table(result: Mapping[str, Any]) -> Table | None:
+    """How far the figures of systems that are averaged over seeds vary from seed to seed."""
+    metrics = result["settings"]["metrics"]
+    rows = []
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        for partition, deviations in system.get("spread", {}).items():
+            figures = system["partitions"][partition]
+            rows.append([name, partition, *(f"{number(figures[m])} ± {number(deviations[m])}" for m in metrics)])
+    columns = ["system", "partition", *map(metric_title, metrics)]
+    return Table("Mean and standard deviation over seeds", columns, rows) if rows else None
+
+
+def failure_table(result: Mapping[str, Any]) -> Table | None:
+    """The figures of systems that failed on some HS, with those HS counted as 0."""
+    metrics = result["settings"]["metrics"]
+    rows = []
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        for partition, figures in system.get("failures_as_zero", {}).items():
+            n_failed = str(system["partitions"][partition]["n_failed"])
+            rows.append([name, partition, n_failed, *(number(figures[metric]) for metric in metrics)])
+    columns = ["system", "partition", "failed HS", *map(metric_title, metrics)]
+    return Table("Failed HS counted as 0", columns, rows) if rows else None
+
+
 def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:
     """Paired randomisation tests between systems."""
     rows = [
@@ -194,16 +220,18 @@ def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> 
         for row in result["comparisons"]
         if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))
     ]
-    n_tests = len(result["comparisons"])
-    columns = ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"]
-    return Table(f"Paired randomisation tests, corrected for all {n_tests}", columns, rows)
+    title = f"Paired randomisation tests, corrected for all {len(result['comparisons'])}"
+    if 0 < len(rows) < len(result["comparisons"]):
+        title += f", of which {len(rows)} are shown"
+    return Table(title, ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"], rows)
 
 
-def agreement_table(result: Mapping[str, Any]) -> Table:
+def agreement_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:
     """How far partitions agree on the order of systems."""
     rows = [
         [row["a"], row["b"], metric_title(row["metric"]), number(row["tau"], 2), interval([row["low"], row["high"]], 2)]
         for row in result["order_agreement"]
+        if not only or row["metric"] in only
     ]
     return Table("Agreement of system orders (Kendall's tau-b)", ["a", "b", "metric", "tau", "interval"], rows)
 
@@ -257,12 +285,19 @@ def plan_table(result: Mapping[str, Any]) -> Table | None:
     return Table(title, columns, rows)
 
 
-def all_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns every table of the result, in the order of the report."""
+def all_tables(result: Mapping[str, Any], *, every_test: bool = True) -> list[Table]:
+    """Returns every table of the result, in the order of the report.
+
+    Args:
+        result: The benchmark's result.
+        every_test: Whether all comparisons of systems are in it, or those on the last partition and the average.
+    """
+    partitions = list(result["partitions"])
     tables: list[Table | None] = [summary_table(result), sparsity_table(result), plan_table(result)]
-    for partition in result["partitions"]:
+    for partition in partitions:
         tables += [partition_table(result, partition), bracket_table(result, partition)]
-    tables += [comparison_table(result), agreement_table(result)]
+    tables += [failure_table(result), seed_table(result)]
+    tables += [comparison_table(result, only=() if every_test else ("all", partitions[-1])), agreement_table(result)]
     return [table for table in tables if table is not None and table.rows]
 
 
@@ -271,6 +306,9 @@ def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
     last = list(result["partitions"])[-1]
     tables: list[Table | None] = [partition_table(result, partition) for partition in result["partitions"]]
     tables += [
+        failure_table(result),
+        seed_table(result),
+        agreement_table(result, only=summarised(result)),
         comparison_table(result, only=("all", last)),
         summary_table(result, intervals=("avg",)),
         sparsity_table(result),
@@ -284,11 +322,11 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     parts = [f"# {_cell(result['dataset']['title'])}: retrieval, protocol {result['protocol']}\n"]
     parts += [f"- {_cell(note)}" for note in result["notes"]]
     parts += [f"- {_cell(name)} failed: {_cell(reason)}" for name, reason in sorted(result["failed"].items())]
-    for table in all_tables(result):
+    for table in all_tables(result, every_test=False):
         parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
         parts.append("|" + "|".join("---:" if figures else "---" for figures in _figure_columns(table)) + "|")
         parts += [_markdown_row(row) for row in table.rows]
-    return "\n".join([*parts, "", f"Signature: `{result['signature']}`", ""])
+    return "\n".join([*parts, "", f"Signature: {_cell(result['signature'])}", ""])
 
 
 def _figure_columns(table: Table) -> list[bool]:
@@ -305,14 +343,14 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 def _cell(text: str) -> str:
     """Returns text that is one line, and that is neither HTML nor the end of a cell."""
-    return "".join(MARKDOWN.get(letter, letter) for letter in " ".join(text.split()))
+    return "".join(MARKDOWN.get(letter, letter) for letter in " ".join(text.split())).replace("](", "]\\(")
 
 
 def as_latex(result: Mapping[str, Any]) -> str:
     """Returns every table in LaTeX: for the packages booktabs and, where it runs over pages, longtable."""
     parts = ["% \\usepackage[T1]{fontenc}", "% \\usepackage{booktabs}", "% \\usepackage{longtable}"]
     parts.append("% " + " ".join(result["signature"].split()))
-    for table in all_tables(result):
+    for table in all_tables(result, every_test=False):
         parts += ["", *_latex_table(table)]
     return "\n".join([*parts, ""])
 
@@ -323,8 +361,8 @@ def _latex_table(table: Table) -> list[str]:
     rows = [_latex_row(row) for row in table.rows]
     caption = f"\\caption{{{latex(table.title)}}}"
     if len(rows) > LATEX_PAGE:
-        head += ["\\endhead", "\\bottomrule", "\\endfoot"]
-        return [f"\\begin{{longtable}}{{{alignment}}}", caption + r" \\", *head, *rows, "\\end{longtable}"]
+        head = [caption + r" \\", *head, "\\endfirsthead", *head, "\\endhead", "\\bottomrule", "\\endfoot"]
+        return [f"\\begin{{longtable}}{{{alignment}}}", *head, *rows, "\\end{longtable}"]
     begin = ["\\begin{table}", "\\centering", caption, f"\\begin{{tabular}}{{{alignment}}}"]
     return [*begin, *head, *rows, "\\bottomrule", "\\end{tabular}", "\\end{table}"]
 
@@ -344,27 +382,31 @@ def as_csv(result: Mapping[str, Any]) -> str:
     """Returns one row for every system, partition and metric, with plain numbers; what is missing is empty."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    columns = (
-        "system",
-        "partition",
-        "metric",
-        "value",
-        "low",
-        "high",
-        "unjudged_right",
-        "chance",
-        "n_queries",
-        "n_failed",
-    )
-    writer.writerow(columns)
+    columns = ("value", "low", "high", "unjudged_right", "failures_as_zero", "sd_over_seeds", "chance")
+    writer.writerow(["system", "partition", "metric", *columns, "n_queries", "n_failed"])
     for name in ranked_systems(result):
         system = result["systems"][name]
         for partition, figures in system["partitions"].items():
-            right = system.get("unjudged_right", {}).get(partition, {})
+            more = [system.get(key, {}).get(partition, {}) for key in ("unjudged_right", "failures_as_zero", "spread")]
             for metric in result["settings"]["metrics"]:
-                low, high = ends_of(system, partition, metric)
                 chance = result["chance"]["partitions"][partition][metric]
-                values = (figures[metric], low, high, right.get(metric), chance)
+                values = (
+                    figures[metric],
+                    *ends_of(system, partition, metric),
+                    *(one.get(metric) for one in more),
+                    chance,
+                )
                 cells = ["" if value is None else repr(value) for value in values]
                 writer.writerow([name, partition, metric, *cells, figures["n_queries"], figures["n_failed"]])
+    return file.getvalue()
+
+
+def comparisons_as_csv(result: Mapping[str, Any]) -> str:
+    """Returns one row for every comparison of two systems, with plain numbers; what is missing is empty."""
+    file = io.StringIO()
+    columns = ("partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in result["comparisons"]:
+        writer.writerow([row[key] for key in columns])
     return file.getvalue()

@@ -530,6 +530,7 @@ def _details(
     return {
         "deep_runs": {name: one.ordered for name, one in scored.items()},
         "scores": {name: dict(one.found) for name, one in scored.items()},
+        "failed": {name: list(one.found.failures) for name, one in scored.items()},
         "queries": dict(collection.queries),
         "corpus": dict(collection.corpus),
         "labels": {name: {query: dict(row) for query, row in judged.items()} for name, judged in qrels.items()},

@@ -30,6 +30,7 @@ def sparsity_study(
     n_corpus: int,
     k: int,
     rule: Rule,
+    failed: Mapping[str, Sequence[str]] | None = None,
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 100,
     seed: int = 0,
@@ -43,21 +44,23 @@ def sparsity_study(
         n_corpus: Size of the catalogue.
         k: Cutoff of metrics without one.
         rule: The metrics, and whether queries without a positive count as 0 or are left out.
+        failed: System to the queries for which it failed; its means leave them out.
         fractions: Shares of the positives that are kept.
         seeds: Random removals for every fraction.
         seed: Decides them all.
 
     Returns:
-        JSON-able, for every fraction: the mean number of positives and of queries that have one; for every metric and
-        system the mean over removals with standard deviation and 2.5th and 97.5th percentile; chance; and the agreement
-        of the order of systems with the order under all labels (Kendall's tau-b: mean, percentiles, removals without an
-        order). Metrics that only ranx has are left out.
+        JSON-able, for every fraction: the number of positives and the mean number of queries that have one; for every
+        metric and system the mean over those removals that leave a figure, with standard deviation and 2.5th and 97.5th
+        percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
+        mean, percentiles, removals without an order). Metrics that only ranx has are left out.
     """
     table = PAPER_METRICS if rule.capped else METRICS
     names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in table]
     positives = [(query, key) for query in query_ids for key, value in qrels.get(query, {}).items() if value > 0]
     generator = np.random.default_rng(seed)
-    full = _figures(runs, qrels, query_ids, n_corpus, k, rule, names)[0]
+    failed = failed or {}
+    full = _figures(runs, qrels, query_ids, n_corpus, k, rule, names, failed)[0]
     study = []
     for fraction in fractions:
         kept = max(1, round(fraction * len(positives))) if positives else 0
@@ -69,7 +72,7 @@ def sparsity_study(
             for index in chosen:
                 query, key = positives[index]
                 thinned[query][key] = qrels[query][key]
-            figures, level, count = _figures(runs, thinned, query_ids, n_corpus, k, rule, names)
+            figures, level, count = _figures(runs, thinned, query_ids, n_corpus, k, rule, names, failed)
             scores.append(figures)
             chances.append(level)
             with_positive.append(count)
@@ -101,14 +104,15 @@ def _figures(
     k: int,
     rule: Rule,
     names: Sequence[str],
+    failed: Mapping[str, Sequence[str]],
 ) -> tuple[Floats, Floats, int]:
     """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
     table = PAPER_METRICS if rule.capped else METRICS
     depth = max((parse_metric(metric, k)[1] for metric in names), default=k)
     rows, ranked = [], None
-    for run in runs.values():
-        ranked = see(run, qrels, query_ids, n_corpus, depth=depth)
-        counted = (ranked.n_positive > 0) | rule.all_queries
+    for system, run in runs.items():
+        ranked = see(run, qrels, query_ids, n_corpus, depth=depth, failed=failed.get(system, ()))
+        counted = ~ranked.failed & ((ranked.n_positive > 0) | rule.all_queries)
         rows.append(
             [_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)]
         )
@@ -128,22 +132,22 @@ def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
 
 def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
     tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape)) if len(systems) > 1 else np.full(len(drawn), np.nan)
-    kept = tau[np.isfinite(tau)]
     return {
         "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
         "chance": _spread(chances)["mean"],
-        "tau": {
-            **(_spread(kept) if len(kept) else {"mean": None, "sd": None, "low": None, "high": None}),
-            "without_order": int(len(tau) - len(kept)),
-        },
+        "tau": {**_spread(tau), "without_order": int(np.isnan(tau).sum())},
     }
 
 
 def _spread(values: Floats) -> dict[str, float | None]:
-    low, high = np.quantile(values, [0.025, 0.975])
-    deviation = values.std(ddof=1) if len(values) > 1 else 0.0
-    figures = {"mean": values.mean(), "sd": deviation, "low": low, "high": high}
-    return {key: round(float(value), 10) if np.isfinite(value) else None for key, value in figures.items()}
+    """Describes the values that there are; a removal may leave none."""
+    kept = values[np.isfinite(values)]
+    if not len(kept):
+        return dict.fromkeys(("mean", "sd", "low", "high"))
+    low, high = np.quantile(kept, [0.025, 0.975])
+    deviation = kept.std(ddof=1) if len(kept) > 1 else 0.0
+    figures = {"mean": kept.mean(), "sd": deviation, "low": low, "high": high}
+    return {key: round(float(value), 10) for key, value in figures.items()}
 
 
 def study(collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int) -> dict[str, Any]:
@@ -156,6 +160,7 @@ def study(collection: "Collection", details: Mapping[str, Any], settings: "Setti
         n_corpus=len(collection.corpus),
         k=settings.k,
         rule=settings.rule,
+        failed=details["failed"],
         seeds=seeds,
         seed=settings.seed,
     )

@@ -30,6 +30,7 @@ CORPUS = {
     "c4": "",
 }
 LABELS = {"q1": {"c1": 1, "c2": 0}, "q2": {"c3": 1}}
+FEWER_LABELS = {"q1": {"c1": 1}, "q2": {"c3": 1}}  # on diamond
 RUNS = {
     BM25: {"q1": ["c1", "c2", "c3"], "q2": ["c3", "c4"]},
     AWKWARD: {"q1": ["c2", "c3", "c1"], "q2": ["c3", "c2"], "q3": ["c3"]},
@@ -38,7 +39,7 @@ RUNS = {
 PER_QUERY: dict[str, dict[str, float | None]] = {
     BM25: {"q1": 1.0, "q2": 1.0, "q3": None},
     AWKWARD: {"q1": 0.5, "q2": 1.0, "q3": None},
-    RANDOM: {"q1": 0.0, "q2": 0.75, "q3": None},
+    RANDOM: {"q1": 0.0, "q2": None, "q3": None},
 }
 
 
@@ -70,7 +71,8 @@ def _system(name: str) -> dict[str, Any]:
 def example_result() -> dict[str, Any]:
     """Three systems, one of which has no figure on gold, and one that failed; four partitions, three metrics."""
     systems = {name: _system(name) for name in (RANDOM, BM25, AWKWARD)}
-    systems[RANDOM]["spread"] = {"bronze": {"mrr@10": 0.03125}}
+    systems[RANDOM]["spread"] = {"bronze": dict.fromkeys(METRICS, 0.03125)}
+    systems[BM25]["failures_as_zero"] = {"gold": dict.fromkeys(METRICS, 0.1875)}
     tests = [
         (BM25, AWKWARD, 0.125, 0.0006, 0.0018),
         (BM25, RANDOM, 0.5, 0.02, 0.06),
@@ -132,7 +134,7 @@ def example_details() -> dict[str, Any]:
     return {
         "queries": QUERIES,
         "corpus": CORPUS,
-        "labels": dict.fromkeys(PARTITIONS, LABELS),
+        "labels": {**dict.fromkeys(PARTITIONS, LABELS), "diamond": FEWER_LABELS},
         "runs": RUNS,
         "scores": {
             name: {query: [(key, -float(rank)) for rank, key in enumerate(keys)] for query, keys in run.items()}

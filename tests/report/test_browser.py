@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from fcconan.report import write_report
-from tests.report.example import EVIL, details, result
+from tests.report.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM, example_details, example_result
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -16,7 +16,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_person_can_sort_and_see_where_systems_differ(tmp_path: Path) -> None:
-    write_report(tmp_path / "report", result(), details())
+    write_report(tmp_path / "report", example_result(), example_details())
     said: list[str] = []
     asked: list[str] = []
     with sync_playwright() as playwright:
@@ -31,34 +31,28 @@ def test_a_person_can_sort_and_see_where_systems_differ(tmp_path: Path) -> None:
 
             table = page.locator("table.sortable").first
             names = table.locator("tbody tr th")
-            assert names.all_text_contents() == ["alpha", "beta_1", "gamma", "(chance)", "delta (failed)"]
+            chance, failed = "(chance)", "gpt_4 (failed)"
+            assert names.all_text_contents() == [BM25, RANDOM, AWKWARD, chance, failed]
             average = table.locator("thead th").nth(1)
             average.locator("button").click()
             assert average.get_attribute("aria-sort") == "descending"
-            assert names.all_text_contents() == ["alpha", "beta_1", "(chance)", "gamma", "delta (failed)"]
+            assert names.all_text_contents() == [BM25, RANDOM, chance, AWKWARD, failed]
             average.locator("button").press("Enter")  # by keyboard, too
             assert average.get_attribute("aria-sort") == "ascending"
-            assert names.all_text_contents() == [
-                "(chance)",
-                "beta_1",
-                "alpha",
-                "gamma",
-                "delta (failed)",
-            ]  # missing last
+            assert names.all_text_contents() == [chance, RANDOM, BM25, AWKWARD, failed]  # missing last
 
             queries = page.locator("#query-list button")
-            assert queries.count() == 2
-            assert EVIL in (queries.first.text_content() or "")  # 0.9 against 0.2: where systems differ most
-            first = page.locator("#query-detail section[data-system=alpha]")
-            assert first.locator("h3").text_content() == "alpha: 0.900"
-            assert first.locator("li").all_text_contents() == ["✓ Bread is for all.", f"✗ {EVIL}", "? Ask the Dravene."]
-            assert "no figure" in (page.locator("section[data-system=gamma] h3").text_content() or "")
+            assert queries.count() == 2  # the third has no figure
+            assert QUERIES["q1"] in (queries.first.text_content() or "")  # 1 against 0: where systems differ most
+            first = page.locator(f"#query-detail section[data-system={BM25}]")
+            assert first.locator("h3").text_content() == "bm25: 1.000"
+            assert first.locator("li").all_text_contents() == [f"✓ {CORPUS['c1']}", f"✗ {EVIL}", f"? {CORPUS['c3']}"]
+            page.select_option("#partition", "diamond")
+            assert first.locator("li").all_text_contents() == [f"✓ {CORPUS['c1']}", f"? {EVIL}", f"? {CORPUS['c3']}"]
             queries.nth(1).click()
-            assert page.locator("#query-detail > p").text_content() == "Nobody needs Velmari bakers."
-            assert page.locator("section[data-system=beta_1] li").all_text_contents() == ["✗ Bread is for all."]
-            page.select_option("#partition", "gold")
-            assert page.locator("section[data-system=beta_1] li").all_text_contents() == ["? Bread is for all."]
-            assert page.title() == "Example & co: retrieval, protocol sound"
+            assert page.locator("#query-detail > p").text_content() == EVIL
+            assert "no figure" in (page.locator(f"section[data-system={RANDOM}] h3").text_content() or "")
+            assert page.title() == "Invented & made up: retrieval, protocol sound"
             assert page.locator("figure svg").count() == 4
         finally:
             browser.close()

@@ -178,6 +178,7 @@ def test_the_report_is_written_whole_and_with_the_same_bytes(tmp_path: Path) -> 
         "report.md",
         "tables.tex",
         "results.csv",
+        "comparisons.csv",
         "figure-1-hit-ratio.svg",
         "figure-2-mrr.svg",
         "averages.svg",
@@ -192,6 +193,7 @@ def test_the_report_is_written_whole_and_with_the_same_bytes(tmp_path: Path) -> 
     found = contents(tmp_path / "a" / "report")
     assert sorted(found) == sorted(path.relative_to(tmp_path / "a" / "report").as_posix() for path in paths)
     assert found["runs/bm25.trec"].splitlines()[0] == b"q1 Q0 c1 1 -0.0 bm25"
+    assert found["qrels/gold.trec"] == b"q1 0 c1 1\nq1 0 c2 0\nq2 0 c3 1\n"
     write_report(tmp_path / "b", example_result(), example_details())
     assert contents(tmp_path / "b") == found
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -6,11 +6,13 @@ from typing import Any
 
 from fcconan.report.tables import (
     agreement_table,
+    all_tables,
     as_csv,
     as_latex,
     as_markdown,
     bracket_table,
     comparison_table,
+    comparisons_as_csv,
     latex,
     number,
     partition_table,
@@ -92,6 +94,36 @@ def test_comparisons_show_p_and_corrected_p() -> None:
     assert comparison_table(example_result(), only=("gold",)).rows == []
 
 
+def test_markdown_and_latex_leave_most_comparisons_to_the_csv() -> None:
+    result = example_result()
+    result["comparisons"].append({**result["comparisons"][0], "partition": "gold", "p": None, "difference": -0.5})
+    assert comparison_table(result).title == "Paired randomisation tests, corrected for all 4"
+    shown = next(table for table in all_tables(result, every_test=False) if table.columns[-1] == "p (Holm)")
+    assert shown.title == "Paired randomisation tests, corrected for all 4, of which 3 are shown"
+    assert [row[0] for row in shown.rows] == ["bronze"] * 3
+    rows = list(csv.reader(io.StringIO(comparisons_as_csv(result))))
+    assert rows[0] == ["partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected"]
+    assert rows[1] == ["bronze", "ndcg@10", BM25, AWKWARD, "0.125", "-0.125", "0.375", "0.0006", "0.0018"]
+    assert rows[3] == ["bronze", "ndcg@10", AWKWARD, RANDOM, "", "", "", "", ""]
+    assert rows[4] == ["gold", "ndcg@10", BM25, AWKWARD, "-0.5", "-0.125", "0.375", "", "0.0018"]
+
+
+def test_seeds_and_failures_have_tables_and_columns_of_their_own() -> None:
+    result = example_result()
+    tables = {table.title: table for table in all_tables(result)}
+    assert tables["Mean and standard deviation over seeds"].rows == [["random", "bronze", *["0.2500 ± 0.0312"] * 3]]
+    assert tables["Failed HS counted as 0"].rows == [["bm25", "gold", "1", *["0.1875"] * 3]]
+    titles = [table.title for table in terminal_tables(result)]
+    assert {"Mean and standard deviation over seeds", "Failed HS counted as 0"} <= set(titles)
+    rows = {
+        (row["system"], row["partition"]): (row["failures_as_zero"], row["sd_over_seeds"])
+        for row in csv.DictReader(io.StringIO(as_csv(result)))
+    }
+    assert rows[BM25, "gold"] == ("0.1875", "")
+    assert rows[RANDOM, "bronze"] == ("", "0.03125")
+    assert rows[AWKWARD, "bronze"] == ("", "")
+
+
 def test_agreement_of_orders() -> None:
     assert agreement_table(example_result()).rows == [["diamond", "gold", "MRR@10", "0.33", "-1.00 to 1.00"]]
 
@@ -128,13 +160,15 @@ def test_markdown_keeps_every_row_in_its_cells() -> None:
     assert lines[lines.index("| partition | metric | a | b | a - b | interval | p | p (Holm) |") + 1] == (
         "|---|---|---|---|---:|---:|---:|---:|"
     )
-    assert lines[-2] == "Signature: `fcconan:0|protocol:sound|data:invented-0123`"
+    assert lines[-2] == "Signature: fcconan:0\\|protocol:sound\\|data:invented-0123"
 
 
 def test_markdown_of_a_text_with_lines_is_one_line() -> None:
     result = example_result()
-    result["failed"] = {FAILED: "first line\n\n# second line *bold* `code` \\"}
-    assert "- gpt_4 failed: first line # second line \\*bold\\* \\`code\\` \\\\" in as_markdown(result).split("\n")
+    result["failed"] = {FAILED: "first line\n\n# second line *bold* `code` \\ [a](b)"}
+    assert "- gpt_4 failed: first line # second line \\*bold\\* \\`code\\` \\\\ [a]\\(b)" in as_markdown(result).split(
+        "\n"
+    )
 
 
 def test_latex_escapes_every_special_character() -> None:
@@ -152,7 +186,7 @@ def test_latex_rows_have_minus_signs_and_as_many_cells_as_columns() -> None:
     ) in text.split("\n")
     assert "\\begin{tabular}{lrrrrrrrr}\n\\toprule\nsystem & avg & 95\\% interval" in text
     assert "\\begin{tabular}{llllrrrr}\n\\toprule\npartition & metric" in text
-    assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == text.count("\\bottomrule") == 7
+    assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == text.count("\\bottomrule") == 9
     assert "longtable}" not in text.replace("% \\usepackage{longtable}", "")
 
 
@@ -167,13 +201,18 @@ def test_a_table_longer_than_a_page_runs_over_pages() -> None:
     result["comparisons"] = result["comparisons"] * 14
     text = as_latex(result)
     assert text.count("\\begin{longtable}{llllrrrr}") == text.count("\\end{longtable}") == text.count("\\endhead") == 1
-    assert text.count("\\begin{tabular}") == 6
+    assert text.count("\\begin{tabular}") == 8
+    head = text[text.index("\\begin{longtable}") : text.index("\\endfoot")].split("\n")
+    assert head[1].startswith("\\caption{") and head[1].endswith("} \\\\")
+    assert head[5:] == ["\\endfirsthead", *head[2:5], "\\endhead", "\\bottomrule", ""]  # the caption stands once
 
 
 def test_a_result_with_one_partition_and_nothing_to_compare() -> None:
     result = example_result()
     result["partitions"] = {"test": result["partitions"]["gold"]}
     for system in result["systems"].values():
+        system.pop("spread", None)
+        system.pop("failures_as_zero", None)
         system["partitions"] = {"test": system["partitions"]["gold"]}
         del system["intervals"]
     result["chance"]["partitions"] = {"test": result["chance"]["partitions"]["gold"]}
