@@ -6,7 +6,10 @@ Systems are given the first three. Judgements are read when runs are scored, by 
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +114,7 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
 
 
 def load_training(dataset: str) -> list[TrainingPair]:
-    """Returns the training pairs of a dataset; they share no HS and no CN with its evaluation part.
+    """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
 
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
@@ -269,26 +272,35 @@ def _hugging_face(dataset: str) -> Collection:
         )
     import datasets
 
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+    # The cache of `datasets` knows a local folder by its last name: it would serve the rows of another or older one.
+    cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
     try:
-        configs = datasets.get_dataset_config_names(dataset)
-        missing = {"corpus", "queries"} - set(configs)
-        names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or (
-            ["default"] if "default" in configs else []
-        )
-        if missing or not names:
-            raise InputError(
-                f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
+        with cache as cache_dir:
+            configs = datasets.get_dataset_config_names(dataset)
+            missing = {"corpus", "queries"} - set(configs)
+            names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or (
+                ["default"] if "default" in configs else []
             )
-        corpus = _first_split(datasets.load_dataset(dataset, "corpus"))
-        queries = _first_split(datasets.load_dataset(dataset, "queries"))
-        tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-        judgements = {
-            partition: _as_qrels(list(_first_split(datasets.load_dataset(dataset, name))))
-            for partition, name in (tiered or {"test": names[0]}).items()
-        }
-        train = list(_first_split(datasets.load_dataset(dataset, "train"), "train")) if "train" in configs else []
-        texts = {str(row["_id"]): row["text"] or "" for row in queries}
-        catalogue = {str(row["_id"]): f"{row.get('title') or ''} {row['text'] or ''}".strip() for row in corpus}
+            if missing or not names:
+                raise InputError(
+                    f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
+                )
+
+            def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
+                return list(_split(datasets.load_dataset(dataset, config, cache_dir=cache_dir), split))
+
+            corpus, queries = rows("corpus"), rows("queries")
+            tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+            judgements = {
+                partition: _as_qrels(rows(name)) for partition, name in (tiered or {"test": names[0]}).items()
+            }
+            train = rows("train", "train") if "train" in configs else []
+        texts = _unique(dataset, ((row["_id"], row["text"] or "") for row in queries))
+        catalogue = _unique(
+            dataset, ((row["_id"], f"{row.get('title') or ''} {row['text'] or ''}".strip()) for row in corpus)
+        )
     except InputError:
         raise
     except KeyError as error:
@@ -299,7 +311,7 @@ def _hugging_face(dataset: str) -> Collection:
     except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
-    content = json.dumps([list(corpus), list(queries), judgements], sort_keys=True, default=str)
+    content = json.dumps([corpus, queries, judgements], sort_keys=True, default=str)
     order = {tier: index for index, tier in enumerate(TIERS)}
     return Collection(
         name=Path(dataset).name,
@@ -319,11 +331,20 @@ def _hugging_face(dataset: str) -> Collection:
     )
 
 
+def _unique(dataset: str, rows: Iterable[tuple[Any, str]]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for key, text in rows:
+        if str(key) in texts:
+            raise InputError(f"{dataset}: the id {str(key)!r} occurs twice: ids are unique")
+        texts[str(key)] = text
+    return texts
+
+
 def _constant(qrels: Qrels) -> Callable[[], Qrels]:
     return lambda: qrels
 
 
-def _first_split(splits: Any, wanted: str = "test") -> Any:
+def _split(splits: Any, wanted: str) -> Any:
     return splits[wanted] if wanted in splits else splits[next(iter(splits))]
 
 

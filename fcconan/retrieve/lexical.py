@@ -15,6 +15,8 @@ WORD = re.compile(r"\w+")
 
 def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
     """Returns the k best ids with their scores, ties in the order of the ids."""
+    if k < 1:
+        return []
     if k < len(ids):  # every id that could be among the first k, ties at the cut included
         cut = np.partition(scores, len(ids) - k)[len(ids) - k]
         kept = np.flatnonzero(scores >= cut)
@@ -76,7 +78,10 @@ class TfIdf:
         """Ranks by cosine."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        vectoriser = TfidfVectorizer(**self.options)
+        try:
+            vectoriser = TfidfVectorizer(**self.options)
+        except TypeError as error:
+            raise InputError(f"the options of {self.name} are not those of TfidfVectorizer ({error})") from error
         try:
             vectoriser.fit(self.fit_on or list(corpus.values()))
         except ValueError as error:
@@ -127,7 +132,9 @@ class BM25:
         if not any(catalogue):  # rank-bm25 would divide by zero
             return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
         index = BM25Okapi(catalogue, k1=self.k1, b=self.b, epsilon=self.epsilon)
-        return Rankings({query: best(index.get_scores(self._tokens(text)), ids, k) for query, text in queries.items()})
+        with np.errstate(invalid="ignore"):  # with b = 1, rank-bm25 divides 0 by 0 for a CN without a word
+            scores = {query: np.nan_to_num(index.get_scores(self._tokens(text))) for query, text in queries.items()}
+        return Rankings({query: best(row, ids, k) for query, row in scores.items()})
 
     def _tokens(self, text: str) -> list[str]:
         return (text.lower() if self.lowercase else text).split()

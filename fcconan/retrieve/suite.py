@@ -61,8 +61,8 @@ class BM25Config(_System):
     """BM25 by rank-bm25."""
 
     kind: Literal["bm25"]
-    k1: float = 1.5
-    b: float = 0.75
+    k1: float = Field(1.5, gt=0)
+    b: float = Field(0.75, ge=0, le=1)
     epsilon: float = 0.25
     lowercase: bool = False
 
@@ -71,8 +71,8 @@ class BM25FastConfig(_System):
     """BM25 by bm25s."""
 
     kind: Literal["bm25-fast"]
-    k1: float = 1.5
-    b: float = 0.75
+    k1: float = Field(1.5, gt=0)
+    b: float = Field(0.75, ge=0, le=1)
     method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] = "lucene"
     idf_method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] | None = None
     tokens: Literal["words", "white space"] = "words"
@@ -169,8 +169,11 @@ def load_suite(path: Path | None = None) -> Suite:
         return Suite.model_validate(file.data)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{file.path}: {where}: {first['msg']}: compare with benchmarks/retrieval.yaml") from error
+        location = (*first["loc"][:2], *first["loc"][3:])  # without the kind, which pydantic adds
+        where = ".".join(map(str, location))
+        raise InputError(
+            f"{file.path}, line {file.line(location)}: {where}: {first['msg']}: compare with benchmarks/retrieval.yaml"
+        ) from error
 
 
 class Maker:

@@ -114,11 +114,12 @@ def write_whole(path: Path, text: str) -> None:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}): give a text file in UTF-8") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
+            line = line.removesuffix("\r")
             yield number, line.split("\t") if line.count("\t") >= 2 else line.split()
 
 

@@ -411,6 +411,25 @@ def test_a_dataset_on_the_hub_of_another_layout_is_refused(tmp_path: Path) -> No
     )
 
 
+def test_a_folder_of_the_same_name_and_a_changed_one_are_read_anew(tmp_path: Path) -> None:
+    tables = hub_tables()
+    assert load_collection(str(write_hub(tmp_path / "a" / "hub", tables))).queries["q1"] == HS["q1"]
+    tables["queries", "test"][0]["text"] = "The Ostrun hide the moon."
+    assert load_collection(str(write_hub(tmp_path / "b" / "hub", tables))).queries["q1"] == "The Ostrun hide the moon."
+    assert load_collection(str(write_hub(tmp_path / "a" / "hub", tables))).queries["q1"] == "The Ostrun hide the moon."
+
+
+@pytest.mark.parametrize("config", ["queries", "corpus"])
+def test_ids_on_the_hub_are_unique(tmp_path: Path, config: str) -> None:
+    tables = hub_tables()
+    tables[config, "test"] = [*tables[config, "test"], tables[config, "test"][0]]
+    folder = write_hub(tmp_path / "hub", tables)
+    first = tables[config, "test"][0]["_id"]
+    assert complaint(lambda: load_collection(str(folder))) == (
+        f"{folder}: the id {first!r} occurs twice: ids are unique"
+    )
+
+
 def test_a_missing_column_on_the_hub_is_bad_input(tmp_path: Path) -> None:
     tables = hub_tables()
     tables["corpus", "test"] = [{"id": "d1", "text": CN["d1"]}]

@@ -39,6 +39,7 @@ def as_dict(ranking: Ranking) -> dict[str, float]:
         ([0.5, 0.9, 0.5, 0.5], 2, [("b", 0.9), ("a", 0.5)]),
         ([-2.0, -1.0, -2.0, -1.0], 3, [("b", -1.0), ("d", -1.0), ("a", -2.0)]),
         ([0.5, 0.5, 0.9, 0.9], 1, [("c", 0.9)]),
+        ([0.5, 0.5, 0.9, 0.9], 0, []),
         ([0.0, 0.0, 0.0, 1.0], 9, [("d", 1.0), ("a", 0.0), ("b", 0.0), ("c", 0.0)]),
     ],
 )
@@ -138,6 +139,19 @@ def test_tfidf_without_a_word_is_bad_input(texts: list[str]) -> None:
     corpus = {"cn-a": texts[0], "cn-b": texts[1]}
     with pytest.raises(InputError, match=r"^TF-IDF cannot be fitted .*: give texts with words of two letters or more$"):
         TfIdf().rank({"hs": "ombrey"}, corpus, 2)
+
+
+def test_unknown_options_of_tfidf_are_bad_input() -> None:
+    with pytest.raises(InputError, match=r"^the options of tfidf are not those of TfidfVectorizer \(.*'ngrams'\)$"):
+        TfIdf(options={"ngrams": 2}).rank({"q": "bread"}, {"c": "bread"}, 1)
+
+
+def test_a_cn_without_a_word_scores_0_whatever_the_weight_of_length() -> None:
+    found = BM25(b=1.0, epsilon=0).rank({"q": "bread"}, {"a": "", "b": "bread", "c": "moon", "d": "moon"}, 4)["q"]
+    # idf log(3.5 / 1.5); the CN with the word is 4/3 as long as the mean of 3/4, so 2.5 / (1 + 1.5 * 4/3).
+    assert found[0][0] == "b"
+    assert found[0][1] == pytest.approx(np.log(3.5 / 1.5) * 2.5 / 3, abs=1e-12)
+    assert found[1:] == [("a", 0.0), ("c", 0.0), ("d", 0.0)]
 
 
 def test_bm25_by_hand_with_an_inverse_document_frequency_below_zero() -> None:

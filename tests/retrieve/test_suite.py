@@ -224,33 +224,37 @@ def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
 @pytest.mark.parametrize(
     ("systems", "where"),
     [
-        ("  a: { kind: bm25, k2: 1 }", "systems.a.bm25.k2: Extra inputs are not permitted"),
-        ("  a: { kind: bm25, k1: high }", "systems.a.bm25.k1: Input should be a valid number"),
+        ("  a: { kind: bm25, k2: 1 }", "systems.a.k2: Extra inputs are not permitted"),
+        ("  a: { kind: bm25, k1: high }", "systems.a.k1: Input should be a valid number"),
+        ("  a: { kind: bm25, k1: 0 }", "systems.a.k1: Input should be greater than 0"),
+        ("  a: { kind: bm25-fast, b: 1.5 }", "systems.a.b: Input should be less than or equal to 1"),
+        ("  a:\n    kind: bm25\n    k1: high", "systems.a.k1: Input should be a valid number"),
         ("  a: { kind: bm26 }", "systems.a: Input tag 'bm26' found using 'kind' does not match any of the expected"),
         ("  a: { k1: 1 }", "systems.a: Unable to extract tag using discriminator 'kind'"),
         ("  a: 3", "systems.a: "),
-        ("  a: { kind: random, seeds: 0 }", "systems.a.random.seeds: Input should be greater than or equal to 1"),
-        ("  a: { kind: tfidf, fit_on: test }", "systems.a.tfidf.fit_on: Input should be 'training' or 'catalogue'"),
-        ("  a: { kind: dense }", "systems.a.dense.encoder: Field required"),
-        ("  a: { kind: dense, encoder: { modle: x } }", "systems.a.dense.encoder.model: Field required"),
-        ("  a: { kind: fusion, systems: [b] }", "systems.a.fusion.systems: List should have at least 2 items"),
-        ("  a: { kind: bm25-fast, method: bm11 }", "systems.a.bm25-fast.method: Input should be 'lucene', "),
-        ("  a: { kind: rerank, first_stage: b, strategy: guess }", "systems.a.rerank.strategy: Input should be "),
+        ("  a: { kind: random, seeds: 0 }", "systems.a.seeds: Input should be greater than or equal to 1"),
+        ("  a: { kind: tfidf, fit_on: test }", "systems.a.fit_on: Input should be 'training' or 'catalogue'"),
+        ("  a: { kind: dense }", "systems.a.encoder: Field required"),
+        ("  a: { kind: dense, encoder: { modle: x } }", "systems.a.encoder.model: Field required"),
+        ("  a: { kind: fusion, systems: [b] }", "systems.a.systems: List should have at least 2 items"),
+        ("  a: { kind: bm25-fast, method: bm11 }", "systems.a.method: Input should be 'lucene', "),
+        ("  a: { kind: rerank, first_stage: b, strategy: guess }", "systems.a.strategy: Input should be "),
     ],
 )
 def test_what_is_wrong_with_a_suite_is_named_with_its_place(tmp_path: Path, systems: str, where: str) -> None:
     path = suite_file(tmp_path, systems)
     message = complaint(load_suite, path)
-    assert message.startswith(f"{path}: {where}")
+    line = 3 + systems.count("\n")
+    assert message.startswith(f"{path}, line {line}: {where}")
     assert message.endswith(": compare with benchmarks/retrieval.yaml")
 
 
 def test_a_suite_has_a_name_and_no_further_keys(tmp_path: Path) -> None:
     systems = "  a: { kind: bm25 }"
     path = suite_file(tmp_path, systems, head="title: Mine")
-    assert complaint(load_suite, path).startswith(f"{path}: name: Field required")
+    assert complaint(load_suite, path).startswith(f"{path}, line 1: name: Field required")
     path = suite_file(tmp_path, systems, head="name: mine\nmetrics: [mrr]")
-    assert complaint(load_suite, path).startswith(f"{path}: metrics: Extra inputs are not permitted")
+    assert complaint(load_suite, path).startswith(f"{path}, line 2: metrics: Extra inputs are not permitted")
 
 
 def test_a_suite_that_is_not_yaml_or_says_a_system_twice_is_named_with_its_line(tmp_path: Path) -> None:

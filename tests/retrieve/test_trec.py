@@ -62,6 +62,11 @@ def test_columns_may_be_apart_by_tabs_or_by_any_white_space(path: Path) -> None:
     assert read_run(path) == ("mine", {"q": [("a", 0.5)]})
 
 
+def test_marks_and_line_ends_of_other_systems_are_no_part_of_an_id(path: Path) -> None:
+    path.write_bytes("\ufeffq\tQ0\ta\u2028b\t1\t0.5\tmine\r\n".encode())
+    assert read_run(path) == ("mine", {"q": [("a\u2028b", 0.5)]})
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
