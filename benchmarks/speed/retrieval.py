@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -128,7 +128,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
         for part in values:
             holm(randomisation_tests(part, pairs, resamples=RESAMPLES, seed=0)[1])
 
-    def intervals(samples: Sequence[Any], batch: int | None = None) -> None:
+    def intervals(samples: Any, batch: int | None = None) -> None:
         for sample in samples:
             stats.bootstrap(
                 (sample,),
@@ -141,7 +141,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
                 rng=0,
             )
 
-    def tests(samples: Sequence[Any], batch: int | None = None) -> None:
+    def tests(samples: Any, batch: int | None = None) -> None:
         for sample in samples:
             stats.permutation_test(
                 (sample,),

@@ -1,10 +1,12 @@
+import json
+import os
 from collections import Counter
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from fcconan.build import build_tables, demo, load_recipe
+from fcconan.build import build, build_tables, demo, load_recipe
 from fcconan.build.table import Built
 from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import content_folder
@@ -107,10 +109,22 @@ def test_uniform_is_uniform() -> None:
     assert max(abs(value - i / 10_000) for i, value in enumerate(drawn)) < 1.95 / 100
 
 
-def test_everything_is_marked_synthetic(built: Built, tmp_path: Path, run_cli: RunCli) -> None:
-    done = run_cli("demo", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"o\xff")
+    done = run_cli("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
+    assert (done.returncode, done.stderr) == (0, "")
     assert "synthetic" in done.stdout
+    assert "Written to ./o\\udcff. Load it:\n" in done.stdout
+    assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
+    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json", b"demo-report"}
+    assert (tmp_path / "demo-report" / "report.html").is_file()
+
+
+def test_everything_is_marked_synthetic(built: Built, tmp_path: Path) -> None:
+    build("demo", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "pretty_name: fcconan demo (synthetic)" in card
     assert "- synthetic\n" in card

@@ -269,15 +269,6 @@ def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
-def test_a_name_that_is_no_unicode_is_printed_and_written_for_programs(run_cli: RunCli, tmp_path: Path) -> None:
-    odd = os.fsdecode(b"o\xff")
-    result = run_cli("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "Written to ./o\\udcff. Load it:\n" in result.stdout
-    assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
-    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json", b"demo-report"}
-
-
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
