@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,8 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx as it is written, withou
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+# A job in a shell's background ignores Ctrl-C and hands that on; the programs that tests interrupt must not inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MIRROR = os.environ.get("FCCONAN_MIRROR")  # not popped: the workers of pytest-xdist inherit it
 
