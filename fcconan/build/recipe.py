@@ -1,8 +1,7 @@
 """The recipe of a dataset: pinned sources, column mapping, card text, and the counts it must produce."""
 
-import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
@@ -15,10 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import recipe_path
 from fcconan.errors import InputError
 from fcconan.rows import PAIR
+from fcconan.yaml_lines import Location, YamlFile, explain
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]
@@ -267,28 +266,12 @@ def load_recipe(name: str) -> Recipe:
     try:
         recipe = Recipe.model_validate(file.data)
     except ValidationError as error:
-        raise InputError(_explain(file, error)) from error
+        raise InputError(explain(file, error, whole="the recipe", known_keys=_known_keys)) from error
     recipe._folder = path.resolve().parent
     return recipe
 
 
-def _explain(file: YamlFile, error: ValidationError) -> str:
-    """Returns one line that says what the first error is and on which line it stands."""
-    first, *others = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    location = first["loc"]
-    where = ".".join(str(part) for part in location) or "the recipe"
-    found = repr(first["input"]) if not isinstance(first["input"], dict | list) else "a block"
-    message = f"{file.path}, line {file.line(location)}: {where}: {first['msg']}"
-    if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(location[-1]), _known_keys(location), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "; remove it"
-        message = f"{file.path}, line {file.line(location)}: unknown key {where!r}{hint}"
-    elif first["type"] != "missing":
-        message += f" (found {found[:80]})"
-    return message + (f" (and {len(others)} more)" if others else "")
-
-
-def _known_keys(location: tuple[Any, ...]) -> list[str]:
+def _known_keys(location: Location) -> list[str]:
     inner: dict[str, type[Model]] = {
         "card": Card,
         "expect": Expectations,

@@ -109,11 +109,11 @@ def run(
     maker = Maker(load_suite(suite), collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
     result, details = bench(collection, systems, settings, kept=KeptRuns(folder) if reuse else None, progress=_progress)
-    if sparsity:
+    if sparsity and result["systems"]:
         from fcconan.score.sparsity import study
 
         result["sparsity"] = study(collection, details, settings, seeds=sparsity_seeds)
-    if plan is not None:
+    if plan is not None and result["systems"]:
         from fcconan.score.planner import plan_all
 
         result["plan"] = plan_all(collection, details, settings, half_width=plan)
@@ -122,9 +122,9 @@ def run(
     if report is not None:
         write_report(report, result, details, texts=texts)
     print_result(result, report)
-    for name, reason in result["failed"].items():
-        print(f"fcconan: system {name!r} failed: {reason}", file=sys.stderr)
-    if result["failed"]:
+    for name, problem in result["problems"].items():
+        print(f"fcconan: system {name!r} {' '.join(problem.split())}", file=sys.stderr)
+    if result["problems"]:
         raise typer.Exit(FAILED)
 
 

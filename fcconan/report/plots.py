@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.report.tables import ends_of, metric_title, percent, ranked_systems
+from fcconan.report.tables import ends_of, marked, metric_title, percent, ranked_systems
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,9 @@ def figures(result: Mapping[str, Any]) -> Plots:
     missing has a dash instead of a bar.
     """
     plots: Plots = {}
-    failed = f" Failed: {', '.join(sorted(result['failed']))}." if result["failed"] else ""
+    partial = [marked(result, name) for name in ranked_systems(result) if result["systems"][name].get("failures")]
+    failed = f" On a part only: {', '.join(partial)}." if partial else ""
+    failed += f" Failed: {', '.join(sorted(result['failed']))}." if result["failed"] else ""
     for name, metric_name in FIGURES.items():
         metric = next((one for one in result["settings"]["metrics"] if one.startswith(f"{metric_name}@")), None)
         if metric:

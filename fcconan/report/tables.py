@@ -38,6 +38,7 @@ LATEX = {
 }
 MARKDOWN = {"\\": "\\\\", "|": "\\|", "*": "\\*", "`": "\\`", "<": "&lt;", ">": "&gt;", "&": "&amp;"}
 LATEX_PAGE = 40
+ORDERED = 4  # fewer systems have too few orders for an agreement to mean much
 FIGURE = re.compile(r"[-±+ ]*\d+(\.\d+)?(\s|$)")
 MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
@@ -119,13 +120,23 @@ def summary_table(result: Mapping[str, Any], *, intervals: Sequence[str] = ("avg
     for key in digits:
         title = "CV%" if key == "cv" else key
         columns += [title, f"{percent(result)} interval"] if key in with_interval else [title]
-    rows = [[name, *cells(one["summary"], one.get("summary_intervals", {}))] for name, one in systems.items()]
+    rows = [
+        [marked(result, name), *cells(one["summary"], one.get("summary_intervals", {}))]
+        for name, one in systems.items()
+    ]
     rows.append(["(chance)", *cells(result["chance"]["summary"], {})])
     rows += [[f"{name} (failed)", *[MISSING] * (len(columns) - 1)] for name in sorted(result["failed"])]
     metrics = ", ".join(map(metric_title, summarised(result)))
     n_partitions = len(result["partitions"])
     title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} "
     return Table(f"{title}{'partition' if n_partitions == 1 else 'partitions'} of {metrics}", columns, rows)
+
+
+def marked(result: Mapping[str, Any], name: str) -> str:
+    """Returns a system's name, with how many HS its figures are of if it failed on some."""
+    n_queries = result["dataset"]["n_queries"]
+    n_failed = len(result["systems"][name].get("failures") or {})
+    return f"{name} ({n_queries - n_failed} of {n_queries} HS)" if n_failed else name
 
 
 def partition_table(result: Mapping[str, Any], partition: str) -> Table:
@@ -302,17 +313,21 @@ def all_tables(result: Mapping[str, Any], *, every_test: bool = True) -> list[Ta
 
 
 def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns what a terminal shows: the summary, every partition, and the tests on the last partition."""
+    """Returns what a terminal shows: every partition, the tests on the last one, and the summary, which comes last.
+
+    How far partitions agree on the order of systems is shown where there are enough systems to have one.
+    """
     last = list(result["partitions"])[-1]
-    tables: list[Table | None] = [partition_table(result, partition) for partition in result["partitions"]]
+    partitions = result["partitions"] if result["systems"] else ()
+    tables: list[Table | None] = [partition_table(result, partition) for partition in partitions]
     tables += [
         failure_table(result),
         seed_table(result),
-        agreement_table(result, only=summarised(result)),
+        agreement_table(result, only=summarised(result)) if len(result["systems"]) >= ORDERED else None,
         comparison_table(result, only=("all", last)),
-        summary_table(result, intervals=("avg",)),
         sparsity_table(result),
         plan_table(result),
+        summary_table(result, intervals=("avg",)),
     ]
     return [table for table in tables if table is not None and table.rows]
 
@@ -321,7 +336,7 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     """Returns every table in Markdown, with notes and signature."""
     parts = [f"# {_cell(result['dataset']['title'])}: retrieval, protocol {result['protocol']}\n"]
     parts += [f"- {_cell(note)}" for note in result["notes"]]
-    parts += [f"- {_cell(name)} failed: {_cell(reason)}" for name, reason in sorted(result["failed"].items())]
+    parts += [f"- {_cell(name)} {_cell(problem)}" for name, problem in sorted(result["problems"].items())]
     for table in all_tables(result, every_test=False):
         parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
         parts.append("|" + "|".join("---:" if figures else "---" for figures in _figure_columns(table)) + "|")

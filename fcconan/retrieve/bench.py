@@ -11,8 +11,9 @@ import numpy.typing as npt
 import fcconan
 from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
-from fcconan.retrieve.collection import Collection
+from fcconan.retrieve.collection import FULL, Collection
 from fcconan.retrieve.kept import KeptRuns
+from fcconan.retrieve.notes import notes, problem
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
 from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
@@ -68,7 +69,12 @@ class Settings:
         if self.resamples < 100 or not 0.5 <= self.confidence < 1:
             raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
-        depth = max(self.depth, self.k, *(int(metric.partition("@")[2] or 1) for metric in metrics))
+        for metric in metrics:
+            if _cutoff(metric) > len(collection.corpus):
+                raise InputError(
+                    f"the cutoff of {metric} is beyond the catalogue: give 1 to {len(collection.corpus)}, its size"
+                )
+        depth = max(self.depth, self.k, *map(_cutoff, metrics))
         return Settings(
             self.protocol,
             metrics,
@@ -78,6 +84,11 @@ class Settings:
             self.confidence,
             self.seed,
         )
+
+    @property
+    def deepest(self) -> int:
+        """How many CNs of a ranking the figures look at."""
+        return max(self.k, *map(_cutoff, self.metrics))
 
     @property
     def summarised(self) -> tuple[str, ...]:
@@ -91,6 +102,11 @@ class Settings:
         return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
 
 
+def _cutoff(metric: str) -> int:
+    """Returns the cutoff of a metric with its full name; 1 for those of ranx that have none."""
+    return int(metric.partition("@")[2] or 1)
+
+
 @dataclass
 class Scored:
     """One system's run and figures.
@@ -99,14 +115,17 @@ class Scored:
         found: What it ranked (the first replicate, for a system with several seeds).
         ordered: The same with ties broken.
         partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
-        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
         configuration: What changes its output.
+        n_seeds: How many runs its figures are the mean of.
+        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
+        summaries: Interval of the summary over the seeds; empty for other systems.
     """
 
     found: Rankings
     ordered: dict[str, list[str]]
     partitions: dict[str, Evaluation]
     configuration: Any
+    n_seeds: int = 1
     spread: dict[str, dict[str, float]] = field(default_factory=dict)
     summaries: dict[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -131,7 +150,8 @@ def bench(
         progress: Is told what is being done.
 
     Returns:
-        The result as `fcconan bench --json` writes it, and the details that the report needs.
+        The result as `fcconan bench --json` writes it, and the details that the report needs. Systems without any
+        ranking are in `failed`; `problems` says for people what went wrong with every system that failed on an HS.
 
     Raises:
         InputError: A system's run is not usable, or two systems have one name.
@@ -139,6 +159,7 @@ def bench(
     _check_names([system.name for system in systems])
     tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
     out_of_order = dict(failed or {})
+    problems = {name: f"failed: {reason}" for name, reason in out_of_order.items()}
     runs: dict[str, tuple[Retriever, list[Rankings]]] = {}
     for system in systems:
         progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
@@ -146,27 +167,30 @@ def bench(
             found = _rank(system, collection, settings.depth, kept, progress)
         except EndpointError as error:
             out_of_order[system.name] = str(error)
+            problems[system.name] = f"failed: {error}"
             continue
+        if found[0].failures:
+            problems[system.name] = problem(found[0], len(collection.queries))
         if len(found[0].failures) == len(collection.queries):
             out_of_order[system.name] = next(iter(found[0].failures.values()))
         else:
             runs[system.name] = (system, found)
-    if not runs:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in out_of_order.items())
-        raise InputError(f"no system could be run ({reasons})")
     progress("scoring")
     qrels = {name: collection.qrels(name) for name in collection.partitions}
-    if collection.population != "the full catalogue":
+    if collection.population != FULL:
         qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
     scored = {name: _score(system, found, collection, qrels, settings, tie) for name, (system, found) in runs.items()}
-    result = _result(collection, settings, qrels, scored, out_of_order)
+    result = _result(collection, settings, qrels, scored, out_of_order, problems)
     return result, _details(collection, settings, qrels, scored)
 
 
 def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two systems are called {name!r}: give each a name of its own")
+            raise InputError(
+                f"two systems are called {name!r}: give each a name of its own; that of a run is the sixth column of "
+                "its file"
+            )
         if not name or any(character.isspace() for character in name):
             raise InputError(f"a system is called {name!r}: a name has no white space, which run files cannot hold")
 
@@ -175,16 +199,21 @@ def _rank(
     system: Retriever, collection: Collection, depth: int, kept: KeptRuns | None, progress: Callable[[str], None]
 ) -> list[Rankings]:
     if hasattr(system, "replicates"):
-        return [rank_all(one, collection.queries, collection.corpus, depth) for one in system.replicates()]
+        return [_rank_one(one, collection, depth) for one in system.replicates()]
     path = kept.path(system, collection, depth) if kept else None
     found = kept.load(path) if kept else None
     if found is not None:
         progress(f"{system.name}: taken from {path}")
         return [found]
-    found = rank_all(system, collection.queries, collection.corpus, depth)
+    found = _rank_one(system, collection, depth)
     if kept:
         kept.keep(path, found, getattr(system, "configuration", None))
     return [found]
+
+
+def _rank_one(system: Retriever, collection: Collection, depth: int) -> Rankings:
+    outside = collection.not_in_catalogue
+    return rank_all(system, collection.queries, collection.corpus, depth, not_in_catalogue=outside)
 
 
 def _within(qrels: Mapping[str, Mapping[str, int]], corpus: Mapping[str, str]) -> dict[str, dict[str, int]]:
@@ -217,7 +246,7 @@ def _score(
         for ranking, run in zip(ordered, found, strict=True)
     ]
     configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
-    scored = Scored(found[0], ordered[0], evaluations[0], configuration)
+    scored = Scored(found[0], ordered[0], evaluations[0], configuration, len(found))
     if len(found) > 1:
         scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
         each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
@@ -254,6 +283,7 @@ def _result(
     qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
     scored: Mapping[str, Scored],
     failed: Mapping[str, str],
+    problems: Mapping[str, str],
 ) -> dict[str, Any]:
     ties = "corpus-order" if settings.protocol == "paper" else f"hash-{settings.seed}"
     chance = {
@@ -290,7 +320,9 @@ def _result(
                 "n_judged": sum(map(len, judged.values())),
                 "n_positive": sum(value > 0 for row in judged.values() for value in row.values()),
                 "n_queries": len(collection.queries),
-                "n_without_positive": next(iter(scored.values())).partitions[name].n_without_positive,
+                "n_without_positive": sum(
+                    not any(value > 0 for value in judged.get(query, {}).values()) for query in collection.queries
+                ),
             }
             for name, judged in qrels.items()
         },
@@ -305,7 +337,8 @@ def _result(
         "comparisons": _comparisons(settings, list(qrels), scored),
         "order_agreement": _order_agreement(settings, list(qrels), scored),
         "failed": dict(failed),
-        "notes": _notes(collection, settings, scored),
+        "problems": dict(problems),
+        "notes": notes(collection, settings, scored),
     }
 
 
@@ -328,6 +361,8 @@ def signature(collection: Collection, settings: Settings, ties: str) -> str:
 
 
 def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> dict[str, Any]:
+    if not scored:
+        return {}
     names = list(scored)
     n_metrics = len(settings.metrics)
     series = np.array(
@@ -487,38 +522,6 @@ def _order_agreement(settings: Settings, partitions: list[str], scored: Mapping[
                 {"a": a, "b": b, "metric": metric, "tau": _number(tau), "low": _number(low), "high": _number(high)}
             )
     return rows
-
-
-def _notes(collection: Collection, settings: Settings, scored: Mapping[str, Scored]) -> list[str]:
-    notes = []
-    if settings.protocol == "paper":
-        notes.append(
-            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every "
-            "system. All "
-            "queries count; one without a positive scores 0. Use protocol sound for what should be reported."
-        )
-    else:
-        notes.append(
-            "Unjudged CNs count as wrong; 'unjudged right' counts those among the first k as right. Queries without a "
-            "positive are left out and counted."
-        )
-    for name, one in scored.items():
-        if one.configuration.get("kind") == "pair-propagation":
-            notes.append(
-                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated "
-                "similarity) "
-                "was known to do well on FC-CONAN before it was fixed, so its figures on FC-CONAN are optimistic by an "
-                "unknown amount; its temperature was chosen inside the training pairs. There, cross-validated "
-                "on sparse "
-                "labels, direct similarity alone does better, because sparse labels reward it (see 'resolved')."
-            )
-        if one.found.failures:
-            notes.append(
-                f"{name} failed on {len(one.found.failures)} of {len(collection.queries)} queries; its figures "
-                "leave them "
-                "out, 'failures as zero' counts them as 0."
-            )
-    return notes
 
 
 def _details(

@@ -3,32 +3,38 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fcconan.llm.client import Answer, Client
-from fcconan.llm.client import Reason as RequestReason
+from fcconan.errors import InputError
+from fcconan.llm.call import Call, CallReason, Reply, Sampling
+from fcconan.llm.client import Client, EndpointError
+from fcconan.llm.endpoint import EndpointModel
 from fcconan.retrieve.prompts import Messages, Prompt
 
-Reason = Literal[RequestReason, "refused", "truncated", "filtered", "empty", "wrong_format", "no_known_id"]
+Reason = Literal[CallReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
-_PATH = "/chat/completions"
+_KEPT = "run again: what was answered is kept"
+ADVICE: dict[Reason, str] = {
+    "bad_request": "check that this model takes such a request",
+    "rate_limited": f"wait, or lower --concurrency, and {_KEPT}",
+    "server_error": f"wait, and {_KEPT}",
+    "timeout": f"raise --timeout or lower --concurrency, and {_KEPT}",
+    "connection": f"check the address (--base-url, OPENAI_BASE_URL) and that something answers there, and {_KEPT}",
+    "bad_body": "check that the address is that of an OpenAI-compatible endpoint",
+    "refused": "the model does not answer to such a text; another one may",
+    "truncated": "the answer was cut at the model's limit; take a model with a higher one",
+    "filtered": "the endpoint's filter holds the answer back; another endpoint may not",
+    "empty": "the model said nothing; take another one",
+    "too_long": "take a model with a longer context",
+    "not_recorded": "record the answer first",
+    "wrong_format": "the answer is not the JSON object that was asked for; take a model that writes it",
+    "no_known_id": "the answer names no CN that was shown; take another model",
+}
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a model said.
-
-    Attributes:
-        text: Its words; None where there are none.
-        reason: Why there are none.
-    """
-
-    text: str | None
-    reason: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,6 @@ class Choice:
 class Chat:
     """One chat model with its sampling.
 
-    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too. What was
-    answered without it in an earlier run is not asked again.
-
     Args:
         client: Sends the requests and keeps the answers.
         model: The endpoint's name of the model.
@@ -60,14 +63,10 @@ class Chat:
     """
 
     def __init__(self, client: Client, *, model: str, temperature: float | None, seed: int | None) -> None:
-        self.client, self.model = client, model
-        self._sampling = {
-            name: value for name, value in (("temperature", temperature), ("seed", seed)) if value is not None
-        }
-        self._takes_schema: bool | None = None
+        self._model = EndpointModel(client, model)
+        self._sampling = Sampling(temperature=temperature, max_tokens=None, seed=seed)
         self.configuration: dict[str, Any] = {
-            "endpoint": client.endpoint,
-            "model": model,
+            **self._model.configuration,
             "temperature": temperature,
             "seed": seed,
         }
@@ -76,42 +75,34 @@ class Chat:
         """Asks all requests of one prompt and returns a reply for each, in their order.
 
         Raises:
-            EndpointError: The endpoint refuses everything.
+            EndpointError: The endpoint refuses everything, or nothing can be sent to it.
         """
-        plain = [{"model": self.model, **self._sampling, "messages": messages} for messages in requests]
-        known = [self.client.known(_PATH, body, check=_fault) for body in plain]
-        unknown = [body for body, answer in zip(plain, known, strict=True) if answer is None]
-        tally.plain_text += len(plain) - len(unknown)
-        found: list[Answer] = []
-        if self._takes_schema is None and unknown:
-            # The first one tells whether the endpoint takes a schema, so that not all are refused.
-            found, unknown = self._with_schema(prompt, unknown[:1], tally), unknown[1:]
-        if self._takes_schema is False:
-            found += self.client.send_all(_PATH, unknown, check=_fault)
-            tally.plain_text += len(unknown)
-        else:
-            found += self._with_schema(prompt, unknown, tally)
-        rest = iter(found)
-        answers = [answer if answer is not None else next(rest) for answer in known]
-        for answer in answers:
-            tally.count_usage(answer)
-        return [_reply(answer) for answer in answers]
+        schema = {"title": prompt.name, **prompt.schema}
+        with refusals():
+            replies = list(self._model.replies(Call(messages, self._sampling, schema) for messages in requests))
+        for reply in replies:
+            tally.count_reply(reply)
+        return replies
 
-    def _with_schema(self, prompt: Prompt, plain: Sequence[dict[str, Any]], tally: "Tally") -> list[Answer]:
-        schema = {"name": prompt.name, "strict": True, "schema": dict(prompt.schema)}
-        wanted = {"response_format": {"type": "json_schema", "json_schema": schema}}
-        answers = self.client.send_all(_PATH, [{**body, **wanted} for body in plain], check=_fault)
-        refused = [position for position, answer in enumerate(answers) if answer.reason == "bad_request"]
-        if any(answer.body is not None for answer in answers):
-            self._takes_schema = True
-        if refused:
-            again = self.client.send_all(_PATH, [plain[position] for position in refused], check=_fault)
-            tally.plain_text += len(refused)
-            for position, answer in zip(refused, again, strict=True):
-                answers[position] = answer
-            if self._takes_schema is None and any(answer.body is not None for answer in again):
-                self._takes_schema = False
-        return answers
+    def explain(self, reason: Reason, detail: str) -> str:
+        """Returns a line for people: who failed and how, what was said, and what may be done."""
+        said = f"{reason}: {detail}" if detail else reason
+        return f"{self._model.name} at {self._model.client.endpoint} ({said}): {ADVICE[reason]}"
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Makes bad input of a client, such as no key, a refusal by its endpoint: it stops one system and not the others.
+
+    Raises:
+        EndpointError: The client raised an InputError.
+    """
+    try:
+        yield
+    except EndpointError:
+        raise
+    except InputError as error:
+        raise EndpointError(str(error)) from error
 
 
 class Tally:
@@ -130,15 +121,13 @@ class Tally:
         if reason is not None:
             self.failed_calls[reason] += 1
 
-    def count_usage(self, answer: Answer) -> None:
-        """Counts the tokens of one answer, and which model says that it gave it."""
-        if answer.body is None:
-            return
-        self.models.add(str(answer.body.get("model")))
-        usage = answer.body.get("usage")
-        for name in self.tokens:
-            number = usage.get(name) if isinstance(usage, dict) else None
-            self.tokens[name] += number if type(number) is int else 0
+    def count_reply(self, reply: Reply) -> None:
+        """Counts the tokens of one reply, and which model says that it gave it."""
+        self.plain_text += not reply.structured
+        if reply.model is not None:
+            self.models.add(reply.model)
+        self.tokens["prompt_tokens"] += reply.prompt_tokens or 0
+        self.tokens["completion_tokens"] += reply.completion_tokens or 0
 
     def diagnostics(self) -> dict[str, Any]:
         """Returns the counts as JSON-able values."""
@@ -210,27 +199,3 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
-
-
-def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    choices = response.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return "no choices"
-    message = choices[0].get("message")
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
-        return "no message"
-    return None
-
-
-def _reply(answer: Answer) -> Reply:
-    if answer.body is None:
-        return Reply(None, answer.reason)
-    choice = answer.body["choices"][0]
-    if choice["message"].get("refusal"):
-        return Reply(None, "refused")
-    if choice.get("finish_reason") == "length":
-        return Reply(None, "truncated")
-    if choice.get("finish_reason") == "content_filter":
-        return Reply(None, "filtered")
-    text = choice["message"].get("content")
-    return Reply(text) if text and text.strip() else Reply(None, "empty")

@@ -16,12 +16,13 @@ from typing import Any
 
 from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
 from fcconan.errors import InputError
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
 from fcconan.retrieve.trec import read_qrels
 from fcconan.rows import TIERS
 
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]
+FULL = "the full catalogue"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Collection:
     partitions: Mapping[str, Callable[[], Qrels]]
     synthetic: bool = False
     redistributable: bool = False
-    population: str = "the full catalogue"
+    population: str = FULL
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -59,12 +60,22 @@ class Collection:
             InputError: They name a query or a CN that the dataset does not have.
         """
         qrels = self.partitions[partition]()
-        _check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == "the full catalogue")
+        _check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
         return qrels
 
     def with_qrels(self, name: str, path: Path) -> "Collection":
         """Returns the collection with one more partition, read from a file."""
         return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)})
+
+    @property
+    def not_in_catalogue(self) -> str:
+        """What to say of an id that a system ranks and the catalogue does not have."""
+        if self.population == FULL:
+            return NOT_IN_CATALOGUE
+        return (
+            f"is not in the catalogue of protocol paper, {self.population}: leave all others out of the run, or use "
+            "--protocol sound"
+        )
 
     def pool(self) -> "Collection":
         """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
@@ -270,6 +281,11 @@ def _hugging_face(dataset: str) -> Collection:
             f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
             "such as owner/dataset"
         )
+    if Path(dataset).is_dir() and not _may_be_dataset(Path(dataset)):
+        raise InputError(
+            f"{dataset} is a folder without a dataset: expected {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), "
+            "a README.md that declares configs, or the folders corpus and queries"
+        )
     import datasets
 
     if not sys.stderr.isatty():
@@ -329,6 +345,18 @@ def _hugging_face(dataset: str) -> Collection:
             for name in sorted(judgements, key=lambda name: (order.get(name, 9), name))
         },
     )
+
+
+def _may_be_dataset(folder: Path) -> bool:
+    """Looks at what stands at the top of a folder: `datasets` would walk through all that is below."""
+    if (folder / "corpus").is_dir() and (folder / "queries").is_dir():
+        return True
+    try:
+        readme = (folder / "README.md").read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return False
+    header = readme.split("\n---")[0] if readme.startswith("---") else ""
+    return any(line.startswith("configs:") for line in header.splitlines())
 
 
 def _unique(dataset: str, rows: Iterable[tuple[Any, str]]) -> dict[str, str]:

@@ -45,6 +45,7 @@ class Fusion:
         """Ranks with every system, to the depth k, and fuses."""
         parts = [rank_all(system, queries, corpus, k) for system in self.systems]
         failures = {query: reason for part in parts for query, reason in part.failures.items()}
+        explained = {query: said for part in parts for query, said in part.explained.items()}
         done = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
         fused = _fuse([{query: part.get(query, []) for query in done} for part in parts], self.method, self.norm)
         position = {key: index for index, key in enumerate(corpus)}
@@ -54,6 +55,7 @@ class Fusion:
         return Rankings(
             ordered,
             failures=failures,
+            explained=explained,
             diagnostics={part.name: found.diagnostics for part, found in zip(self.systems, parts, strict=True)},
             resolved={part.name: found.resolved for part, found in zip(self.systems, parts, strict=True)},
         )

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.llm.client import Client, EndpointError
+from fcconan.retrieve.chat import refusals
 
 Vectors = npt.NDArray[np.float32]
 _PATH = "/embeddings"
@@ -60,10 +61,11 @@ class OpenAIEncoder:
 
         Raises:
             RefusedTextError: The endpoint refused a batch of queries: ranking goes on query by query.
-            EndpointError: A batch of CNs was refused, or the endpoint gave no usable vectors.
+            EndpointError: A batch of CNs was refused, the endpoint gave no usable vectors, or nothing can be sent.
         """
         batches = [list(texts[start : start + self.batch_size]) for start in range(0, len(texts), self.batch_size)]
-        answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_fault)
+        with refusals():
+            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_fault)
         parts = []
         for batch, answer in zip(batches, answers, strict=True):
             if answer.body is None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fcconan.errors import InputError
+from fcconan.llm.call import Reply
 from fcconan.llm.client import Client
-from fcconan.retrieve.chat import Chat, Reply, Tally, read_choice, read_field
+from fcconan.retrieve.chat import Chat, Reason, Tally, read_choice, read_field
 from fcconan.retrieve.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 
@@ -87,7 +88,7 @@ class Reranker:
         stage are carried over.
 
         Raises:
-            EndpointError: The endpoint refuses everything.
+            EndpointError: The endpoint refuses everything, or nothing can be sent to it.
             InputError: The first stage returned no usable ranking.
         """
         first = rank_all(self.first_stage, queries, corpus, max(k, self.top))
@@ -113,6 +114,7 @@ class Reranker:
         return Rankings(
             rankings,
             failures=first.failures | failures,
+            explained=first.explained | {query: work.explained[query] for query in failures},
             diagnostics={
                 **work.tally.diagnostics(),
                 "kept_first_stage_order": work.kept,
@@ -131,6 +133,7 @@ class _Work:
         self.tally, self.kept = Tally(), 0
         self._worked: dict[str, bool] = {}
         self._first_reason: dict[str, str] = {}
+        self.explained: dict[str, str] = {}
 
     def failures(self) -> dict[str, str]:
         """The queries of which every call failed, with the reason of the first one."""
@@ -153,7 +156,7 @@ class _Work:
                 shown = self.orders[query][start:end]
                 ids = [f"p{number}" for number in range(1, len(shown) + 1)]
                 choice = read_choice(reply, ids=ids, wanted=len(shown))
-                self._note(query, choice.statuses, choice.reason)
+                self._note(query, reply, choice.statuses, choice.reason)
                 left_out = [place for place in range(len(shown)) if place not in choice.positions]
                 self.orders[query][start:end] = [shown[place] for place in (*choice.positions, *left_out)]
 
@@ -192,22 +195,23 @@ class _Work:
         value, status, reason = read_field(reply, "grade")
         if reason is None and (type(value) is not int or not 0 <= value <= _BEST_GRADE):
             value, status, reason = None, "wrong_format", "wrong_format"
-        self._note(query, (status,), reason)
+        self._note(query, reply, (status,), reason)
         return value if type(value) is int else None
 
     def _verdict(self, query: str, reply: Reply) -> str | None:
         value, status, reason = read_field(reply, "better")
         if reason is None and value not in ("a", "b"):
             value, status, reason = None, "wrong_format", "wrong_format"
-        self._note(query, (status,), reason)
+        self._note(query, reply, (status,), reason)
         return value if isinstance(value, str) else None
 
-    def _note(self, query: str, statuses: Sequence[str], reason: str | None) -> None:
+    def _note(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
         self.tally.count(statuses, reason)
         self._worked[query] = self._worked.get(query, False) or reason is None
         if reason is not None:
             self.kept += 1
             self._first_reason.setdefault(query, reason)
+            self.explained.setdefault(query, self.chat.explain(reason, reply.detail))
 
 
 def windows(n: int, window: int, step: int) -> Iterator[tuple[int, int]]:

@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import content_folder
 from fcconan.errors import InputError
 from fcconan.retrieve.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieve.fusion import Fusion
 from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair
+from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal
 from fcconan.retrieve.trec import read_run
+from fcconan.yaml_lines import YamlFile
 
 GPT = "gpt-4o-2024-08-06"
 
@@ -279,14 +279,21 @@ class Maker:
 
     def _from_factory(self, name: str) -> Retriever:
         module_name, _, factory_name = name.partition(":")
+        if not (all(part.isidentifier() for part in module_name.split(".")) and factory_name.isidentifier()):
+            raise InputError(
+                f"{name} is not module:factory: name both as in Python, such as mine:Shortest for a class in mine.py"
+            )
         try:
-            factory = getattr(import_module(module_name), factory_name)
-        except Exception as error:  # whatever a user's module raises
+            module = import_module(module_name)
+        except (Exception, SystemExit) as error:  # whatever a user's module raises
+            pass_on_signal(error)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
                 f"{name} cannot be imported ({reason}): give module:factory, with the module on the Python path"
             ) from error
-        return as_retriever(name, call_factory(name, factory, self.train))
+        if not hasattr(module, factory_name):
+            raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
+        return as_retriever(name, call_factory(name, getattr(module, factory_name), self.train))
 
 
 def _leads_to(systems: Mapping[str, SystemConfig], start: str, goal: str) -> bool:
@@ -323,7 +330,8 @@ def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
         return factory(train=list(train)) if takes_train else factory()
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        pass_on_signal(error)
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{name} raised {reason}: a factory is called without arguments, or with train=") from error
 

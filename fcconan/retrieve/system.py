@@ -1,12 +1,16 @@
 """What a retrieval system is, what it returns, and the check that every run passes before it is scored."""
 
 import math
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fcconan.errors import InputError
 
 Ranking = list[tuple[str, float]]
+
+EXTRAS = ("failures", "explained", "diagnostics", "resolved")
+NOT_IN_CATALOGUE = "is not in the catalogue: rank ids of the catalogue only"
 
 
 class TrainingPair(NamedTuple):
@@ -21,6 +25,7 @@ class Rankings(dict[str, Ranking]):
 
     Attributes:
         failures: Query id to the reason why there is no ranking. A failure is missing, not an empty ranking.
+        explained: Query id to what is to be said of its failure to people, and what they may do, where a system knows.
         diagnostics: Counts that a reader needs to trust the run, as JSON-able values.
         resolved: What the system found out or chose while it ran (such as a tuned temperature), as JSON-able values.
     """
@@ -30,11 +35,13 @@ class Rankings(dict[str, Ranking]):
         rankings: Mapping[str, Sequence[tuple[str, float]]] | None = None,
         *,
         failures: Mapping[str, str] | None = None,
+        explained: Mapping[str, str] | None = None,
         diagnostics: Mapping[str, Any] | None = None,
         resolved: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__({key: list(value) for key, value in (rankings or {}).items()})
         self.failures = dict(failures or {})
+        self.explained = dict(explained or {})
         self.diagnostics = dict(diagnostics or {})
         self.resolved = dict(resolved or {})
 
@@ -63,8 +70,22 @@ class Retriever(Protocol):
         ...
 
 
-def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+def rank_all(
+    system: Retriever,
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    k: int,
+    *,
+    not_in_catalogue: str = NOT_IN_CATALOGUE,
+) -> Rankings:
     """Ranks all queries and checks the run; if the system raises, one query at a time, so that the others finish.
+
+    Args:
+        system: The system.
+        queries: Query id to text.
+        corpus: Corpus id to text.
+        k: How many corpus ids are asked for.
+        not_in_catalogue: What to say of an id that the corpus does not have.
 
     Raises:
         InputError: The run is not usable; the message names the first thing that is wrong with it.
@@ -73,35 +94,42 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
         found = system.rank(queries, corpus, k)
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        pass_on_signal(error)
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, _reason(error)))
-        found = _one_by_one(system, queries, corpus, k)
-    extras = {
-        name: getattr(found, name) for name in ("failures", "diagnostics", "resolved") if isinstance(found, Rankings)
-    }
-    return Rankings(check_run(system.name, found, queries, corpus), **extras)
+        found = _one_by_one(system, queries, corpus, k, not_in_catalogue)
+    extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
+    return Rankings(check_run(system.name, found, queries, corpus, not_in_catalogue=not_in_catalogue), **extras)
 
 
-def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+def _one_by_one(
+    system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int, not_in_catalogue: str
+) -> Rankings:
     merged = Rankings()
     for query, text in queries.items():
         try:
             part = system.rank({query: text}, corpus, k)
         except InputError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            pass_on_signal(error)
             merged.failures[query] = _reason(error)
             continue
-        merged.update(check_run(system.name, part, queries, corpus))
+        merged.update(check_run(system.name, part, queries, corpus, not_in_catalogue=not_in_catalogue))
         if isinstance(part, Rankings):
-            merged.failures |= part.failures
-            merged.diagnostics |= part.diagnostics
-            merged.resolved |= part.resolved
+            for name in EXTRAS:
+                getattr(merged, name).update(getattr(part, name))
     return merged
 
 
-def _reason(error: Exception) -> str:
+def pass_on_signal(error: BaseException) -> None:
+    """Raises what a request to end this process became, which is no failure of a system."""
+    if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
+        raise error
+
+
+def _reason(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
@@ -110,6 +138,8 @@ def check_run(
     run: Mapping[str, Sequence[tuple[str, float]]],
     queries: Mapping[str, str],
     corpus: Mapping[str, str],
+    *,
+    not_in_catalogue: str = NOT_IN_CATALOGUE,
 ) -> dict[str, Ranking]:
     """Checks a run against the dataset and returns it in the dataset's order of queries.
 
@@ -129,11 +159,13 @@ def check_run(
     checked = {}
     for query in queries:
         if query in run:
-            checked[query] = _checked(name, query, run[query], corpus)
+            checked[query] = _checked(name, query, run[query], corpus, not_in_catalogue)
     return checked
 
 
-def _checked(name: str, query: str, ranking: Sequence[tuple[str, float]], corpus: Mapping[str, str]) -> Ranking:
+def _checked(
+    name: str, query: str, ranking: Sequence[tuple[str, float]], corpus: Mapping[str, str], not_in_catalogue: str
+) -> Ranking:
     where = f"the run of {name!r}, query {query!r}"
     seen: set[str] = set()
     result: Ranking = []
@@ -147,7 +179,9 @@ def _checked(name: str, query: str, ranking: Sequence[tuple[str, float]], corpus
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{where}: {entry!r} is not a corpus id with a score") from error
         if not known:
-            raise InputError(f"{where}: {key!r} is not in the catalogue: rank ids of the catalogue only")
+            raise InputError(f"{where}: {key!r} {not_in_catalogue}")
+        if isinstance(score, str | bytes):  # float() would read a number out of it
+            raise InputError(f"{where}: the score of {key!r} is the text {score!r}: scores are numbers")
         if key in seen:
             raise InputError(f"{where}: {key!r} is ranked twice: rank every id once")
         if not math.isfinite(value):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fcconan.errors import InputError
 from fcconan.retrieve.system import Ranking
+from fcconan.whole_files import write_whole as write_whole
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
@@ -100,19 +101,11 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     write_whole(path, "".join(lines))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file under a temporary name and renames it."""
-    import os
-
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give one file")
+    if not path.exists():
+        raise InputError(f"there is no file {path}: check the path")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

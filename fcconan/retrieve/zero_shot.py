@@ -52,12 +52,12 @@ class ZeroShot:
         or could not be read is in `failures`.
 
         Raises:
-            EndpointError: The endpoint refuses everything.
+            EndpointError: The endpoint refuses everything, or nothing can be sent to it.
             InputError: The catalogue is empty.
         """
         if not corpus:
             raise InputError(f"{self.name}: the catalogue is empty: give one with a CN or more")
-        tally, failures, rankings = Tally(), {}, {}
+        tally, failures, explained, rankings = Tally(), {}, {}, {}
         catalogue = labelled("c", list(corpus.values()))
         shown, keys = [entry["id"] for entry in catalogue], list(corpus)
         wanted = min(self.n, len(keys))
@@ -68,12 +68,14 @@ class ZeroShot:
             tally.count(choice.statuses, choice.reason)
             if choice.reason is not None:
                 failures[query] = str(choice.reason)
+                explained[query] = self._chat.explain(choice.reason, reply.detail)
                 continue
             scored = [(keys[position], float(self.n - rank)) for rank, position in enumerate(choice.positions)]
             rankings[query] = scored[:k]
         return Rankings(
             rankings,
             failures=failures,
+            explained=explained,
             diagnostics=tally.diagnostics(),
             resolved={"answered_by": sorted(tally.models)},
         )

@@ -108,7 +108,7 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
 
 FAULTS: dict[str, tuple[Any, str, int]] = {
     "401": (always(error(401)), "401", 1),
-    "429": (always(error(429, retry_after="0")), "rate_limited", 1),
+    "429": (always(error(429, retry_after="0")), "rate_limited: Error code: 429", 1),
     "500": (always(error(500)), "server_error", 1),
     "hangs": (always(Action(delay=3)), "timeout", 1),
     "cut": (always(Action(cut=True)), "connection|bad_body", 1),
@@ -129,11 +129,80 @@ def test_a_faulty_endpoint_fails_its_system_and_the_others_finish(
         )  # fmt: skip
     assert done.returncode == status, done.stderr
     (line,) = done.stderr.splitlines()
-    assert line.startswith("fcconan: system 'gpt-4o' failed: ")
+    said = "failed" if fault == "401" else f"failed on 24 of 24 HS; the first: gpt-4o-2024-08-06 at {server.url} ("
+    assert line.startswith(f"fcconan: system 'gpt-4o' {said}"), line
     assert any(part in line for part in reason.split("|")), line
     result = json.loads((tmp_path / "result.json").read_text())
     assert list(result["systems"]) == ["bm25"]
     assert list(result["failed"]) == ["gpt-4o"]
+
+
+def test_a_system_that_fails_on_some_hs_is_marked_and_the_exit_code_says_so(
+    run_cli: RunCli, demo: Path, tmp_path: Path
+) -> None:
+    texts = pq.read_table(demo / "queries" / "test-00000-of-00001.parquet")["text"].to_pylist()
+
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        return error(400) if any(text in body["messages"][-1]["content"] for text in texts[:11]) else Action()
+
+    with Server(behaviour) as server:
+        done = run_cli(
+            "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--runs", tmp_path / "runs", "--json",
+            tmp_path / "r.json", "--report", tmp_path / "report", "--retries", "0", **endpoint(server),
+        )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fcconan: system 'gpt-4o' failed on 11 of 24 HS; the first: gpt-4o-2024-08-06 at http://")
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["failed"] == {}
+    assert Counter(result["systems"]["gpt-4o"]["failures"].values()) == {"bad_request": 11}
+    last = done.stdout[done.stdout.rindex("averages over 4 partitions") :]
+    assert "gpt-4o (13 of 24 HS)" in last
+    assert "bm25 (" not in last
+    for name in ("report.md", "report.html"):
+        assert "failed on 11 of 24 HS" in (tmp_path / "report" / name).read_text()
+
+
+@pytest.mark.parametrize("system", ["gpt-4o", "text-embedding-3-large"])
+def test_without_a_key_its_system_fails_as_with_a_refused_one(
+    run_cli: RunCli, demo: Path, tmp_path: Path, system: str
+) -> None:
+    def bench(*more: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return run_cli(
+            "bench", demo, "--system", system, "--system", "bm25", *QUICK, "--runs", tmp_path / "runs", "--json",
+            tmp_path / "r.json", *more, **environment,
+        )  # fmt: skip
+
+    with Server() as server:
+        done = bench(**{**endpoint(server), "OPENAI_API_KEY": ""})
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"fcconan: system {system!r} failed: no key for {server.url}: set OPENAI_API_KEY")
+        result = json.loads((tmp_path / "r.json").read_text())
+        assert (list(result["systems"]), list(result["failed"]), server.requests) == (["bm25"], [system], [])
+        assert bench(**endpoint(server)).returncode == 0
+        kept = bench("--no-reuse", **{**endpoint(server), "OPENAI_API_KEY": ""})  # its answers are in the journal
+    assert (kept.returncode, kept.stderr) == (0, "")
+
+
+def test_all_systems_may_fail_and_the_result_is_written(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
+    with Server(always(error(500))) as server:
+        url = server.url
+    done = run_cli(  # nobody listens there any more
+        "bench", demo, "--system", "gpt-4o", *QUICK, "--runs", tmp_path / "runs", "--json", tmp_path / "r.json",
+        "--report", tmp_path / "report", "--retries", "0", "--sparsity", "--plan", "0.1", OPENAI_API_KEY=KEY,
+        OPENAI_BASE_URL=url, NO_PROXY="127.0.0.1",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"fcconan: system 'gpt-4o' failed on 24 of 24 HS; the first: gpt-4o-2024-08-06 at {url} (")
+    assert line.endswith(
+        "check the address (--base-url, OPENAI_BASE_URL) and that something answers there, and run again: what was "
+        "answered is kept"
+    )
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert (result["systems"], result["failed"]) == ({}, {"gpt-4o": "connection"})
+    assert "gpt-4o (failed)" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_path: Path) -> None:
@@ -233,16 +302,29 @@ def test_a_system_of_ones_own(run_cli: RunCli, demo: Path, tmp_path: Path) -> No
         "    assert len(train) == 44 and train[0].hate_speech and train[0].counter_narrative\n"
         "    return Shortest()\n"
         "nameless = object\n"
+        "class Leaves(Shortest):\n"
+        "    name = 'leaves'\n"
+        "    def rank(self, queries, corpus, k):\n"
+        "        raise SystemExit('no abacus')\n"
     )
+    python_path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     for factory in ("mine:Shortest", "mine:pairs"):
         done = run_cli(
-            "bench", demo, "--system", factory, *QUICK, "--json", tmp_path / "r.json", PYTHONPATH=str(tmp_path)
+            "bench", demo, "--system", factory, *QUICK, "--json", tmp_path / "r.json", PYTHONPATH=python_path
         )
         assert done.returncode == 0, done.stderr
         assert list(json.loads((tmp_path / "r.json").read_text())["systems"]) == ["shortest"]
-    done = run_cli("bench", demo, "--system", "mine:nameless", PYTHONPATH=str(tmp_path))
+    done = run_cli("bench", demo, "--system", "mine:nameless", PYTHONPATH=python_path)
     assert done.returncode == 2
     assert "a system has a name (a string) and rank(queries, corpus, k)" in done.stderr
+    done = run_cli(
+        "bench", demo, "--system", "mine:Leaves", "--system", "bm25", *QUICK, "--json", tmp_path / "r.json",
+        PYTHONPATH=python_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        1, "fcconan: system 'leaves' failed on 24 of 24 HS; the first: SystemExit: no abacus\n",
+    )  # fmt: skip
+    assert list(json.loads((tmp_path / "r.json").read_text())["systems"]) == ["bm25"]
 
 
 def test_sparsity_and_plan_are_printed_and_written(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
@@ -303,10 +385,19 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
         if query not in names[2:5] or seen[query] <= 4:
             short.append(line)
     (tmp_path / "run.trec").write_text("\n".join(short) + "\n")
-    done = run_cli("bench", demo, "--run", tmp_path / "run.trec", *QUICK, "--json", tmp_path / "r.json")
+    done = run_cli(
+        "bench", demo, "--run", tmp_path / "run.trec", *QUICK, "--json", tmp_path / "r.json", "--report",
+        tmp_path / "report",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     figures = json.loads((tmp_path / "r.json").read_text())["systems"]["mine"]["partitions"]["bronze"]
     assert (figures["n_empty"], figures["n_short"], figures["n_failed"]) == (2, 3, 0)
+    notes = [line for line in done.stdout.splitlines() if line.startswith("- mine ")]
+    assert notes == [
+        "- mine ranked nothing for 2 of 24 HS, which count as 0.",
+        "- mine ranked fewer than 10 CNs for 3 of 24 HS; a CN that it left out counts as not found.",
+    ]
+    assert [line for line in (tmp_path / "report" / "report.md").read_text().splitlines() if line in notes] == notes
 
 
 @pytest.mark.parametrize(
@@ -320,7 +411,11 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
         (["--partition", "platinum"], "has no partition 'platinum': it has diamond, gold, silver, bronze"),
         (["--qrels", "mine"], "give NAME=FILE"),
         (["--encoder", "./nothing"], "no model folder at ./nothing"),
-        (["--system", "gpt-4o"], "OPENAI_API_KEY"),
+        (["--metric", "ndcg@1000"], "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
+        (["--run", "none.trec"], "there is no file none.trec: check the path"),
+        (["--run", "{taken}"], "is a folder: give one file"),
+        (["--system", "bad:"], "bad: is not module:factory"),
+        (["--system", ":x"], ":x is not module:factory"),
         (["--plan", "0"], "the half width is 0"),
         (["--report", "{taken}"], "holds files but no report"),
     ],
@@ -349,6 +444,7 @@ def test_datasets_that_cannot_be_benchmarked(run_cli: RunCli, demo: Path, tmp_pa
 
     fcconan.build("demo", tmp_path / "labels", labels_only=True)
     refused(tmp_path / "nothing", "no dataset at")
+    refused(tmp_path, "is a folder without a dataset: expected manifest.json")
     empty = beir_folder(tmp_path / "empty")
     (empty / "corpus.jsonl").write_text("")
     refused(empty, "the catalogue of")
@@ -364,7 +460,7 @@ def test_nothing_heavy_is_imported_for_lexical_systems(demo: Path) -> None:
     code = (
         "import sys\nfrom fcconan.cli import app\n"
         f"app(['bench', {str(demo)!r}, '--system', 'bm25', '--resamples', '100'], standalone_mode=False)\n"
-        "heavy = 'torch transformers sentence_transformers ranx numba datasets matplotlib openai'.split()\n"
+        "heavy = 'torch transformers sentence_transformers ranx numba datasets matplotlib aiohttp'.split()\n"
         "print('LOADED', sorted(set(heavy) & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

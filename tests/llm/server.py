@@ -6,7 +6,10 @@ address and appends a line to LOG for every request.
 
 import hashlib
 import json
+import os
 import re
+import socket
+import struct
 import sys
 import threading
 import time
@@ -29,10 +32,13 @@ class Action:
 
     Attributes:
         status: The status.
-        body: A JSON value, or raw text; None for the normal answer.
+        body: A JSON value, raw text or bytes; None for the normal answer.
         headers: Further headers.
         delay: Seconds before the answer.
         cut: Close the connection in the middle of the body.
+        drop: Close the connection without an answer.
+        reset: Break it off without an answer, so that the client's system says so.
+        trickle: Seconds between white space that is sent for ever instead of an end.
     """
 
     status: int = 200
@@ -40,6 +46,9 @@ class Action:
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0
     cut: bool = False
+    drop: bool = False
+    reset: bool = False
+    trickle: float = 0
 
 
 Behaviour = Callable[[Body, int], Action]
@@ -125,19 +134,29 @@ def embeddings(body: Body) -> Body:
     return {"object": "list", "model": f"{body['model']}-stub", "data": data[::-1], "usage": {"prompt_tokens": 5}}
 
 
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, *where: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client that has gone is no error of the server
+            super().handle_error(*where)
+
+
 class Server:
     """The endpoint.
 
     Attributes:
         behaviour: Called with a request's body and its number; may be replaced at any time.
         requests: Path and body of every request, in the order of their arrival.
+        times: When each of them came, as `time.monotonic` counts.
+        busiest: How many were being answered at the same time, at most.
     """
 
     def __init__(self, behaviour: Behaviour | None = None, log: Path | None = None) -> None:
         self.behaviour = behaviour or always(Action())
         self.requests: list[tuple[str, Body]] = []
+        self.times: list[float] = []
+        self.busiest = self._busy = 0
         self._log, self._lock, self._ending = log, threading.Lock(), threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http = _QuietServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = False  # so that closing waits for them, and for their sockets
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
@@ -159,6 +178,9 @@ class Server:
     def _note(self, path: str, body: Body) -> int:
         with self._lock:
             self.requests.append((path, body))
+            self.times.append(time.monotonic())
+            self._busy += 1
+            self.busiest = max(self.busiest, self._busy)
             if self._log is not None:
                 with self._log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(body, sort_keys=True) + "\n")
@@ -169,30 +191,46 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                length = int(self.headers["Content-Length"])
+                raw = self.rfile.read(length)
+                if len(raw) < length:
+                    raise ConnectionError("the client went before its request was whole")
+                body = json.loads(raw)
                 number = server._note(self.path, body)
                 action = server.behaviour(body, number)
                 if self.headers["Authorization"] != f"Bearer {KEY}":
                     action = error(401)
                 server._ending.wait(action.delay)
                 self.close_connection = True
+                with server._lock:
+                    server._busy -= 1  # before the client can have the answer, and send the next request
                 try:
                     self._answer(action, body)
                 except OSError:
                     return  # the client has gone
 
             def _answer(self, action: Action, body: Body) -> None:
+                if action.reset:
+                    # Closing without lingering resets the connection.
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    os.close(self.connection.detach())
+                if action.reset or action.drop:
+                    return
                 answer = action.body
                 if answer is None:
                     normal = embeddings(body) if self.path == "/v1/embeddings" else completion(body, overlap(body))
                     answer = normal
-                raw = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+                text = answer if isinstance(answer, str | bytes) else json.dumps(answer)
+                raw = text.encode() if isinstance(text, str) else text
                 self.send_response(action.status)
-                headers = {"Content-Type": "application/json", "Content-Length": str(len(raw)), "Connection": "close"}
+                length = {} if action.trickle else {"Content-Length": str(len(raw))}
+                headers = {"Content-Type": "application/json", **length, "Connection": "close"}
                 for name, value in (headers | action.headers).items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(raw[: len(raw) // 2] if action.cut else raw)
+                while action.trickle and not server._ending.wait(action.trickle):
+                    self.wfile.write(b" ")
 
             def log_message(self, *unused: object) -> None:
                 pass

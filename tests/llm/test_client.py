@@ -1,18 +1,28 @@
+import asyncio
+import gc
+import gzip
+import itertools
 import json
+import logging
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.client import OPENAI_URL, Client, EndpointError
+from fcconan.llm.client import OPENAI_URL, Answer, Client, EndpointError
+from fcconan.llm.journal import Journal
+from fcconan.llm.session import Job, Known, Session
 from tests.llm.server import KEY, Action, Behaviour, Server, always, error, first, use_key
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +75,10 @@ def test_a_finished_request_is_not_sent_again(tmp_path: Path) -> None:
         (error(503), "server_error"),
         (Action(delay=30), "timeout"),
         (Action(cut=True), "connection"),
+        (Action(drop=True), "connection"),
+        (Action(reset=True), "connection"),
+        (Action(headers={"Content-Encoding": "gzip"}), "connection"),
+        (Action(status=204, body=""), "server_error"),
         (Action(body="not JSON {"), "bad_body"),
         (Action(body=[1]), "bad_body"),
         (Action(body={"error": {"message": "overloaded", "code": 502}}), "bad_body"),
@@ -98,7 +112,7 @@ def test_400_fails_one_request_at_once_and_no_other(tmp_path: Path) -> None:
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
 def test_what_no_request_can_pass_stops_everything_at_once(tmp_path: Path, status: int) -> None:
     with Server(always(error(status))) as server:
         one = client(server, tmp_path, concurrency=1)
@@ -192,7 +206,7 @@ def test_an_endpoint_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path, 
 
 
 def test_a_missing_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     with Server() as server, pytest.raises(InputError, match=r"pip install 'fcconan\[llm\]'"):
         client(server, tmp_path).send_all(CHAT, [body()])
 
@@ -292,3 +306,284 @@ def test_the_server_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
 def test_behaviours_count_requests() -> None:
     behaviour: Behaviour = first(1, error(500))
     assert [behaviour({}, number).status for number in range(3)] == [500, 200, 200]
+
+
+def jobs(one: Client, texts: list[str]) -> list[Job[Answer]]:
+    def job(text: str) -> Job[Answer]:
+        return lambda session: session.send(one.request(CHAT, body(text)))
+
+    return [job(text) for text in texts]
+
+
+def threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name == "fcconan-client"]
+
+
+def test_results_come_in_the_order_of_the_jobs_whatever_their_delays(tmp_path: Path) -> None:
+    generator = random.Random(0)
+
+    def behaviour(sent: dict[str, Any], number: int) -> Action:
+        shown = json.loads(sent["messages"][0]["content"])["message"]
+        return Action(delay=generator.random() / 20, body={"choices": [], "said": shown})
+
+    words = [f"text {number}" for number in range(60)]
+    with Server(behaviour) as server:
+        one = client(server, tmp_path, concurrency=7)
+        results = list(one.run(jobs(one, words)))
+    assert [each.body and each.body["said"] for each in results] == words
+    assert threads() == []
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_jobs_are_read_as_far_as_the_window_and_no_further(tmp_path: Path, concurrency: int) -> None:
+    read, release, results = [], threading.Event(), []
+
+    def endless() -> Iterator[Job[int]]:
+        for number in itertools.count():
+            read.append(number)
+
+            async def job(session: Session, number: int = number) -> int:
+                if number == 0:
+                    await asyncio.to_thread(release.wait)
+                return number
+
+            yield job
+
+    running = Client(journal=tmp_path / "journal.jsonl", concurrency=concurrency).run(endless())
+    waiting = threading.Thread(target=lambda: results.append(next(running)))
+    waiting.start()
+    end = time.monotonic() + 10
+    while len(read) < 8 * concurrency and time.monotonic() < end:
+        time.sleep(0.005)
+    time.sleep(0.1)
+    assert (len(read), results) == (8 * concurrency, [])
+    release.set()
+    waiting.join()
+    assert [*results, next(running), next(running)] == [0, 1, 2]
+    running.close()
+    assert threads() == []
+
+
+def test_known_results_need_no_key_and_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    seen = []
+
+    def known() -> Iterator[Known[int]]:
+        for number in itertools.count():
+            seen.append(number)
+            yield Known(number)
+
+    results = Client(journal=tmp_path / "journal.jsonl").run(known())
+    assert [next(results) for _ in range(3)] == seen == [0, 1, 2]
+    assert threads() == []
+    results.close()
+
+
+def test_who_stops_early_keeps_what_was_answered_and_leaves_no_thread(tmp_path: Path) -> None:
+    with Server(lambda sent, number: Action(delay=0 if number < 3 else 30)) as server:
+        one = client(server, tmp_path, concurrency=1, timeout=60)
+        results = one.run(jobs(one, [str(each) for each in range(40)]))
+        assert [said(next(results)) for _ in range(3)] == ['{"ranking": ["c1"]}'] * 3
+        start = time.monotonic()
+        results.close()
+        assert time.monotonic() - start < 10
+        assert len(server.requests) in (3, 4)  # the fourth may have been on its way
+        assert threads() == []
+    assert len(Journal(tmp_path / "journal.jsonl")) == 3
+
+
+def test_a_refusal_of_all_is_raised_while_an_earlier_job_still_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def behaviour(sent: dict[str, Any], number: int) -> Action:
+        return Action(delay=30) if "Ombrey" in str(sent) else Action(401, {}, delay=0.2)
+
+    with Server(behaviour) as server:
+        start = time.monotonic()
+        with pytest.raises(EndpointError, match="answered 401"):
+            client(server, tmp_path, concurrency=8, timeout=60).send_all(
+                CHAT, [body("Ombrey"), *(body(str(number)) for number in range(50))]
+            )
+        assert time.monotonic() - start < 10
+        assert len(server.requests) <= 8 + 7  # those that waited for a place may have begun in that moment
+    gc.collect()
+    assert (threads(), [each for each in caplog.records if each.levelno >= logging.WARNING]) == ([], [])
+
+
+def test_a_job_that_fails_by_itself_ends_all_with_its_own_error(tmp_path: Path) -> None:
+    async def fails(session: Session) -> Answer:
+        raise ZeroDivisionError("own")
+
+    with Server(always(Action(delay=30))) as server:
+        with pytest.raises(ZeroDivisionError, match="own"):
+            one = client(server, tmp_path, timeout=60)
+            list(one.run([*jobs(one, ["Ombrey", "Tessok"]), fails]))
+        assert threads() == []
+
+
+def test_no_job_begins_after_one_that_ended_all(tmp_path: Path) -> None:
+    begun = []
+
+    async def fails(session: Session) -> None:
+        raise ZeroDivisionError("own")
+
+    async def late(session: Session) -> None:
+        begun.append("late")
+        await asyncio.sleep(10)
+
+    with pytest.raises(ZeroDivisionError, match="own"):
+        list(Client(journal=tmp_path / "journal.jsonl").run([fails, late]))
+    assert begun == []
+
+
+def test_jobs_that_cannot_be_read_end_all(tmp_path: Path) -> None:
+    def broken() -> Iterator[Job[Answer]]:
+        yield from jobs(one, ["Ombrey"])
+        raise InputError("row 2 is damaged")
+
+    with Server(always(Action(delay=30))) as server, pytest.raises(InputError, match="row 2 is damaged"):
+        one = client(server, tmp_path, timeout=60)
+        list(one.run(broken()))
+    assert threads() == []
+
+
+def test_the_same_request_in_flight_is_sent_once(tmp_path: Path) -> None:
+    with Server(always(Action(delay=0.2))) as server:
+        one = client(server, tmp_path, concurrency=8)
+        results = list(one.run(jobs(one, ["Ombrey"] * 20 + ["Tessok"])))
+        assert [len(results), len({json.dumps(each.body) for each in results}), len(server.requests)] == [21, 1, 2]
+
+
+def test_a_client_runs_where_a_loop_runs_already_as_in_notebooks(tmp_path: Path) -> None:
+    async def cell() -> list[Answer]:
+        return client(server, tmp_path).send_all(CHAT, [body("Ombrey"), body("Tessok")])
+
+    with Server() as server:
+        assert [said(each) for each in asyncio.run(cell())] == ['{"ranking": ["c1"]}'] * 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 16])
+def test_never_more_requests_are_under_way_than_allowed(tmp_path: Path, concurrency: int) -> None:
+    def behaviour(sent: dict[str, Any], number: int) -> Action:
+        return Action(500 if number % 7 == 3 else 200, delay=0.05)
+
+    with Server(behaviour) as server:
+        answers = client(server, tmp_path, concurrency=concurrency, retries=9).send_all(
+            CHAT, [body(str(number)) for number in range(48)]
+        )
+        assert {each.reason for each in answers} == {None}
+        assert 1 <= server.busiest <= concurrency
+        assert concurrency == 16 or server.busiest == concurrency  # the server is too slow to see 16 at once
+
+
+@pytest.mark.parametrize(("retries", "reason", "sent"), [(0, "rate_limited", 12), (2, None, 13)])
+def test_retry_after_holds_back_all_requests(tmp_path: Path, retries: int, reason: str | None, sent: int) -> None:
+    def behaviour(request: dict[str, Any], number: int) -> Action:
+        return error(429, Retry_After="1") if number == 0 else Action(delay=0.1)
+
+    with Server(behaviour) as server:
+        answers = client(server, tmp_path, retries=retries).send_all(CHAT, [body(str(number)) for number in range(12)])
+        first, last = min(server.times), max(server.times)
+        assert [each for each in server.times if first + 0.5 < each < first + 1] == []
+        assert (len(server.times), sorted({str(each.reason) for each in answers})) == (
+            sent,
+            sorted({"None", str(reason)}),
+        )
+        assert last >= first + 1
+
+
+@pytest.mark.parametrize("retry_after", [None, "0.3"])
+def test_requests_are_spread_over_the_minute(tmp_path: Path, retry_after: str | None) -> None:
+    held = Action() if retry_after is None else error(429, Retry_After=retry_after)
+    with Server(first(1, held)) as server:
+        start = time.monotonic()
+        answers = client(server, tmp_path, requests_per_minute=600, concurrency=8).send_all(
+            CHAT, [body(str(number)) for number in range(6)]
+        )
+        # Five gaps of a tenth of a second; those that were held back keep their distance, too.
+        took = time.monotonic() - start
+        assert took >= 0.5
+        gaps = [late - early for early, late in itertools.pairwise(sorted(server.times))]
+        assert sum(gaps) >= 0.4
+        assert sorted(gaps)[1] > 0.02
+    assert [each.reason for each in answers] == [None] * 6
+
+
+def test_a_body_that_trickles_for_ever_fails_after_ten_timeouts(tmp_path: Path) -> None:
+    with Server(always(Action(trickle=0.02))) as server:
+        start = time.monotonic()
+        (answer,) = client(server, tmp_path, retries=0, timeout=0.1).send_all(CHAT, [body()])
+        assert 1 <= time.monotonic() - start < 10
+    assert (answer.reason, answer.detail) == ("timeout", "no whole answer within 1 s")
+
+
+def test_bodies_may_be_compressed_and_large(tmp_path: Path) -> None:
+    words = 1_250_000
+    long = "Velmari " * words
+    raw = gzip.compress(json.dumps({"choices": [], "said": long}).encode(), 1)
+    with Server(always(Action(body=raw, headers={"Content-Encoding": "gzip"}))) as server:
+        (answer,) = client(server, tmp_path, timeout=30).send_all(CHAT, [body()])
+        (again,) = client(server, tmp_path, timeout=30).send_all(CHAT, [body()])
+        assert len(server.requests) == 1
+    assert answer.body is not None
+    assert (len(answer.body["said"]), answer.body["said"] == long, again == answer) == (8 * words, True, True)
+
+
+def test_a_redirection_that_keeps_the_method_is_followed(tmp_path: Path) -> None:
+    with Server(first(1, Action(307, headers={"Location": "/v1/moved"}))) as server:
+        (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
+        assert (said(answer), [path for path, _ in server.requests]) == (
+            '{"ranking": ["c1"]}',
+            ["/v1/chat/completions", "/v1/moved"],
+        )
+        server.behaviour = always(Action(302, headers={"Location": "/v1/moved"}))  # becomes a GET, which it has not
+        (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body("Tessok")])
+        assert (answer.body, answer.reason) == (None, "server_error")
+        server.behaviour = always(Action(307, headers={"Location": "/v1/moved"}))
+        (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body("Tessok")])
+        assert (answer.body, answer.reason, answer.detail) == (
+            None,
+            "connection",
+            "TooManyRedirects",
+        )
+
+
+def test_no_proxy_stands_before_an_endpoint_that_is_exempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Server() as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        with Server() as server:
+            (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
+            assert (said(answer), len(server.requests), proxy.requests) == ('{"ranking": ["c1"]}', 1, [])
+
+
+def test_nothing_is_left_open_and_nothing_is_logged(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def behaviour(sent: dict[str, Any], number: int) -> Action:
+        if sent["model"] == "wrong":
+            return error(401)
+        return (Action(), Action(drop=True), Action(cut=True), Action(delay=2), error(500))[number % 5]
+
+    bodies = [{"model": "m", "input": [f"text {number}"]} for number in range(40)]
+    with Server(behaviour) as server:
+        one = client(server, tmp_path, retries=0, timeout=0.3)
+        assert [each.reason for each in one.send_all("/embeddings", bodies[:20])].count(None) == 4
+        results = one.run(jobs(one, [f"text {number}" for number in range(40)]))
+        next(results)
+        results.close()
+        with pytest.raises(EndpointError, match="answered 401"):
+            one.send_all("/embeddings", [{"model": "wrong", "input": [str(number)]} for number in range(8)])
+    del one, results
+    gc.collect()  # what was left open warns now, and pytest makes an error of it
+    assert (capfd.readouterr().err, [each for each in caplog.records if each.levelno >= logging.WARNING]) == ("", [])
+
+
+def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one(tmp_path: Path) -> None:
+    with Server(always(Action(body={"x": 1}))) as server:
+        one = client(server, tmp_path)
+        (loose,) = one.send_all(CHAT, [body()])
+        server.behaviour = always(Action())
+        (answer,) = one.send_all(CHAT, [body()], check=lambda sent, got: None if "choices" in got else "no choices")
+    assert (loose.body, said(answer)) == ({"x": 1}, '{"ranking": ["c1"]}')

@@ -124,7 +124,11 @@ def example_result() -> dict[str, Any]:
             for a, b, difference, p, corrected in tests
         ],
         "order_agreement": [{"a": "diamond", "b": "gold", "metric": "mrr@10", "tau": 1 / 3, "low": -1.0, "high": 1.0}],
-        "failed": {FAILED: "401: no key | <none>"},
+        "failed": {FAILED: "rate_limited"},
+        "problems": {
+            BM25: "failed on 1 of 3 HS: the endpoint answered 500",
+            FAILED: "failed: 401: no key | <none>",
+        },
         "notes": ["Unjudged CNs count as wrong."],
     }
 

@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.report import check_report, write_report
 from fcconan.report.page import render_page, script_json
 from fcconan.report.plots import figures
-from tests.report.invented import AWKWARD, BM25, EVIL, QUERIES, RANDOM, example_details, example_result
+from tests.report.invented import AWKWARD, BM25, EVIL, FAILED, QUERIES, RANDOM, example_details, example_result
 
 LOADING = {"src", "href", "xlink:href", "data", "action", "formaction", "poster", "srcset", "background"}
 
@@ -94,7 +94,7 @@ def test_json_in_a_script_has_no_character_that_html_or_old_javascript_reads() -
 
 def test_names_and_reasons_are_text_wherever_they_stand() -> None:
     def spoil(result: dict[str, Any]) -> None:
-        result["failed"] = {"<img src=x onerror=alert(1)>": EVIL}
+        result["failed"] = result["problems"] = {"<img src=x onerror=alert(1)>": EVIL}
         result["notes"] = [EVIL]
         result["dataset"]["title"] = EVIL
         result["signature"] = EVIL
@@ -107,7 +107,27 @@ def test_names_and_reasons_are_text_wherever_they_stand() -> None:
     assert "b" not in tags
     assert tags.count("script") == 2
     assert ("h1", EVIL) in parsed.texts
+    assert ("strong", "<img src=x onerror=alert(1)>") in parsed.texts
     assert ("code", EVIL) in parsed.texts
+
+
+def test_problems_of_all_systems_stand_at_the_head_of_the_page() -> None:
+    parsed = Page(page())
+    at = parsed.texts.index(("strong", FAILED))
+    assert parsed.texts[at + 1][1] == " failed: 401: no key | <none>"
+    at = parsed.texts.index(("strong", BM25))
+    assert parsed.texts[at + 1][1] == " failed on 1 of 3 HS: the endpoint answered 500"
+
+
+def test_a_page_of_systems_that_all_failed(tmp_path: Path) -> None:
+    result, details = example_result(), example_details()
+    result["systems"], result["comparisons"], result["order_agreement"] = {}, [], []
+    for part in ("runs", "scores", "per_query"):
+        details[part] = {}
+    write_report(tmp_path / "report", result, details)
+    cells = [text for tag, text in Page((tmp_path / "report" / "report.html").read_text()).texts if tag == "th"]
+    assert cells.count("gpt_4 (failed)") == 1
+    assert list((tmp_path / "report" / "runs").iterdir()) == []
 
 
 def test_tables_and_plots_are_there_without_javascript() -> None:

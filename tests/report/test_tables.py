@@ -37,7 +37,10 @@ def test_figures_have_four_decimals_and_the_variation_two() -> None:
     assert title == "Invented & made up, protocol sound: averages over 4 partitions of Hit ratio@10, MRR@10, NDCG@10"
     assert columns == ["system", *(part for name in ("avg", "min", "max", "CV%") for part in (name, "95% interval"))]
     assert [[cell.replace(" to ", "_to_") for cell in row] for row in rows] == [
-        "bm25 0.4688 0.4062_to_0.5312 0.2500 0.1875_to_0.3125 0.7500 0.6875_to_0.8125 46.06 46.00_to_46.13".split(),
+        [
+            "bm25 (2 of 3 HS)",  # the others' averages are of all three
+            *"0.4688 0.4062_to_0.5312 0.2500 0.1875_to_0.3125 0.7500 0.6875_to_0.8125 46.06 46.00_to_46.13".split(),
+        ],
         "random 0.1406 0.0781_to_0.2031 0.0625 0.0000_to_0.1250 0.2500 0.1875_to_0.3125 56.29 56.23_to_56.35".split(),
         [AWKWARD, *["–"] * 8],
         ["(chance)", "0.0750", "–", "0.0500", "–", "0.1000", "–", "33.33", "–"],
@@ -56,8 +59,56 @@ def test_the_terminal_gets_the_summary_without_the_widest_columns() -> None:
     tables = terminal_tables(example_result())
     summary = tables[-1]
     assert summary.columns == ["system", "avg", "95% interval", "min", "max", "CV%"]
-    assert summary.rows[0] == ["bm25", "0.4688", "0.4062 to 0.5312", "0.2500", "0.7500", "46.06"]
+    assert summary.rows[0] == ["bm25 (2 of 3 HS)", "0.4688", "0.4062 to 0.5312", "0.2500", "0.7500", "46.06"]
     assert [table.title.split(":")[0] for table in tables[:4]] == PARTITIONS
+
+
+def test_the_summary_is_the_last_thing_on_a_terminal() -> None:
+    result = example_result()
+    result["sparsity"] = {
+        "partition": "bronze",
+        "seeds": 2,
+        "without_positive": "left out",
+        "fractions": [
+            {
+                "fraction": 0.5,
+                "positives": 1,
+                "queries_with_positive": 1.0,
+                "metrics": {
+                    "mrr@10": {
+                        "systems": {name: {"mean": 0.5, "sd": 0.25} for name in result["systems"]},
+                        "chance": 0.125,
+                        "tau": {"mean": None, "low": None, "high": None},
+                    }
+                },
+            }
+        ],
+    }
+    titles = [table.title for table in terminal_tables(result)]
+    assert titles[-2].startswith("Sparse labels: bronze")
+    assert titles[-1] == summary_table(result).title
+
+
+def test_a_terminal_shows_the_agreement_of_orders_for_four_systems_or_more() -> None:
+    result = example_result()
+    result["order_agreement"][0]["metric"] = METRICS[0]
+    agreement = agreement_table(result).title
+    assert len(result["systems"]) == 3
+    assert agreement not in [table.title for table in terminal_tables(result)]
+    assert agreement in [table.title for table in all_tables(result)]
+    result["systems"]["fourth"] = result["systems"][RANDOM]
+    assert agreement in [table.title for table in terminal_tables(result)]
+
+
+def test_systems_that_all_failed_leave_a_summary_and_chance() -> None:
+    result = example_result()
+    result["systems"], result["comparisons"], result["order_agreement"] = {}, [], []
+    (summary,) = terminal_tables(result)
+    assert [row[0] for row in summary.rows] == ["(chance)", "gpt_4 (failed)"]
+    first, *others = all_tables(result)
+    assert first.rows == summary.rows
+    assert [table.title.partition(":")[0] for table in others] == PARTITIONS
+    assert [[row[0] for row in table.rows] for table in others] == [["(chance)"]] * 4
 
 
 def test_a_partition_shows_intervals_judged_share_chance_and_failures() -> None:
@@ -156,6 +207,7 @@ def test_markdown_keeps_every_row_in_its_cells() -> None:
     lines = as_markdown(example_result()).split("\n")
     assert lines[0] == "# Invented &amp; made up: retrieval, protocol sound"
     assert "- gpt_4 failed: 401: no key \\| &lt;none&gt;" in lines
+    assert "- bm25 failed on 1 of 3 HS: the endpoint answered 500" in lines
     assert "| tf_idf &amp; 50%\\|$x$ &lt;b&gt; | – | – | – | 0.50 | 0 |" in lines
     assert lines[lines.index("| partition | metric | a | b | a - b | interval | p | p (Holm) |") + 1] == (
         "|---|---|---|---|---:|---:|---:|---:|"
@@ -165,7 +217,7 @@ def test_markdown_keeps_every_row_in_its_cells() -> None:
 
 def test_markdown_of_a_text_with_lines_is_one_line() -> None:
     result = example_result()
-    result["failed"] = {FAILED: "first line\n\n# second line *bold* `code` \\ [a](b)"}
+    result["problems"] = {FAILED: "failed: first line\n\n# second line *bold* `code` \\ [a](b)"}
     assert "- gpt_4 failed: first line # second line \\*bold\\* \\`code\\` \\\\ [a]\\(b)" in as_markdown(result).split(
         "\n"
     )

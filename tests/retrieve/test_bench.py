@@ -16,6 +16,7 @@ from scipy import stats
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
 from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.kept import KeptRuns
@@ -148,15 +149,111 @@ def test_a_system_that_raises_on_one_query_is_reported_and_the_others_finish(col
     assert system["failures_as_zero"]["bronze"]["ndcg@10"] == pytest.approx(sum(kept) / (len(kept) + 1), abs=1e-9)
     differences = [row for row in result["comparisons"] if row["metric"] == "ndcg@10"]
     assert all(row["difference"] == 0 and row["p"] == 1 for row in differences)
-    assert any("failed on 1 of 24 queries" in note for note in result["notes"])
+    assert result["notes"][1:] == [
+        "fails failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0."
+    ]
+    assert result["failed"] == {}
+    assert result["problems"] == {"fails": "failed on 1 of 24 HS: RuntimeError: the abacus broke"}
 
 
 def test_a_system_that_always_fails_leaves_the_others(collection: Collection) -> None:
     result, _ = run(collection, Fails(set(collection.queries)), BM25())
     assert result["failed"] == {"fails": "RuntimeError: the abacus broke"}
+    assert result["problems"] == {"fails": "failed on 24 of 24 HS; the first: RuntimeError: the abacus broke"}
     assert list(result["systems"]) == ["bm25"]
-    with pytest.raises(InputError, match=r"no system could be run \(fails: RuntimeError"):
-        run(collection, Fails(set(collection.queries)))
+    alone, details = run(collection, Fails(set(collection.queries)))
+    assert (alone["systems"], alone["comparisons"], alone["order_agreement"]) == ({}, [], [])
+    assert alone["failed"] == {"fails": "RuntimeError: the abacus broke"}
+    assert alone["problems"] == result["problems"]
+    assert alone["partitions"] == result["partitions"]
+    assert alone["chance"] == result["chance"]
+    assert details["runs"] == {}
+
+
+class Says:
+    """Returns what it was given; its name is `says`."""
+
+    name = "says"
+
+    def __init__(self, rankings: Mapping[str, list[tuple[str, float]]], **extras: Any) -> None:
+        self.rankings, self.extras = rankings, extras
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        return Rankings(self.rankings, **self.extras)
+
+
+def test_failures_are_explained_where_a_system_can(collection: Collection) -> None:
+    queries = list(collection.queries)
+    ranked = {query: [(key, 1.0) for key in collection.corpus] for query in queries[2:]}
+    failures = dict.fromkeys(queries[:2], "rate_limited")
+    result, _ = run(collection, Says(ranked, failures=failures, explained={queries[0]: "the endpoint is tired: wait"}))
+    assert result["problems"] == {"says": "failed on 2 of 24 HS; the first: the endpoint is tired: wait"}
+    assert result["systems"]["says"]["failures"] == failures  # programs read the codes
+
+
+def test_a_refusal_by_an_endpoint_stops_one_system_and_the_others_finish(collection: Collection) -> None:
+    class Refused(Constant):
+        name = "refused"
+
+        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> dict[str, Ranking]:
+            raise EndpointError("no key for nowhere: set ONE")
+
+    result, _ = run(collection, Refused(), BM25())
+    assert list(result["systems"]) == ["bm25"]
+    assert result["failed"] == {"refused": "no key for nowhere: set ONE"}
+    assert result["problems"] == {"refused": "failed: no key for nowhere: set ONE"}
+
+
+def test_what_a_run_leaves_out_is_said(collection: Collection) -> None:
+    queries, corpus = list(collection.queries), list(collection.corpus)
+    lengths = dict.fromkeys(queries, 60) | {queries[0]: 0, queries[1]: 9, queries[2]: 10, queries[3]: 19}
+    ranked = {query: [(key, -float(i)) for i, key in enumerate(corpus[:n])] for query, n in lengths.items()}
+    del ranked[queries[4]]
+    empty = "says ranked nothing for 2 of 24 HS, which count as 0."
+
+    def said(*metrics: str, **extras: Any) -> list[str]:
+        result, _ = run(collection, Says(ranked, **extras), metrics=metrics)
+        notes: list[str] = result["notes"][1:]
+        return notes
+
+    assert said() == [
+        empty,
+        "says ranked fewer than 10 CNs for 1 of 24 HS; a CN that it left out counts as not found.",
+    ]
+    assert said("ndcg@20", "mrr@5") == [  # as deep as the figures look
+        empty,
+        "says ranked fewer than 20 CNs for 3 of 24 HS; a CN that it left out counts as not found.",
+    ]
+    assert said(diagnostics={"kept_first_stage_order": 3})[2:] == [
+        "says: 3 calls failed or could not be read; what they asked about stayed in the order of the first stage."
+    ]
+    assert said(failures={queries[4]: "x"})[:2] == [
+        "says failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0.",
+        "says ranked nothing for 1 of 24 HS, which count as 0.",
+    ]
+    whole, _ = run(collection, BM25())
+    assert len(whole["notes"]) == 1
+
+
+def test_means_over_seeds_and_the_one_run_that_is_written_are_told_apart(collection: Collection) -> None:
+    result, details = run(collection, Random(seeds=3))
+    assert result["notes"][1:] == [
+        "random: figures are means over 3 seeds; the run file and the lists of a report are those of the first seed."
+    ]
+    first = Random(seed=0).rank(collection.queries, collection.corpus, 60)
+    assert details["scores"]["random"] == dict(first)
+
+
+def test_a_run_of_the_full_catalogue_is_told_what_the_paper_s_pool_is(collection: Collection) -> None:
+    pool = collection.pool()
+    outside = next(key for key in collection.corpus if key not in pool.corpus)
+    query = next(iter(collection.queries))
+    with pytest.raises(InputError) as caught:
+        run(pool, Says({query: [(outside, 1.0)]}), protocol="paper")
+    assert str(caught.value) == (
+        f"the run of 'says', query {query!r}: {outside!r} is not in the catalogue of protocol paper, the "
+        f"{len(pool.corpus)} CNs with a positive in bronze: leave all others out of the run, or use --protocol sound"
+    )
 
 
 def test_comparisons_are_those_of_scipy_and_holm(collection: Collection) -> None:
@@ -244,12 +341,17 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"k": 0}, "k is 0: give 1 to 60"),
         ({"protocol": "loud"}, "there is no protocol 'loud': choose paper or sound"),
         ({"metrics": ("ndcg@0",)}, "cutoff '0': give a positive whole number"),
+        ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
+        ({"metrics": ("ndcg@61",)}, "the cutoff of ndcg@61 is beyond the catalogue: give 1 to 60, its size"),
         ({"resamples": 10}, "give 100 resamples or more"),
         ({"confidence": 1.0}, "confidence from 0.5 up to but not including 1"),
     ):
         with pytest.raises(InputError, match=message):
             Settings(**bad).resolve(collection)
-    with pytest.raises(InputError, match="two systems are called 'bm25'"):
+    assert Settings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
+    with pytest.raises(
+        InputError, match=r"two systems are called 'bm25': .* that of a run is the sixth column of its file$"
+    ):
         run(collection, BM25(), BM25())
     with pytest.raises(InputError, match="a name has no white space"):
         run(collection, BM25("my bm25"))

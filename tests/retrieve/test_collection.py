@@ -457,6 +457,36 @@ def test_a_name_that_the_hub_does_not_give_is_one_line() -> None:
     assert message.endswith("): check the name or folder")
 
 
-def test_an_empty_folder_is_bad_input(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "readme", [None, "# Photographs\n", "---\nlicense: mit\n---\n\nconfigs: none\n", "\nconfigs: none\n"]
+)
+def test_a_folder_that_is_no_dataset_is_not_walked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readme: str | None
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets, "get_dataset_config_names", lambda *_: pytest.fail("the folder is walked through"))
+    (tmp_path / "corpus").mkdir()  # one of the two alone
+    if readme is not None:
+        (tmp_path / "README.md").write_text(readme, encoding="utf-8")
+    assert complaint(lambda: load_collection(str(tmp_path))) == (
+        f"{tmp_path} is a folder without a dataset: expected manifest.json (of `fcconan build`), corpus.jsonl (BEIR), "
+        "a README.md that declares configs, or the folders corpus and queries"
+    )
+
+
+def test_folders_of_a_dataset_that_declares_nothing_are_tried(tmp_path: Path) -> None:
+    for name in ("corpus", "queries"):
+        (tmp_path / name).mkdir()
     message = complaint(lambda: load_collection(str(tmp_path)))
     assert message.startswith(f"{tmp_path} cannot be loaded as a dataset (")
+
+
+def test_the_pool_says_what_a_run_must_hold(demo: Path) -> None:
+    collection = load_collection(str(demo))
+    assert collection.not_in_catalogue == "is not in the catalogue: rank ids of the catalogue only"
+    pool = collection.pool()
+    assert pool.not_in_catalogue == (
+        f"is not in the catalogue of protocol paper, the {len(pool.corpus)} CNs with a positive in bronze: leave all "
+        "others out of the run, or use --protocol sound"
+    )

@@ -102,10 +102,11 @@ def test_a_query_that_fails_in_one_system_fails() -> None:
     assert list(found) == ["hs-1"]
     close(found["hs-1"], [("cn-b", 1 / 61), ("cn-a", 1 / 61)])
     assert found.failures == {"hs-2": "RuntimeError: the abacus broke"}
-    refused = Fixed("refused", {"hs-2": [("cn-a", 1.0)]}, failures={"hs-1": "401"})
+    refused = Fixed("refused", {"hs-2": [("cn-a", 1.0)]}, failures={"hs-1": "401"}, explained={"hs-1": "check the key"})
     found = fuse(refused, Raises("hs-2"))
     assert dict(found) == {}
     assert found.failures == {"hs-1": "401", "hs-2": "RuntimeError: the abacus broke"}
+    assert found.explained == {"hs-1": "check the key"}
 
 
 def test_what_the_systems_say_is_passed_on_under_their_names() -> None:

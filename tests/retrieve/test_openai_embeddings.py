@@ -151,6 +151,16 @@ def test_the_configuration_needs_neither_key_nor_extra_nor_call(
     assert server.requests == []
 
 
+def test_no_key_stops_the_system_and_is_none_needed_for_what_is_kept(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = encoder(server, tmp_path).encode(TEXTS, role="query").tolist()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert encoder(server, tmp_path).encode(TEXTS, role="query").tolist() == before
+    with pytest.raises(EndpointError, match=r"^no key for http://127.0.0.1:\d+/v1: set OPENAI_API_KEY"):
+        encoder(server, tmp_path).encode(["another"], role="query")
+
+
 def test_a_batch_of_nothing_is_bad_input(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="batch_size is 0: give 1 or more"):
         encoder(server, tmp_path, batch_size=0)

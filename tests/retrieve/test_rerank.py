@@ -207,6 +207,8 @@ def test_a_query_of_which_every_call_fails_is_no_copy_of_the_first_stage(
     server.behaviour = lambda body, number: behaviour(body, number) if broken in str(body) else Action()
     found = rank_all(system(server, tmp_path, strategy=strategy), QUERIES, corpus(3), 3)
     assert (list(found), found.failures) == (["q2"], {"q1": reason})
+    assert list(found.explained) == ["q1"]
+    assert found.explained["q1"].startswith(f"gpt-4o-2024-08-06 at {server.url} ({reason}")
 
 
 def test_only_unknown_ids_are_a_failure(server: Server, tmp_path: Path) -> None:
@@ -250,7 +252,7 @@ def test_the_configuration_holds_that_of_the_first_stage(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     assert system(server, tmp_path, Fixed({"kind": "fixed"})).configuration == {
         "kind": "rerank",
         "endpoint": server.url,

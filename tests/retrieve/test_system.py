@@ -1,5 +1,6 @@
 """What a run must be before it is scored, and what becomes of a system that raises."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,6 +80,8 @@ def test_queries_of_another_dataset_are_counted() -> None:
         ([("cn-x", 1.0, 2)], "('cn-x', 1.0, 2) is not a corpus id with a score"),
         ([("cn-x", None)], "('cn-x', None) is not a corpus id with a score"),
         ([("cn-x", "high")], "('cn-x', 'high') is not a corpus id with a score"),
+        ([("cn-x", "0.5")], "the score of 'cn-x' is the text '0.5': scores are numbers"),
+        ([("cn-x", b"1")], "the score of 'cn-x' is the text b'1': scores are numbers"),
         ([(["cn-x"], 1.0)], "(['cn-x'], 1.0) is not a corpus id with a score"),
         ([7], "7 is not a corpus id with a score"),
         (None, "the ranking is NoneType, expected a list of corpus ids with scores"),
@@ -101,12 +104,14 @@ def test_what_a_system_says_about_its_run_is_passed_on() -> None:
     given = Rankings(
         {"hs-a": [("cn-x", 1.0)]},
         failures={"hs-b": "refused"},
+        explained={"hs-b": "the abacus declined: ask another one"},
         diagnostics={"calls": 3},
         resolved={"temperature": 0.1},
     )
     found = rank_all(System(lambda queries: given), QUERIES, CORPUS, 1)
     assert dict(found) == {"hs-a": [("cn-x", 1.0)]}
     assert found.failures == {"hs-b": "refused"}
+    assert found.explained == {"hs-b": "the abacus declined: ask another one"}
     assert found.diagnostics == {"calls": 3}
     assert found.resolved == {"temperature": 0.1}
 
@@ -130,12 +135,13 @@ def test_rankings_given_one_by_one_are_merged_with_what_they_say() -> None:
             raise MemoryError("too many at once")
         query = next(iter(queries))
         if query == "hs-c":
-            return Rankings(failures={query: "refused"})
+            return Rankings(failures={query: "refused"}, explained={query: "declined"})
         return Rankings({query: [("cn-y", 0.0)]}, diagnostics={query: 1}, resolved={"seed": 4})
 
     found = rank_all(System(answer), QUERIES, CORPUS, 1)
     assert dict(found) == {"hs-a": [("cn-y", 0.0)], "hs-b": [("cn-y", 0.0)]}
     assert found.failures == {"hs-c": "refused"}
+    assert found.explained == {"hs-c": "declined"}
     assert found.diagnostics == {"hs-a": 1, "hs-b": 1}
     assert found.resolved == {"seed": 4}
 
@@ -150,6 +156,44 @@ def test_a_system_that_always_raises_has_a_reason_for_every_query(queries: dict[
     assert dict(found) == {}
     assert found.failures == dict.fromkeys(queries, "KeyError: '" + "x" * 289)
     assert len(system.calls) == (1 if len(queries) == 1 else 1 + len(queries))
+
+
+def test_a_system_that_ends_python_has_failed() -> None:
+    def answer(queries: Mapping[str, str]) -> dict[str, Ranking]:
+        if "hs-b" in queries:
+            sys.exit("no abacus")
+        return {query: [("cn-x", 1.0)] for query in queries}
+
+    found = rank_all(System(answer), QUERIES, CORPUS, 2)
+    assert (list(found), found.failures) == (["hs-a", "hs-c"], {"hs-b": "SystemExit: no abacus"})
+    found = rank_all(System(answer), {"hs-b": ""}, CORPUS, 2)
+    assert found.failures == {"hs-b": "SystemExit: no abacus"}
+
+
+def test_a_request_to_end_the_process_is_no_failure_of_a_system() -> None:
+    for calls_before in (0, 1):  # while all queries are ranked, and while one is
+        calls: list[int] = []
+
+        def answer(queries: Mapping[str, str], calls: list[int] = calls, before: int = calls_before) -> None:
+            calls.append(1)
+            if len(calls) <= before:
+                raise RuntimeError("all at once")
+            sys.exit(143)  # what the command line makes of SIGTERM
+
+        with pytest.raises(SystemExit, match="143"):
+            rank_all(System(answer), QUERIES, CORPUS, 1)
+        assert len(calls) == calls_before + 1
+
+
+def test_an_id_that_is_not_in_the_catalogue_is_refused_in_the_words_given() -> None:
+    def answer(queries: Mapping[str, str]) -> dict[str, Ranking]:
+        if len(queries) > 1:
+            raise RuntimeError("all at once")
+        return {query: [("cn-q", 1.0)] for query in queries}
+
+    for system in (System(answer), System(lambda queries: {"hs-a": [("cn-q", 1.0)]})):
+        with pytest.raises(InputError, match=r"^the run of 'mine', query 'hs-a': 'cn-q' is no Tessok: leave it out$"):
+            rank_all(system, QUERIES, CORPUS, 1, not_in_catalogue="is no Tessok: leave it out")
 
 
 def test_bad_input_is_not_taken_for_a_failure() -> None:

@@ -2,18 +2,20 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.llm.call import CallReason, Reply
 from fcconan.llm.client import Client, EndpointError
-from fcconan.retrieve.chat import Reply, read_choice, read_object
+from fcconan.retrieve.chat import ADVICE, read_choice, read_object
 from fcconan.retrieve.prompts import LISTWISE, ZERO_SHOT
 from fcconan.retrieve.system import Retriever, rank_all
 from fcconan.retrieve.zero_shot import ZeroShot
 from tests.llm.server import (
     Action,
+    Body,
     Server,
     always,
     completion,
@@ -175,6 +177,37 @@ def test_one_query_that_fails_leaves_the_others_alone(
     assert found.diagnostics["calls"] == calls(ok=2, no_answer=1)
 
 
+def test_a_failure_says_who_failed_and_what_may_be_done(server: Server, tmp_path: Path) -> None:
+    def behaviour(body: Body, number: int) -> Action:
+        broken = error(429) if "Tessok songs are noise" in str(body) else Action()
+        return says("I like them all.")(body, number) if "bakers cheat" in str(body["messages"][-1]) else broken
+
+    server.behaviour = behaviour
+    found = rank_all(system(server, tmp_path), {**QUERIES, "q1": "all bakers cheat"}, CORPUS, 10)
+    assert found.failures == {"q1": "wrong_format", "q2": "rate_limited"}
+    model = f"gpt-4o-2024-08-06 at {server.url}"
+    assert found.explained["q1"] == (
+        f"{model} (wrong_format): the answer is not the JSON object that was asked for; take a model that writes it"
+    )
+    assert found.explained["q2"].startswith(f"{model} (rate_limited: Error code: 429 - ")
+    assert found.explained["q2"].endswith("): wait, or lower --concurrency, and run again: what was answered is kept")
+
+
+def test_every_reason_has_its_advice() -> None:
+    assert set(ADVICE) == {*get_args(CallReason), "wrong_format", "no_known_id"}
+    assert all(advice and "\n" not in advice for advice in ADVICE.values())
+
+
+def test_no_key_stops_the_system_and_is_none_needed_for_what_is_kept(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = system(server, tmp_path).rank(QUERIES, CORPUS, 10)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert system(server, tmp_path).rank(QUERIES, CORPUS, 10) == before
+    with pytest.raises(EndpointError, match=r"^no key for http://127.0.0.1:\d+/v1: set OPENAI_API_KEY"):
+        system(server, tmp_path).rank({"q4": "another"}, CORPUS, 10)
+
+
 def test_a_bad_key_stops_the_system(server: Server, tmp_path: Path) -> None:
     server.behaviour = always(error(401))
     with pytest.raises(EndpointError, match="answered 401"):
@@ -213,7 +246,7 @@ def test_the_configuration_names_all_that_changes_the_output(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     one = system(server, tmp_path)
     assert one.configuration == {
         "kind": "zero-shot",

@@ -1,10 +1,12 @@
 """Reads YAML and remembers on which line each value stands, so that a message can name the line."""
 
-from collections.abc import Hashable
+import difflib
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
+from pydantic import ValidationError
 
 from fcconan.errors import InputError
 
@@ -19,18 +21,23 @@ class YamlFile:
         data: Its content as dicts, lists and scalars.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, top: Literal["mapping", "list"] = "mapping") -> None:
         """Reads the file.
 
+        Args:
+            path: The file.
+            top: What it must hold at the top level.
+
         Raises:
-            InputError: The file is not UTF-8, not YAML, not a mapping, or says one key twice.
+            InputError: The file is not UTF-8, not YAML, not a mapping (or list), or says one key twice.
         """
         self.path = path
         self._lines: dict[Location, int] = {(): 1}
         try:
             text = path.read_text(encoding="utf-8")
             node = yaml.compose(text, Loader=yaml.SafeLoader)
-            data = self._plain(node, ()) if isinstance(node, yaml.MappingNode) else None
+            wanted = {"mapping": yaml.MappingNode, "list": yaml.SequenceNode}[top]
+            data = self._plain(node, ()) if isinstance(node, wanted) else None
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
         except yaml.MarkedYAMLError as error:
@@ -43,8 +50,9 @@ class YamlFile:
         except RecursionError as error:
             raise InputError(f"{path}: nested too deeply, or an anchor that holds itself; write it out") from error
         if data is None:
-            raise InputError(f"{path}, line 1: found no mapping, expected `key: value` lines at the top level")
-        self.data: dict[str, Any] = data
+            lines = {"mapping": "`key: value` lines", "list": "`- ` entries"}[top]
+            raise InputError(f"{path}, line 1: found no {top}, expected {lines} at the top level")
+        self.data: Any = data
 
     def line(self, location: Location) -> int:
         """Returns the line of the value at a location, or of the nearest value around it."""
@@ -79,3 +87,27 @@ class YamlFile:
                 f"{self.path}, line {node.start_mark.line + 1}: {node.value!r} is not a valid {kind}; "
                 "put it in quotes if it is text"
             ) from error
+
+
+def explain(
+    file: YamlFile, error: ValidationError, *, whole: str, known_keys: Callable[[Location], Iterable[str]]
+) -> str:
+    """Returns one line that says what the first error is and on which line it stands; unknown keys come first.
+
+    Args:
+        file: What was validated.
+        error: What pydantic found.
+        whole: What the file is, for errors that belong to no key: `the recipe`.
+        known_keys: Returns the keys that are known where an unknown one stands.
+    """
+    first, *others = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    location = first["loc"]
+    where = ".".join(str(part) for part in location if part != "[key]") or whole
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(location[-1]), list(known_keys(location)), n=1)
+        message = f"unknown key {where!r}; " + (f"did you mean {near[0]!r}?" if near else "remove it")
+    else:
+        message = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+        if first["type"] != "missing" and not isinstance(first["input"], dict | list):
+            message += f" (found {repr(first['input'])[:80]})"
+    return f"{file.path}, line {file.line(location)}: {message}" + (f" (and {len(others)} more)" if others else "")

@@ -1,0 +1,180 @@
+"""What calls cost: prices from a file, an estimate before the first call, and a limit that is never passed."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.yaml_lines import YamlFile
+
+PER = 1_000_000
+# Of the languages that tokenizers know well. An estimate is for planning; limits are kept by the bound below.
+BYTES_A_TOKEN = 4
+# A message costs a few tokens besides its text. No tokenizer makes more tokens than there are bytes.
+TOKENS_A_MESSAGE = 16
+
+
+class CostLimitError(InputError):
+    """The next call might cost more than was allowed; what was answered is kept."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a model costs, in the unit of the file, for a million tokens."""
+
+    input: float
+    output: float
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Returns what so many tokens cost."""
+        return (prompt_tokens * self.input + completion_tokens * self.output) / PER
+
+
+def load_price(path: Path, model: str) -> Price:
+    """Reads the price of a model: `MODEL: {input: 2.5, output: 10}`, for a million tokens.
+
+    Raises:
+        InputError: The file is no list of prices, or has none for the model.
+    """
+    file = YamlFile(path)
+    if model not in file.data:
+        raise InputError(
+            f"{path} has no price for {model}: add `{model}: {{input: ..., output: ...}}`, for a million tokens"
+        )
+    entry = file.data[model]
+    numbers = entry if isinstance(entry, dict) else {}
+    if set(numbers) != {"input", "output"} or not all(
+        isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each < float("inf")
+        for each in numbers.values()
+    ):
+        raise InputError(
+            f"{path}, line {file.line((model,))}: the price of {model} is {entry!r}, expected "
+            "{input: ..., output: ...} with numbers from 0, for a million tokens"
+        )
+    return Price(float(numbers["input"]), float(numbers["output"]))
+
+
+def estimated_tokens(messages: list[dict[str, str]]) -> int:
+    """Returns roughly how many tokens a prompt has: a token for four bytes."""
+    return sum(ceil(len(each["content"].encode()) / BYTES_A_TOKEN) for each in messages)
+
+
+def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
+    """Returns bounds for the tokens of a request and of its answer.
+
+    Raises:
+        InputError: The request does not limit its answer.
+    """
+    answer = longest_answer(body)
+    if answer is None:
+        raise InputError("a limit of cost needs a limit of the answers: give the longest answer, in tokens")
+    return longest_prompt(body), answer
+
+
+def longest_prompt(body: Mapping[str, Any]) -> int:
+    """Returns a bound for the tokens of a request: its bytes, and some for every message and for the whole."""
+    schema = len(str(body.get("response_format", "")).encode())
+    messages = sum(len(each["content"].encode()) + TOKENS_A_MESSAGE for each in body["messages"])
+    return messages + schema + TOKENS_A_MESSAGE
+
+
+def longest_answer(body: Mapping[str, Any]) -> int | None:
+    """Returns a bound for the tokens of an answer, or None if the request sets none."""
+    longest = body.get("max_completion_tokens", body.get("max_tokens"))
+    return None if longest is None else int(longest) * int(body.get("n", 1))
+
+
+class Purse:
+    """What all models of a run may spend together.
+
+    Args:
+        limit: In the unit of the prices.
+
+    Attributes:
+        spent: What answered calls cost. A call that failed without an answer may have been charged: it counts with
+            what was set aside for it.
+        aside: What calls in flight may cost.
+        waiting: Called, from any thread, whenever a call was booked.
+
+    Raises:
+        InputError: The limit is no number from 0.
+    """
+
+    def __init__(self, limit: float) -> None:
+        if not 0 <= limit < float("inf"):
+            raise InputError(f"the limit of cost is {limit}: give a number from 0")
+        self.limit = limit
+        self.spent = self.aside = 0.0
+        self.waiting: list[Callable[[], object]] = []
+        self._flying = 0
+        self._lock = threading.Lock()
+
+    def set_aside(self, amount: float) -> bool:
+        """Sets an amount aside, if that keeps within the limit; returns whether it did.
+
+        Raises:
+            CostLimitError: It does not, and no call in flight can free anything.
+        """
+        with self._lock:
+            if self.spent + self.aside + amount <= self.limit:
+                self.aside += amount
+                self._flying += 1
+                return True
+            if self._flying:
+                return False
+        raise CostLimitError(
+            f"the limit of cost is reached: {self.spent:.4f} of {self.limit:g} is spent, and the next call may cost "
+            f"{amount:.4f}; what was answered is kept, raise --max-cost and run again to go on"
+        )
+
+    def settle(self, amount: float, cost: float) -> None:
+        """Books the cost of a call for which an amount was set aside."""
+        with self._lock:
+            self._flying -= 1
+            self.aside = max(self.aside - amount, 0.0) if self._flying else 0.0
+            self.spent += cost
+        for wake in list(self.waiting):
+            wake()
+
+
+class Budget:
+    """Keeps what calls cost at or below a limit: what they may cost is set aside before they are sent.
+
+    Args:
+        purse: The limit, with what is spent; a number is a purse of its own.
+        price: Of the model.
+    """
+
+    def __init__(self, purse: Purse | float, price: Price) -> None:
+        self.purse = purse if isinstance(purse, Purse) else Purse(purse)
+        self.price = price
+
+    @property
+    def spent(self) -> float:
+        """What answered calls cost, those of other models with the same purse among them."""
+        return self.purse.spent
+
+    def bound(self, body: Mapping[str, Any]) -> float:
+        """Returns the most that a request can cost."""
+        return self.price.of(*most_tokens(body))
+
+    def set_aside(self, amount: float) -> bool:
+        """As `Purse.set_aside`."""
+        return self.purse.set_aside(amount)
+
+    def settle(self, amount: float, usage: Mapping[str, Any] | None, *, charged: bool = True) -> None:
+        """Books a call for which an amount was set aside.
+
+        Args:
+            amount: What was set aside.
+            usage: The endpoint's count of tokens, if there is one.
+            charged: False for a call that the endpoint turned away.
+        """
+        numbers = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+        if all(type(each) is int and each >= 0 for each in numbers):
+            self.purse.settle(amount, self.price.of(*numbers))  # type: ignore[arg-type]
+        else:
+            self.purse.settle(amount, amount if charged else 0.0)

@@ -1,0 +1,135 @@
+"""How the tokens of a batch are chosen, drawn and ended while a model of transformers runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.llm.call import Sampling
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Row:
+    """One call on its way through a batch."""
+
+    request: dict[str, Any]
+    prompt: list[int]
+    limit: int
+    temperature: float
+    top_p: float
+    sampling: Sampling
+    draw: np.random.Generator
+    tokens: list[int] = field(default_factory=list)
+    alternatives: list[tuple[int, float, list[tuple[int, float]]]] = field(default_factory=list)
+    text: str = ""
+    finish: str | None = None
+
+
+class Batch:
+    """Chooses and notes the next token of every row while `generate` runs the model."""
+
+    def __init__(self, rows: list[Row], tokenizer: Any, ends: frozenset[int], name: str) -> None:
+        self._rows, self._tokenizer, self._ends, self._name = rows, tokenizer, ends, name
+        self._alternatives = max(row.sampling.top_logprobs for row in rows)
+        self._logprobs: torch.Tensor | None = None
+
+    def choose(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
+        """A logits processor: leaves to a row that is drawn the drawn token alone; scores of shape (rows, words)."""
+        import torch
+
+        if not bool((scores < torch.inf).all()):  # minus infinity is a word that is never said
+            raise InputError(f"the scores of {self._name} are not finite: check its weights, or choose another dtype")
+        if self._alternatives:
+            self._logprobs = scores.log_softmax(-1)
+        drawn = [place for place, row in enumerate(self._rows) if row.temperature > 0]
+        if not drawn:
+            return scores
+        rows = [self._rows[place] for place in drawn]
+        numbers = torch.tensor([row.draw.random() for row in rows], dtype=torch.float64)
+        heat = torch.tensor([row.temperature for row in rows], dtype=torch.float64)
+        mass = torch.tensor([row.top_p for row in rows], dtype=torch.float64)
+        home = "cpu" if scores.device.type == "mps" else scores.device  # the one that knows no 64-bit floats
+        chosen = draw_tokens(scores[drawn].to(home), *(each.to(home)[:, None] for each in (numbers, heat, mass)))
+        alone = torch.full_like(scores[drawn], -torch.inf).scatter_(1, chosen.to(scores.device), 0.0)
+        scores[drawn] = alone
+        return scores
+
+    def note(self, tokens: "torch.Tensor", scores: object, **unused: object) -> "torch.Tensor":
+        """A stopping criterion: notes the last token of every row and returns which rows have ended."""
+        import torch
+
+        last = tokens[:, -1].tolist()
+        if self._logprobs is not None:
+            own = self._logprobs.gather(1, tokens[:, -1:])[:, 0].tolist()
+            size = min(self._alternatives, self._logprobs.shape[1])
+            values, others = (each.tolist() for each in self._logprobs.topk(size))
+        for place, row in enumerate(self._rows):
+            if row.finish is not None:
+                continue
+            row.tokens.append(last[place])
+            if self._logprobs is not None:
+                pairs = list(zip(others[place], values[place], strict=True))[: row.sampling.top_logprobs]
+                row.alternatives.append((last[place], own[place], pairs))
+            self._end(row)
+        return torch.tensor([row.finish is not None for row in self._rows], device=tokens.device)
+
+    def _end(self, row: Row) -> None:
+        ended, full = row.tokens[-1] in self._ends, len(row.tokens) == row.limit
+        if not (ended or full or row.sampling.stop):
+            return
+        text = _text(self._tokenizer, row.tokens[:-1] if ended else row.tokens)
+        stops = [place for place in (text.find(stop) for stop in row.sampling.stop) if place >= 0]
+        if ended or stops:
+            row.text, row.finish = text[: min(stops, default=None)], "stop"
+        elif full:
+            row.text, row.finish = text, "length"
+
+
+def draw_tokens(
+    scores: "torch.Tensor", numbers: "torch.Tensor", temperature: "torch.Tensor", top_p: "torch.Tensor"
+) -> "torch.Tensor":
+    """Draws a token for every row by inverting the cumulative distribution.
+
+    Tokens are cumulated in the order of their ids: in that of their probabilities, two of nearly equal ones would
+    change places with the last bits.
+
+    Args:
+        scores: Logits, of shape (rows, words).
+        numbers: Where in [0, 1) the distribution is inverted; this and the others of shape (rows, 1).
+        temperature: Divides the logits; above 0.
+        top_p: The mass from which is drawn: the fewest of the likeliest tokens that have it (Holtzman et al. 2020).
+
+    Returns:
+        Ids of tokens, of shape (rows, 1).
+    """
+    import torch
+
+    probabilities = (scores.double() / temperature).softmax(-1)
+    if bool((top_p < 1).any()):
+        ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
+        beyond = ordered.cumsum(-1) - ordered >= top_p
+        probabilities = probabilities.masked_fill(torch.zeros_like(beyond).scatter(1, order, beyond), 0.0)
+    cumulated = probabilities.cumsum(-1)
+    return torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True)
+
+
+def longest(rows: Sequence[Row]) -> int:
+    """Returns how many tokens the longest prompt and the longest answer have together."""
+    return max(len(row.prompt) for row in rows) + max(row.limit for row in rows)
+
+
+def _text(tokenizer: Any, tokens: Sequence[int]) -> str:
+    return str(tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+
+def kept_tokens(row: Row, tokenizer: Any) -> int:
+    """How many tokens of a row its text is made of: not the one that ended it, nor those of a stop string."""
+    count = len(row.tokens)
+    while count and len(_text(tokenizer, row.tokens[: count - 1])) >= len(row.text):
+        count -= 1
+    return count

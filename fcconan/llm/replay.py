@@ -1,0 +1,79 @@
+"""Answers from a file of recorded outputs, so that a judge can be run again without its model."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.identity import digest
+from fcconan.llm.call import Call, Reply
+from fcconan.row_files import read_rows
+
+OUTPUT = "output"
+
+
+class ReplayModel:
+    """A model that says what a file says it said.
+
+    The file (CSV, JSONL or parquet) has a column `output`, and columns named like what prompts are filled with, such as
+    `hate_speech`, `counter_narrative`, `aspect`. A call is answered by the row with the same texts; a repeated call by
+    the next such row.
+
+    Args:
+        path: The file.
+        name: The model's name; by default the file's.
+
+    Raises:
+        InputError: The file cannot be read or has no such columns.
+    """
+
+    def __init__(self, path: Path, *, name: str | None = None) -> None:
+        self.name = name or f"replay:{path.stem}"
+        self.path = path
+        rows = list(read_rows(path))
+        if not rows:
+            raise InputError(f"{path} has no rows: give recorded outputs")
+        if OUTPUT not in rows[0] or len(rows[0]) < 2:
+            raise InputError(
+                f"{path} has the columns {', '.join(rows[0])}, expected `{OUTPUT}` and columns such as `hate_speech`"
+            )
+        self._columns = [name for name in rows[0] if name != OUTPUT]
+        self._outputs: dict[tuple[str, ...], list[str]] = {}
+        for number, row in enumerate(rows, start=1):
+            if row.keys() != rows[0].keys():
+                raise InputError(
+                    f"{path}, row {number} has the columns {', '.join(row)}, expected those of the first row: "
+                    f"{', '.join(rows[0])}"
+                )
+            self._outputs.setdefault(self._key(row), []).append(_text(row[OUTPUT]))
+        content = digest(*(json.dumps(row, sort_keys=True, default=str) for row in rows))
+        self.configuration: dict[str, Any] = {"replay": path.name, "content": content}
+
+    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        """Yields one reply for every call, in their order.
+
+        Raises:
+            InputError: A column of the file is nothing that these calls are filled with.
+        """
+        for call in calls:
+            unknown = [name for name in self._columns if name not in call.variables]
+            if unknown:
+                raise InputError(
+                    f"{self.path} has the column {unknown[0]!r}, but prompts are filled with "
+                    f"{', '.join(sorted(call.variables))}: rename or remove it"
+                )
+            outputs = self._outputs.get(self._key(call.variables), [])
+            if call.sample >= len(outputs):
+                yield Reply(reason="not_recorded", detail=f"{self.path.name} has no output for this", model=self.name)
+            elif not outputs[call.sample].strip():
+                yield Reply(reason="empty", model=self.name)
+            else:
+                yield Reply(outputs[call.sample], model=self.name)
+
+    def _key(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(" ".join(_text(values[name]).split()) for name in self._columns)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,448 @@
+"""Runs requests to an endpoint, many at a time: repetitions, waiting, cost, and the journal before anything else."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Generic, Literal, TypeVar
+
+import orjson
+
+from fcconan.errors import InputError
+from fcconan.llm.cost import Budget
+from fcconan.llm.journal import Finished, Journal, Request
+
+Body = Mapping[str, Any]
+Check = Callable[[Body, Body], str | None]
+Reason = Literal["bad_request", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
+Result = TypeVar("Result")
+
+_SHORTEST_KEY = 8  # a shorter one is a word that stands for none, and may occur in what an endpoint says
+_LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
+_GATHERING = 0.02  # seconds; a group of answers costs the disk as much as one
+_WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
+_STOPPING = {
+    401: "check the key in {key}",
+    402: "check the account's credit",
+    403: "check that the key in {key} may use this model",
+    404: "check the address and the model's name",
+    405: "check the address and the model's name",
+}
+
+
+class EndpointError(InputError):
+    """The endpoint refuses every request, so that a system cannot go on."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one request.
+
+    Attributes:
+        body: The JSON object that the endpoint answered; None where there is none.
+        reason: Why there is none.
+        detail: What the endpoint or the connection said, for people. Never to be parsed for an answer.
+    """
+
+    body: dict[str, Any] | None = None
+    reason: Reason | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Known(Generic[Result]):
+    """A result for which nothing needs to be sent."""
+
+    result: Result
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How requests are sent.
+
+    Attributes:
+        url: The address.
+        endpoint: The address without user and password, for messages.
+        journal: Keeps the answers.
+        key: The key.
+        key_variable: The environment variable that holds it, for messages.
+        timeout: Seconds without a sign of the endpoint.
+        retries: How many times a failed request is sent again.
+        concurrency: How many requests run at the same time.
+        backoff: Seconds before the first repetition.
+        gap: Seconds between two requests.
+        budget: Keeps the cost at or below a limit.
+        own_thread: Work in a thread of its own even if the caller has no loop.
+    """
+
+    url: str
+    endpoint: str
+    journal: Journal
+    key: str
+    key_variable: str
+    timeout: float
+    retries: int
+    concurrency: int
+    backoff: float
+    gap: float
+    budget: Budget | None
+    own_thread: bool = False
+
+
+class Session:
+    """Runs jobs in an event loop of its own.
+
+    The loop runs in the caller's thread while the caller waits for a result: two threads would wait for one another. A
+    caller who has a loop already, as notebooks do, gets a thread, and so does one who waits for several clients.
+
+    Args:
+        settings: How requests are sent.
+
+    Attributes:
+        sent: Requests that were sent so far, repetitions among them.
+
+    Raises:
+        InputError: There is no usable key, or the extra is not installed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.sent = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
+        if settings.own_thread or _has_loop():
+            self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
+            self._thread.start()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._error: BaseException | None = None
+        # What is being asked, so that nothing is asked twice at the same time.
+        self._asked: dict[str, asyncio.Task[Answer]] = {}
+        self._waiting: list[tuple[Finished, asyncio.Future[dict[str, Any]]]] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._free = asyncio.Semaphore(settings.concurrency)
+        self._settled = asyncio.Event()
+        self._in_turn = asyncio.Lock()
+        self._next = self._not_before = 0.0
+        self._http: Any = None
+        self._ending = False
+        if settings.budget is not None:
+            settings.budget.purse.waiting.append(self._wake)
+        try:
+            self._wait(self._begin(self._connect()))
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self, job: "Job[Result]") -> "Begun[Result]":
+        """Begins a job."""
+        return self._begin(self._run(job))
+
+    def result(self, begun: "Begun[Result]") -> Result:
+        """Waits for the result of a job.
+
+        Raises:
+            EndpointError: The endpoint refuses every request.
+            InputError: What else ended all jobs.
+        """
+        try:
+            return self._wait(begun)
+        except (CancelledError, asyncio.CancelledError):
+            if self._error is not None:
+                raise self._error from None
+            raise
+
+    def close(self) -> None:
+        """Ends all jobs; what was answered until now is on the disk when this returns."""
+        self._wait(self._begin(self._end()))
+        if self._settings.budget is not None:
+            self._settings.budget.purse.waiting.remove(self._wake)
+        if self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    def _begin(self, work: "Coroutine[Any, Any, Result]") -> "Begun[Result]":
+        if self._thread is None:
+            task = self._loop.create_task(work)
+            task.add_done_callback(_seen)
+            return task
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _wait(self, begun: "Begun[Result]") -> Result:
+        return self._loop.run_until_complete(begun) if isinstance(begun, asyncio.Task) else begun.result()
+
+    async def send(self, request: Request, check: Check | None = None) -> Answer:
+        """Answers a request from the journal, or sends it; when this returns, an answer is on the disk.
+
+        Raises:
+            EndpointError: The endpoint refuses every request.
+            CostLimitError: The request may cost more than is left.
+        """
+        key = request.key
+        if key not in self._asked:
+            known = answer_from(self._settings.journal, request, check, look=True)
+            if known is not None:
+                return known
+            task = asyncio.create_task(self._finish(request, check))
+            self._asked[key] = task
+            task.add_done_callback(lambda _: self._asked.pop(key, None))
+            task.add_done_callback(_seen)
+        return await self._asked[key]
+
+    async def _connect(self) -> None:
+        try:
+            import aiohttp
+        except ImportError as error:
+            raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
+        timeout = self._settings.timeout
+        self._http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),  # our own limit goes before it
+            timeout=aiohttp.ClientTimeout(total=_WHOLE * timeout, sock_connect=timeout, sock_read=timeout),
+            headers={"Authorization": f"Bearer {self._settings.key}", "Content-Type": "application/json"},
+            trust_env=True,  # proxies
+        )
+
+    async def _run(self, job: "Job[Result]") -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        if self._error is not None:
+            raise asyncio.CancelledError
+        self._tasks.add(task)
+        try:
+            return await job(self)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            # One that cannot go on ends all: the others would be refused as well.
+            if self._error is None:
+                self._error = error
+                for other in self._tasks - {task}:
+                    other.cancel()
+            raise
+        finally:
+            self._tasks.discard(task)
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # called from the thread of another session, as this one ended
+            self._loop.call_soon_threadsafe(self._settled.set)
+
+    async def _end(self) -> None:
+        self._ending = True
+        for task in (running := [*self._tasks, *self._asked.values()]):
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        while self._waiting or self._writing is not None:
+            await asyncio.gather(*([] if self._writing is None else [self._writing]), return_exceptions=True)
+        if self._http is not None:
+            await self._http.close()
+        await self._loop.shutdown_default_executor()
+
+    async def _finish(self, request: Request, check: Check | None) -> Answer:
+        settings = self._settings
+        for attempt in range(settings.retries + 1):
+            began = time.monotonic()
+            answer, retry_after = await self._send_once(request, check)
+            if answer.body is not None:
+                now = datetime.now(UTC).isoformat(timespec="milliseconds")
+                seconds = round(time.monotonic() - began, 3)
+                kept = await self._keep(Finished(request, answer.body, now, seconds))
+                # What stands in the journal may be of an earlier version, which checked less.
+                return answer if check is not None and check(request.body, kept) else Answer(kept)
+            wait = settings.backoff * 2**attempt if retry_after is None else retry_after
+            if answer.reason == "bad_request" or wait > _LONGEST_WAIT:
+                break
+            if retry_after is not None:
+                self._not_before = max(self._not_before, time.monotonic() + retry_after)
+            if attempt == settings.retries:
+                break
+            await asyncio.sleep(wait)
+        return answer
+
+    async def _send_once(self, request: Request, check: Check | None) -> tuple[Answer, float | None]:
+        """Sends a request once; returns what came of it and how long the endpoint wants us to wait."""
+        budget = self._settings.budget
+        async with self._free:
+            aside = 0.0
+            if budget is not None:
+                aside = budget.bound(request.body)
+                while not budget.set_aside(aside):
+                    self._settled.clear()
+                    await self._settled.wait()
+            usage, charged = None, True
+            try:
+                await self._turn()
+                self.sent += 1
+                answer, retry_after, charged = await self._post(request, check)
+                usage = (answer.body or {}).get("usage")
+            finally:
+                if budget is not None:
+                    budget.settle(aside, usage if isinstance(usage, Mapping) else None, charged=charged)
+        return answer, retry_after
+
+    async def _turn(self) -> None:
+        """Waits until the next request may be sent."""
+        async with self._in_turn:
+            while (wait := max(self._next, self._not_before) - time.monotonic()) > 0:
+                await asyncio.sleep(wait)
+            self._next = time.monotonic() + self._settings.gap
+
+    async def _post(self, request: Request, check: Check | None) -> tuple[Answer, float | None, bool]:
+        """Also returns whether the endpoint may have charged for it."""
+        import aiohttp
+
+        settings = self._settings
+        whole = _WHOLE * settings.timeout
+        try:
+            async with self._http.post(settings.url + request.path, data=encoded(request.body)) as response:
+                raw = await response.read()
+                status, headers = response.status, response.headers
+        except TimeoutError as error:
+            waited = isinstance(error, aiohttp.ServerTimeoutError)
+            said = f"no answer within {settings.timeout:g} s" if waited else f"no whole answer within {whole:g} s"
+            return Answer(reason="timeout", detail=said), None, True
+        except (aiohttp.ClientError, OSError) as error:
+            # Without a connection nothing was sent; after any other error, an endpoint may have answered, and charged.
+            sent = not isinstance(error, aiohttp.ClientConnectorError)
+            said = type(error).__name__ if isinstance(error, aiohttp.ClientResponseError) else one_line(error)
+            return Answer(reason="connection", detail=said), None, sent
+        if status != HTTPStatus.OK:
+            said, code = _said(raw)
+            wait = _retry_after(headers)
+            return self._refused(status, one_line(said, settings.key), code), wait, status >= 500
+        body, fault = _read(raw)
+        if body is not None and check is not None:
+            fault = check(request.body, body) or ""
+        if fault or body is None:
+            return Answer(reason="bad_body", detail=one_line(fault, settings.key)), None, True
+        return Answer(body), None, True
+
+    def _refused(self, status: int, said: str, code: object) -> Answer:
+        advice = _STOPPING.get(status)
+        if status == HTTPStatus.TOO_MANY_REQUESTS and code == "insufficient_quota":
+            advice = "check the account's credit"
+        if advice is not None:
+            settings = self._settings
+            raise EndpointError(
+                f"{settings.endpoint} answered {status} ({said}): {advice.format(key=settings.key_variable)}"
+            )
+        said = f"Error code: {status} - {said}"
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return Answer(reason="rate_limited", detail=said)
+        if status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT) or status < 400:
+            return Answer(reason="server_error", detail=said)
+        return Answer(reason="bad_request", detail=said)
+
+    async def _keep(self, finished: Finished) -> dict[str, Any]:
+        """Puts an answer into the journal; those that come while the disk is busy are written together."""
+        standing: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        standing.add_done_callback(_seen)
+        self._waiting.append((finished, standing))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return await standing
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                if not self._ending:
+                    await asyncio.sleep(_GATHERING)
+                batch, self._waiting = self._waiting, []
+                try:
+                    kept = await asyncio.to_thread(self._settings.journal.put_all, [finished for finished, _ in batch])
+                except Exception as error:
+                    for _, standing in batch:
+                        if not standing.done():
+                            standing.set_exception(error)
+                else:
+                    for (_, standing), response in zip(batch, kept, strict=True):
+                        if not standing.done():
+                            standing.set_result(response)
+        finally:
+            self._writing = None
+
+
+Job = Callable[[Session], Awaitable[Result]]
+Begun = asyncio.Task[Result] | Future[Result]
+
+
+def _seen(done: "asyncio.Future[Any]") -> None:
+    """Who waited for it may have been cancelled, and then nobody would have looked at its error, which is logged."""
+    if not done.cancelled():
+        done.exception()
+
+
+def is_done(begun: "Known[Any] | Begun[Any]") -> bool:
+    """Tells whether a result is there, so that nobody has to wait for it."""
+    return isinstance(begun, Known) or begun.done()
+
+
+def answer_from(journal: Journal, request: Request, check: Check | None, *, look: bool) -> Answer | None:
+    """Returns what a journal holds as the answer to a request, or None; see `Journal.get`."""
+    response = journal.get(request, look=look)
+    if response is None or (check is not None and check(request.body, response)):
+        return None
+    return Answer(response)
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def encoded(body: Body) -> bytes:
+    """Returns a body as JSON in UTF-8."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # half characters, which JSON can write and UTF-8 cannot
+        return json.dumps(body).encode()
+
+
+def _said(raw: bytes) -> tuple[str, object]:
+    """What an endpoint says about an error, and its code: OpenAI's shape, or the text that there is."""
+    try:
+        error = json.loads(raw)["error"]
+        return str(error["message"]), error.get("code")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return raw[:1000].decode(errors="replace"), None
+
+
+def _read(raw: bytes) -> tuple[dict[str, Any] | None, str]:
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        return None, f"the body is no JSON ({one_line(error)})"
+    if not isinstance(body, dict):
+        return None, "the body is no JSON object"
+    if body.get("error"):  # some gateways send their errors with status 200
+        return None, f"the body is an error ({body['error']})"
+    return body, ""
+
+
+def _retry_after(headers: Any) -> float | None:
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return max(seconds, 0.0) if seconds == seconds else None  # not for "nan"
+
+
+def one_line(said: object, key: str = "") -> str:
+    """Returns one line, without the key: some endpoints repeat it."""
+    text = " ".join(str(said).split())
+    return (text.replace(key, "***") if len(key) >= _SHORTEST_KEY else text)[:300] or type(said).__name__

@@ -1,0 +1,66 @@
+"""Where a local model comes from: a folder or the Hub, the hash of its files, and why it cannot be loaded."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fcconan.errors import InputError
+from fcconan.sources import sha256_of
+
+_WEIGHTS = (".safetensors", ".bin")
+_LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says
+
+
+def locate(model: str, revision: str | None) -> tuple[str, str | None, str | None]:
+    """Returns what to load, the commit of a model on the Hub, and the hash of a folder."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise InputError(f"{model} is a folder and has no revision {revision!r}: leave the revision out")
+        return str(folder), None, _weights_hash(folder)
+    if model.startswith((".", "/", "~")) or model.count("/") > 1:
+        raise InputError(f"no model folder at {model}: give a folder, or a name on the Hub such as owner/model")
+    from huggingface_hub import hf_hub_download
+
+    try:
+        config = hf_hub_download(model, "config.json", revision=revision)
+    except Exception as error:  # a dozen types, from the Hub, the cache and the network
+        raise InputError(
+            f"the model {model} cannot be found ({one_line(error)}): check the name and the revision, or download it "
+            "to a folder and give that"
+        ) from error
+    return model, Path(config).parent.name, None  # a snapshot's folder has the name of its commit
+
+
+def _weights_hash(folder: Path) -> str:
+    """Returns 12 hexadecimal digits that change with any file that is loaded from a folder.
+
+    Whole files are read: the header of a file of weights stays the same when a model is trained on.
+    """
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in _LOADED)
+    if not any(path.suffix in _WEIGHTS for path in files):
+        raise InputError(f"{folder} holds no weights (.safetensors, .bin): give the folder of a transformers model")
+    together = "".join(f"{path.name}\n{sha256_of(path)}\n" for path in files)
+    return hashlib.sha256(together.encode()).hexdigest()[:12]
+
+
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Turns whatever goes wrong while a model is loaded into an InputError."""
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"models on this machine need a package that is missing ({one_line(error)}): `pip install "
+            "'fcconan[neural]'`, and what is named here"
+        ) from error
+    except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
+        raise InputError(
+            f"the model {name} cannot be loaded ({one_line(error)}): check the folder or name, the device and the dtype"
+        ) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Returns what an error says, on one line that is not too long."""
+    return (" ".join(str(error).split()) or type(error).__name__)[:200]

@@ -1,0 +1,75 @@
+"""What a reader of a benchmark's figures has to know, in words."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fcconan.retrieve.collection import Collection
+from fcconan.retrieve.system import Rankings
+
+if TYPE_CHECKING:
+    from fcconan.retrieve.bench import Scored, Settings
+
+
+def notes(collection: Collection, settings: "Settings", scored: Mapping[str, "Scored"]) -> list[str]:
+    """Returns the notes on a benchmark: on its protocol, and on every system that needs one."""
+    if settings.protocol == "paper":
+        said = [
+            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every "
+            "system. All queries count; one without a positive scores 0. Use protocol sound for what should be "
+            "reported."
+        ]
+    else:
+        said = [
+            "Unjudged CNs count as wrong; 'unjudged right' counts those among the first k as right. Queries without a "
+            "positive are left out and counted."
+        ]
+    for name, one in scored.items():
+        if one.configuration.get("kind") == "pair-propagation":
+            said.append(
+                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated "
+                "similarity) was known to do well on FC-CONAN before it was fixed, so its figures on FC-CONAN are "
+                "optimistic by an unknown amount; its temperature was chosen inside the training pairs. There, "
+                "cross-validated on sparse labels, direct similarity alone does better, because sparse labels reward "
+                "it (see 'resolved')."
+            )
+        if one.n_seeds > 1:
+            said.append(
+                f"{name}: figures are means over {one.n_seeds} seeds; the run file and the lists of a report are those "
+                "of the first seed."
+            )
+        said += _gaps(name, one.found, list(collection.queries), settings.deepest)
+    return said
+
+
+def _gaps(name: str, found: Rankings, queries: list[str], deepest: int) -> list[str]:
+    """Says in how far a run is less than a ranking for every HS, as deep as the figures look."""
+    said = []
+    if found.failures:
+        said.append(
+            f"{name} failed on {len(found.failures)} of {len(queries)} HS; its figures leave them out, 'failures as "
+            "zero' counts them as 0."
+        )
+    lengths = [len(found.get(query, ())) for query in queries if query not in found.failures]
+    n_empty, n_short = lengths.count(0), sum(0 < length < deepest for length in lengths)
+    if n_empty:
+        said.append(f"{name} ranked nothing for {n_empty} of {len(queries)} HS, which count as 0.")
+    if n_short:
+        said.append(
+            f"{name} ranked fewer than {deepest} CNs for {n_short} of {len(queries)} HS; a CN that it left out counts "
+            "as not found."
+        )
+    n_kept = found.diagnostics.get("kept_first_stage_order")
+    if n_kept:
+        said.append(
+            f"{name}: {n_kept} calls failed or could not be read; what they asked about stayed in the order of the "
+            "first stage."
+        )
+    return said
+
+
+def problem(found: Rankings, n_queries: int) -> str:
+    """Returns a line on a system's failures: how many, and the first of them."""
+    query, reason = next(iter(found.failures.items()))
+    n_failed = len(found.failures)
+    first = "; the first" if n_failed > 1 else ""
+    return f"failed on {n_failed} of {n_queries} HS{first}: {found.explained.get(query, reason)}"

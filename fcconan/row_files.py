@@ -1,0 +1,242 @@
+"""Files of rows, CSV, JSONL or parquet: read one row at a time, written whole or not at all."""
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fcconan.errors import InputError
+from fcconan.rows import DTYPES, LIST_TYPES, Columns
+
+SUFFIXES = (".parquet", ".jsonl", ".csv")
+_BATCH = 2_000
+Row = dict[str, Any]
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yields the rows of a file; cells of CSV stay text, and empty ones are None.
+
+    Raises:
+        InputError: The file cannot be read as what its name says.
+    """
+    _check_suffix(path)
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
+                for batch in pq.ParquetFile(raw).iter_batches(_BATCH, use_threads=False):
+                    yield from batch.to_pylist()
+        elif path.suffix == ".jsonl":
+            with path.open(encoding="utf-8-sig") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        yield _object(path, number, line)
+        else:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                yield from _cells(path, file)
+    except UnicodeDecodeError as error:
+        found = error.object[error.start]
+        raise InputError(f"{path} holds the byte 0x{found:02x}, which is not UTF-8 there: save it as UTF-8") from error
+    except OSError as error:
+        said = " ".join(str(error.strerror or error).split())[:200]
+        raise InputError(f"{path} cannot be read ({said}): check the path") from error
+    except ValueError as error:  # pyarrow's are among them
+        raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
+
+
+def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
+    """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV.
+
+    Args:
+        path: The file.
+        columns: Names and types of the columns; others are left as they are.
+
+    Raises:
+        InputError: The file cannot be read, or a cell is not of its column's type.
+    """
+    kinds = {name: DTYPES[kind] for name, kind in columns.items() if kind not in LIST_TYPES}
+    for number, row in enumerate(read_rows(path), start=1):
+        if path.suffix == ".csv":
+            row |= {name: _typed(row[name], kinds[name], path, number, name) for name in kinds.keys() & row.keys()}
+        yield row
+
+
+def _typed(cell: str | None, kind: str, path: Path, number: int, name: str) -> Any:
+    if cell is None or kind == "string":
+        return cell
+    try:
+        return {"True": True, "False": False}[cell] if kind == "bool" else {"int32": int, "float64": float}[kind](cell)
+    except (KeyError, ValueError):
+        expected = {"bool": "True or False", "int32": "a whole number", "float64": "a number"}[kind]
+        raise InputError(f"{path}, row {number}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+
+
+class RowWriter:
+    """Writes rows as they come, under a temporary name that becomes the file's at the end.
+
+    Args:
+        path: The file; its suffix says how it is written.
+        columns: Names and types of the columns. Further values of a row are left out.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        _check_suffix(path)
+        self.path, self.columns = path, columns
+        self._temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        self._waiting: list[Row] = []
+        self._parquet: Any = None
+        self._file: Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            if self.path.suffix == ".parquet":
+                import pyarrow.parquet as pq
+
+                self._file = self._temporary.open("wb")
+                self._parquet = pq.ParquetWriter(self._file, self._schema())
+            else:
+                self._file = self._temporary.open("w", encoding="utf-8", newline="")
+                if self.path.suffix == ".csv":
+                    self._table().writerow(self.columns)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+            self._close()
+            if kind is None:
+                self._temporary.replace(self.path)
+        except OSError as failure:
+            raise self._unwritable(failure) from failure
+        finally:
+            with suppress(OSError):
+                self._close()
+            with suppress(OSError):
+                self._temporary.unlink()
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Writes rows.
+
+        Raises:
+            InputError: The disk is full.
+        """
+        self._waiting += [{name: row.get(name) for name in self.columns} for row in rows]
+        if len(self._waiting) >= _BATCH:
+            try:
+                self._flush()
+            except OSError as error:
+                raise self._unwritable(error) from error
+
+    def _flush(self) -> None:
+        rows, self._waiting = self._waiting, []
+        if self._parquet is not None:
+            import pyarrow as pa
+
+            if rows:
+                self._parquet.write_table(pa.Table.from_pylist(rows, schema=self._schema()))
+        elif self.path.suffix == ".jsonl":
+            self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            self._table().writerows([_cell(row[name]) for name in self.columns] for row in rows)
+
+    def _table(self) -> Any:
+        # A cell is quoted if it holds a character of the line's end: both kinds, so that both are safe.
+        return csv.writer(_LineFeeds(self._file), lineterminator="\r\n")
+
+    def _close(self) -> None:
+        for each in (self._parquet, self._file):
+            if each is not None:
+                each.close()
+        self._parquet = self._file = None
+
+    def _schema(self) -> Any:
+        import pyarrow as pa
+
+        kinds = {"string": pa.string(), "int32": pa.int32(), "float64": pa.float64(), "bool": pa.bool_()}
+        return pa.schema(
+            [
+                (name, pa.list_(kinds[DTYPES[kind]]) if kind in LIST_TYPES else kinds[DTYPES[kind]])
+                for name, kind in self.columns.items()
+            ]
+        )
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError(f"{self.path} cannot be written ({error.strerror or error}): choose another file")
+
+
+class _LineFeeds:
+    """Ends lines that come with carriage return and line feed in the line feed alone."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, line: str) -> None:
+        self._file.write(line.removesuffix("\r\n") + "\n")
+
+
+def check_row_target(path: Path) -> None:
+    """Checks before long work that a file of rows can be written.
+
+    Raises:
+        InputError: It cannot.
+    """
+    _check_suffix(path)
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: choose another file, in a folder that is there")
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple | dict) else value
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path} is no file of rows: expected a name that ends in {', '.join(SUFFIXES)}")
+
+
+def _object(path: Path, number: int, line: str) -> Row:
+    try:
+        row = json.loads(line)
+        if "\\ud" in line.lower():  # half a character can neither be sent nor be written
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise InputError(f"{path}, line {number}: {half!a} is half a character; mend that line") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}, line {number}: not JSON ({error}); mend that line") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
+    return row
+
+
+def _cells(path: Path, file: Any) -> Iterator[Row]:
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(file, strict=True)
+    try:
+        header = next(reader, None)
+        if header is None:
+            return
+        if len(set(header)) < len(header):
+            raise InputError(f"{path}: two columns have one name; rename one of them")
+        for cells in reader:
+            if cells and len(cells) != len(header):
+                raise InputError(
+                    f"{path}, line {reader.line_num}: found {len(cells)} cells, expected {len(header)}; mend that line"
+                )
+            if cells:
+                yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: not CSV ({error}); mend that line") from error

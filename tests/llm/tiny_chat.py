@@ -1,0 +1,128 @@
+"""A tiny chat model, made where it is needed and loaded like a real one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+TEXTS = [
+    "The Ombrey never return a book.",
+    "The library's own list shows that Ombrey readers return books early.",
+    "Every Tessok cheats at cards, says the baker of the Velmari.",
+    "Cards were banned in Tessok towns, so who would have learnt to cheat?",
+    "The Dravene sing at the moon, and rather well.",
+    "Quillish shops are clean; the inspector gave them the highest mark.",
+    "Ostrun neighbours help each other with the harvest every year.",
+    "1 2 3 4 5 6 7 8 9 10",
+]
+PADDING, START, END = "<|padding|>", "<|start|>", "<|end|>"
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message.role == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
+    "<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
+)
+
+
+def tiny_chat(
+    folder: Path,
+    *,
+    seed: int = 0,
+    context: int = 512,
+    template: str | None = TEMPLATE,
+    says: Sequence[str] = (),
+    whole: bool = False,
+) -> Path:
+    """Writes a Llama of two small layers with a byte-level tokenizer, and returns the folder.
+
+    Args:
+        folder: Where.
+        seed: Of the weights.
+        context: The longest prompt and answer together, in tokens.
+        template: The chat template; None for a model without one.
+        says: What it is trained to answer, one of these to each of the texts above in turn and something like them to
+            others. Without any, its weights are random, and it babbles.
+        whole: Make each of these a token of its own, and train it on longer prompts as well: then one of them, and
+            nothing else, is the answer to any prompt.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
+    from tokenizers.models import BPE
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    folder.mkdir(parents=True, exist_ok=True)
+    core = Tokenizer(BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=[PADDING, START, END], initial_alphabet=alphabet, show_progress=False
+    )
+    core.train_from_iterator(TEXTS, trainer)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        pad_token=PADDING,
+        eos_token=END,
+        additional_special_tokens=[START],
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+        chat_template=template,
+    )
+    if whole:
+        tokenizer.add_tokens(list(says))
+    tokenizer.save_pretrained(folder)
+    generator = torch.random.get_rng_state()
+    torch.manual_seed(seed)
+    end = core.token_to_id(END)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=48,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context,
+        # Large, so that babble hangs on the prompt and the most likely token is well ahead of the others.
+        initializer_range=0.02 if says else 0.3,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=end,
+        pad_token_id=core.token_to_id(PADDING),
+    )
+    model = LlamaForCausalLM(config)
+    if not whole:
+        with torch.no_grad():
+            model.lm_head.weight[end] *= 2  # so that some of the answers end by themselves
+    if says:
+        rows = [" ".join(TEXTS[place:] + TEXTS[:place]) for place in range(len(TEXTS))]
+        _train(model, tokenizer, says, [*TEXTS, *rows] if whole else TEXTS)
+    torch.random.set_rng_state(generator)
+    # Servers draw only for models that say so; temperature 0 in a request still takes the most likely token.
+    model.generation_config.do_sample = True
+    model.save_pretrained(folder)
+    return folder
+
+
+def _train(model: Any, tokenizer: Any, says: Sequence[str], texts: Sequence[str]) -> None:
+    import torch
+
+    asked = [
+        tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=True, return_dict=False
+        )
+        for text in texts
+    ]
+    answers = [tokenizer(says[place % len(TEXTS) % len(says)] + END)["input_ids"] for place in range(len(asked))]
+    width = max(len(prompt) + len(answer) for prompt, answer in zip(asked, answers, strict=True))
+    tokens = torch.full((len(asked), width), tokenizer.pad_token_id)
+    labels = torch.full((len(asked), width), -100)  # no loss
+    for row, (prompt, answer) in enumerate(zip(asked, answers, strict=True)):
+        tokens[row, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+        labels[row, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = model(input_ids=tokens, attention_mask=(tokens != tokenizer.pad_token_id).long(), labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
