@@ -46,6 +46,44 @@ def recipe_path(name: str) -> Path:
     return content_folder() / "builders" / f"{name}.yaml"
 
 
+def task_names() -> list[str]:
+    """Returns the names of the annotation tasks in the catalogue, sorted."""
+    return sorted(path.parent.name for path in (content_folder() / "annotations").glob("*/task.yaml"))
+
+
+def task_path(name: str) -> Path:
+    """Returns the file of an annotation task.
+
+    Args:
+        name: A task of the catalogue, or the path of a task file of one's own (it ends in `.yaml` or `.yml`) or of the
+            folder that holds a `task.yaml`. A name of the catalogue comes before a folder of that name; write
+            `./name` for the folder.
+
+    Raises:
+        InputError: There is no such task; the message names the nearest one.
+    """
+    names = task_names()
+    if name in names:
+        return content_folder() / "annotations" / name / "task.yaml"
+    path = Path(name)
+    if name.endswith((".yaml", ".yml")):
+        if not path.is_file():
+            raise InputError(f"no task file at {path}: give a .yaml file, or one of {', '.join(names)}")
+        return path
+    if path.is_dir():
+        if not (path / "task.yaml").is_file():
+            raise InputError(f"the folder {path} holds no task.yaml: give a task file, or one of {', '.join(names)}")
+        return path / "task.yaml"
+    if "/" in name or "." in name:
+        raise InputError(
+            f"{name} is no task: a task file ends in .yaml and a task folder holds a task.yaml; known are "
+            f"{', '.join(names)}"
+        )
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InputError(f"unknown task {name!r}: {hint}known are {', '.join(names)}")
+
+
 def card_template_path() -> Path:
     """Returns the Jinja template of every dataset card."""
     return content_folder() / "dataset_card.md"

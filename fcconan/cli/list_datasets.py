@@ -10,12 +10,15 @@ EXAMPLE = "Example: fcconan list --json datasets.json"
 
 
 def run(
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the list for programs to this file.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the datasets for programs to this file.")
+    ] = None,
 ) -> None:
-    """List the datasets that can be built, with their sizes and terms."""
+    """List the datasets that can be built, with their sizes and terms, and the annotation tasks."""
     from fcconan.build import load_recipe
-    from fcconan.catalog import recipe_names
+    from fcconan.catalog import recipe_names, task_names
     from fcconan.cli.output import print_table, write_json
+    from fcconan.judge.task import load_task
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json_file:
@@ -51,5 +54,22 @@ def run(
                 recipe.title + (" (synthetic)" if recipe.synthetic else ""),
             )
             for recipe in recipes
+        ],
+    )
+    tasks = [load_task(name) for name in task_names()]
+    print_table(
+        "Annotation tasks",
+        ("name", "of a", "aspects and their scales, or labels", "title"),
+        [
+            (
+                task.name,
+                task.unit,
+                ", ".join(
+                    f"{each.name} {each.low:.{each.decimals}f}-{each.high:.{each.decimals}f}" for each in task.aspects
+                )
+                or ", ".join(label.name for label in task.labels),
+                task.title,
+            )
+            for task in tasks
         ],
     )

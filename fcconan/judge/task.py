@@ -1,0 +1,197 @@
+"""Annotation tasks: what people and models are asked about a text, from one `task.yaml`."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fcconan.catalog import task_path
+from fcconan.errors import InputError
+from fcconan.yaml_lines import Location, YamlFile, explain
+
+Context = Literal["hate_speech", "references", "background"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Aspect(_Strict):
+    """One thing that is rated, with its scale.
+
+    Attributes:
+        name: As in the column `aspect` of ratings.
+        title: As people and models read it.
+        question: What is asked.
+        low: The lowest grade.
+        high: The highest grade.
+        decimals: How many a grade may have.
+        higher_is_better: Whether a high grade is praise.
+        grades: What every whole grade means.
+        steps: How to arrive at a grade; for strategies that give evaluation steps.
+        also: Other names under which models give the grade in a JSON object, as other prompts ask for.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    title: str
+    question: str
+    low: int
+    high: int
+    decimals: int = Field(default=0, ge=0, le=2)
+    higher_is_better: bool = True
+    grades: dict[int, str]
+    steps: list[str] = []
+    also: list[str] = []
+
+    @model_validator(mode="after")
+    def _whole_scale(self) -> Self:
+        if self.low >= self.high:
+            raise ValueError(f"low is {self.low} and high {self.high}: low must be the smaller one")
+        if sorted(self.grades) != list(range(self.low, self.high + 1)):
+            raise ValueError(
+                f"grades are given for {sorted(self.grades)}: give one for each of {self.low} to {self.high}"
+            )
+        return self
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Lowest and highest grade."""
+        return float(self.low), float(self.high)
+
+
+class Label(_Strict):
+    """One answer that may be chosen, and what it means."""
+
+    name: str
+    meaning: str
+
+
+class Task(_Strict):
+    """An annotation task: `aspects` are rated, or one of `labels` is chosen.
+
+    Attributes:
+        name: The name of its folder.
+        title: A heading.
+        unit: What is judged: a `pair` of HS and CN, a `reply`, or a `comparison` of two replies.
+        question: What is asked of the unit.
+        context: What is shown beside the texts that are judged.
+        aspects: What is rated.
+        labels: What may be chosen.
+        rules: What to heed, a sentence each.
+        explain: Whether every grade is explained by a sentence that cites the texts.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    title: str
+    unit: Literal["pair", "reply", "comparison"]
+    question: str
+    context: list[Context] = ["hate_speech"]
+    aspects: list[Aspect] = []
+    labels: list[Label] = []
+    rules: list[str] = []
+    explain: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if bool(self.aspects) == bool(self.labels):
+            raise ValueError("a task has either aspects or labels")
+        names = [aspect.name for aspect in self.aspects] + [label.name for label in self.labels]
+        if len(set(names)) < len(names):
+            raise ValueError("two aspects or labels have one name")
+        return self
+
+    def aspect(self, name: str) -> Aspect:
+        """Returns an aspect by its name.
+
+        Raises:
+            InputError: There is none; the message names those there are.
+        """
+        for each in self.aspects:
+            if each.name == name:
+                return each
+        names = ", ".join(each.name for each in self.aspects) or "none, it has labels"
+        raise InputError(f"the task {self.name} has no aspect {name!r}: its aspects are {names}")
+
+
+def load_task(name: str | Path) -> Task:
+    """Loads and checks an annotation task.
+
+    Args:
+        name: A task of the catalogue, or the path of a task file or of the folder that holds a `task.yaml`.
+
+    Raises:
+        InputError: There is no such task, or its file does not follow the schema, says nothing where a text belongs, or
+            describes two grades alike; the message names file and line.
+    """
+    file = YamlFile(task_path(str(name)))
+    try:
+        # Strict, or `low: yes` would be 1, and the grades 1 and "1" one grade.
+        task = Task.model_validate(file.data, strict=True)
+    except ValidationError as error:
+        raise InputError(explain(file, error, whole="the task", known_keys=_known_keys)) from error
+    _check_texts(file, file.data, ())
+    for index, aspect in enumerate(task.aspects):
+        _check_grades(file, aspect, ("aspects", index, "grades"))
+    return task
+
+
+def dump_task(task: Task) -> str:
+    """Returns a task as the YAML text of a task file, which loads to an equal task if `load_task` accepts its texts.
+
+    What is not said (no labels, no steps) is left out; everything else is written, so that a person who edits the file
+    sees what can be changed.
+    """
+    return yaml.dump(
+        _without_empty_lists(task.model_dump()), Dumper=_Indented, sort_keys=False, allow_unicode=True, width=110
+    )
+
+
+class _Indented(yaml.SafeDumper):
+    """Indents lists below their key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # Outside double quotes PyYAML writes these line breaks as they are, and reads them back as something else.
+    style = '"' if any(mark in text for mark in "\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Indented.add_representer(str, _write_text)
+
+
+def _without_empty_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        # An empty context is not its default, so it has to be said.
+        kept = {key: inner for key, inner in value.items() if inner != [] or key == "context"}
+        return {key: _without_empty_lists(inner) for key, inner in kept.items()}
+    return [_without_empty_lists(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _known_keys(location: Location) -> list[str]:
+    within: dict[str, type[_Strict]] = {"aspects": Aspect, "labels": Label}
+    model = within.get(str(location[0]), Task) if len(location) > 1 else Task
+    return list(model.model_fields)
+
+
+def _check_texts(file: YamlFile, value: Any, location: Location) -> None:
+    if isinstance(value, str) and not value.strip():
+        where = ".".join(str(part) for part in location)
+        raise InputError(f"{file.path}, line {file.line(location)}: {where} is empty: write what raters should read")
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_texts(file, inner, (*location, key))
+
+
+def _check_grades(file: YamlFile, aspect: Aspect, location: Location) -> None:
+    seen: dict[str, int] = {}
+    for grade, text in sorted(aspect.grades.items()):
+        other = seen.setdefault(" ".join(text.casefold().split()), grade)
+        if other != grade:
+            raise InputError(
+                f"{file.path}, line {file.line((*location, grade))}: grades {other} and {grade} of {aspect.name} say "
+                "the same: reword one, or raters cannot tell them apart"
+            )
