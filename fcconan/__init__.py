@@ -12,16 +12,29 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fcconan.build import build, load_recipe
     from fcconan.errors import InputError
-    from fcconan.judge.parse import parse_comparison
+    from fcconan.judge.parse import parse_comparison, parse_rating
+    from fcconan.judge.rate import Judge
     from fcconan.retrieve.system import Retriever
     from fcconan.score.evaluate import evaluate_run
 
-__all__ = ["InputError", "Retriever", "__version__", "build", "evaluate_run", "load_recipe", "parse_comparison"]
+__all__ = [
+    "InputError",
+    "Judge",
+    "Retriever",
+    "__version__",
+    "build",
+    "evaluate_run",
+    "load_recipe",
+    "parse_comparison",
+    "parse_rating",
+]
 
 _HOMES = {
     "load_recipe": "fcconan.build",
     "InputError": "fcconan.errors",
     "parse_comparison": "fcconan.judge.parse",
+    "parse_rating": "fcconan.judge.parse",
+    "Judge": "fcconan.judge.rate",
     "Retriever": "fcconan.retrieve.system",
     "evaluate_run": "fcconan.score.evaluate",
 }

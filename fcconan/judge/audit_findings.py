@@ -1,0 +1,146 @@
+"""Findings of the audit: statistics of sums over ratings or comparisons, each with its bootstrap interval."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.score.significance import CHUNK, Floats, bootstrap_means, percentile_interval
+
+Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
+Statistic = Callable[[Floats], Floats]
+
+
+class Findings:
+    """The rows so far. Terms are what a statistic is made of, summed over the rows of a unit: shape (terms, rows)."""
+
+    def __init__(self, resamples: int, seed: int, confidence: float) -> None:
+        self.resamples, self.seed, self.confidence = resamples, seed, confidence
+        self.rows: list[dict[str, Any]] = []
+
+    def add(
+        self, check: str, rater: str, units: Sequence[str], terms: Floats, statistic: Statistic, **columns: Any
+    ) -> None:
+        """Adds what a statistic of sums says; it takes shape (terms, ...) and must not depend on a common factor."""
+        names, codes = np.unique(np.array(units, dtype=str), return_inverse=True)
+        sums = np.zeros((len(terms), len(names)))
+        for term, row in zip(sums, terms, strict=True):
+            np.add.at(term, codes, row)
+        value = float(statistic(sums.sum(axis=1)))
+        draws = statistic(bootstrap_means(sums, resamples=self.resamples, seed=self.seed).T) if len(names) > 1 else None
+        self.write(check, rater, value, draws, n=columns.pop("n", len(units)), n_units=len(names), **columns)
+
+    def add_spearman(self, check: str, rater: str, units: Sequence[str], values: Floats, **columns: Any) -> None:
+        """Adds Spearman's rho of two values; shape (2, rows). Values are ranked anew in every resample."""
+        names, codes = np.unique(np.array(units, dtype=str), return_inverse=True)
+        x, y = (np.unique(each, return_inverse=True)[1] for each in values)
+        value = float(spearman(x, y, np.ones((1, len(units))))[0])
+        draws = None
+        if len(names) > 1:
+            generator, parts = np.random.default_rng(self.seed), []
+            size = max(1, CHUNK // len(units))
+            for start in range(0, self.resamples, size):
+                drawn = generator.integers(len(names), size=(min(size, self.resamples - start), len(names)))
+                weights = np.stack([np.bincount(each, minlength=len(names)) for each in drawn]).astype(np.float64)
+                parts.append(spearman(x, y, weights[:, codes]))
+            draws = np.concatenate(parts)
+        self.write(check, rater, value, draws, n=len(units), n_units=len(names), **columns)
+
+    def write(
+        self,
+        check: str,
+        rater: str,
+        value: float,
+        draws: Floats | None,
+        *,
+        n: int,
+        n_units: int,
+        n_missing: int = 0,
+        aspect: str | None = None,
+        failure: str | None = None,
+        baseline: float | None = None,
+        undefined: Reason = "constant",
+        note: str = "",
+    ) -> None:
+        """Adds a row; a value that is not finite is missing: there are no rows, or for the reason `undefined`."""
+        ends: list[float | None] = [None, None]
+        there = bool(np.isfinite(value))
+        if there and draws is not None:
+            ends = [float(end[0]) for end in percentile_interval(draws[:, None], self.confidence)]
+            ends = [end if end is not None and np.isfinite(end) else None for end in ends]
+        reason = None if there else "no_rows" if n == 0 and undefined != "no_people" else undefined
+        self.rows.append(
+            {
+                "check": check,
+                "rater": rater,
+                "aspect": aspect,
+                "failure": failure,
+                "value": value if there else None,
+                "low": ends[0],
+                "high": ends[1],
+                "n": n,
+                "n_units": n_units,
+                "n_missing": n_missing,
+                "baseline": baseline,
+                "reason": reason,
+                "note": note,
+            }
+        )
+
+
+def ratio(sums: Floats) -> Floats:
+    """First term over the second; shape (2, ...) to (...). nan where the second is 0."""
+    shares: Floats = np.divide(sums[0], sums[1], out=np.full(np.shape(sums[0]), np.nan), where=sums[1] > 0)
+    return shares
+
+
+def difference(sums: Floats) -> Floats:
+    """Ratio of the first two terms minus that of the last two; shape (4, ...) to (...)."""
+    return ratio(sums[:2]) - ratio(sums[2:])
+
+
+def spearman(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], weights: Floats) -> Floats:
+    """Spearman's rho of rows that stand there `weights` times.
+
+    Args:
+        x: Shape (rows,): the position of a row's value among all different values.
+        y: The same of the other value.
+        weights: Shape (resamples, rows).
+
+    Returns:
+        Shape (resamples,); nan where one of the two is constant.
+    """
+    if weights.shape[1] == 0:
+        return np.full(len(weights), np.nan)
+    total = weights.sum(axis=1, keepdims=True)
+    centred = [_middle_ranks(each, weights) - (total + 1) / 2 for each in (x, y)]
+    product = (weights * centred[0] * centred[1]).sum(axis=1)
+    squares = [(weights * each**2).sum(axis=1) for each in centred]
+    norm = np.sqrt(squares[0] * squares[1])
+    rho: Floats = np.divide(product, norm, out=np.full(len(weights), np.nan), where=norm > 1e-9)
+    return rho
+
+
+def _middle_ranks(levels: npt.NDArray[np.int64], weights: Floats) -> Floats:
+    order = np.argsort(levels, kind="stable")
+    ends = np.searchsorted(levels[order], np.arange(levels.max() + 1), side="right") - 1
+    upto = np.cumsum(weights[:, order], axis=1)[:, ends]
+    before = np.concatenate([np.zeros((len(weights), 1)), upto[:, :-1]], axis=1)
+    ranks: Floats = ((before + upto + 1) / 2)[:, levels]
+    return ranks
+
+
+def entropy(sums: Floats) -> Floats:
+    """Entropy of shares, in nats, from counts of shape (grades, ...)."""
+    shares = sums / sums.sum(axis=0)
+    logarithms = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    found: Floats = np.abs((shares * logarithms).sum(axis=0))  # abs: a single grade would have an entropy of -0
+    return found
+
+
+def deviation(sums: Floats) -> Floats:
+    """Population standard deviation from the sums of squares, of values and of ones."""
+    mean = ratio(sums[1:])
+    variance = ratio(sums[[0, 2]]) - mean**2
+    return np.where(variance > 1e-12, np.sqrt(np.maximum(variance, 0.0)), np.where(np.isnan(variance), np.nan, 0.0))

@@ -1,0 +1,123 @@
+"""Background knowledge for grounded judges: from kn-conan, or from a folder of passages."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.identity import digest
+from fcconan.row_files import SUFFIXES, read_rows
+
+Row = Mapping[str, Any]
+
+
+class KnownKnowledge:
+    """The knowledge that a dataset gives for a message, found by the id of the message.
+
+    Args:
+        folder: A `kn-conan` that `fcconan build` wrote, or another dataset whose pairs have a column `knowledge`.
+
+    Attributes:
+        configuration: All that changes what is found.
+
+    Raises:
+        InputError: It has no such pairs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._by_message: dict[str, list[str]] = {}
+        for path in sorted((folder / "pairs").glob("*.parquet")):
+            for row in read_rows(path):
+                text = row.get("knowledge")
+                if text:
+                    known = self._by_message.setdefault(row["hs_id"], [])
+                    if text not in known:
+                        known.append(text)
+        if not self._by_message:
+            raise InputError(
+                f"{folder} has no pairs with `knowledge`: give a folder that `fcconan build kn-conan` wrote"
+            )
+
+        texts = (each for message, known in sorted(self._by_message.items()) for each in (message, *known))
+        self.configuration: dict[str, Any] = {"knowledge": digest(*texts)}
+
+    def __call__(self, row: Row) -> str | None:
+        """Returns what is known about the message of a row, a paragraph for each source; None if nothing is."""
+        return "\n\n".join(self._by_message.get(row["hs_id"], ())) or None
+
+
+class Passages:
+    """The passages of a folder that fit a message best, by BM25.
+
+    Args:
+        folder: Holds `.txt` and `.md` files, whose paragraphs are the passages, or files of rows with a column `text`.
+        k: How many passages are given.
+
+    Attributes:
+        configuration: All that changes what is found.
+
+    Raises:
+        InputError: There are no passages, or a file cannot be read.
+    """
+
+    def __init__(self, folder: Path, *, k: int = 3) -> None:
+        from rank_bm25 import BM25Plus
+
+        if k < 1:
+            raise InputError(f"the number of passages is {k}: give 1 or more")
+        self._passages = _passages(folder)
+        if not self._passages:
+            raise InputError(f"{folder} holds no passages: give a folder with .txt, .md or {', '.join(SUFFIXES)} files")
+        words = [_words(text) for text in self._passages]
+        # BM25+ has no negative weights: a word of every passage would otherwise count against it.
+        self._index = BM25Plus(words)
+        self._words = [frozenset(each) for each in words]
+        self._k = k
+        self.configuration: dict[str, Any] = {"passages": digest(*self._passages), "k": k}
+        self._found: dict[str, str | None] = {}
+
+    def __call__(self, row: Row) -> str | None:
+        """Returns the passages for the message of a row; None where none shares a word with it."""
+        message = str(row["hate_speech"])
+        if message not in self._found:
+            self._found[message] = self._search(message)
+        return self._found[message]
+
+    def _search(self, message: str) -> str | None:
+        words = _words(message)
+        scores = self._index.get_scores(words)
+        sharing = [number for number, known in enumerate(self._words) if not known.isdisjoint(words)]
+        best = sorted(sharing, key=lambda number: -scores[number])[: self._k]
+        return "\n\n".join(self._passages[number] for number in best) or None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _passages(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}: give one with passages")
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in (".txt", ".md", *SUFFIXES):
+            texts = _rows(path) if path.suffix in SUFFIXES else _paragraphs(path)
+            found += [" ".join(text.split()) for text in texts]
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def _paragraphs(path: Path) -> list[str]:
+    try:
+        return re.split(r"\n\s*\n", path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the file") from error
+
+
+def _rows(path: Path) -> Iterator[str]:
+    for row in read_rows(path):
+        if "text" not in row:
+            raise InputError(f"{path} has the columns {', '.join(row)}, expected `text`: rename the passages' column")
+        yield str(row["text"] or "")

@@ -1,0 +1,315 @@
+"""Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
+
+A model drafts steps from few examples that people rated, drawn anew for every draft; the drafts that correlate best
+with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
+returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
+
+- The drafter sees the drafting part only, misjudged examples included; candidates are scored on the selection part;
+  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS.
+- Algorithm 1 samples among misjudged examples; the paper's text takes the three worst, and so does this.
+- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen.
+
+What the published code does instead is `calibration.PUBLISHED`: options, all off by default, named in every result.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.identity import digest
+from fcconan.judge.calibration import Calibration, Log, Settings, Steps, signature
+from fcconan.judge.calibration_candidate import Candidate, FailedReason
+from fcconan.judge.calibration_data import Example, Parts, spread
+from fcconan.judge.calibration_score import Bootstrap, Scoring, difference, score
+from fcconan.judge.drafting import (
+    EDITS,
+    SCHEMA,
+    Edit,
+    copies,
+    draft_messages,
+    parse_steps,
+    refine_messages,
+)
+from fcconan.judge.task import Aspect
+from fcconan.llm.call import Call, Messages, Model, Reply, Sampling
+
+Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
+"""Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""
+
+Predictions = list[float | None]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the drafter is asked, and the examples that it sees."""
+
+    origin: dict[str, Any]
+    messages: Messages
+    examples: Sequence[Example]
+
+
+def calibrate(
+    aspect: Aspect,
+    parts: Parts,
+    *,
+    rate: Rate,
+    drafter: Model,
+    log: Path,
+    settings: Settings | None = None,
+    rater: str = "unnamed",
+    progress: Callable[[str], None] = lambda line: None,
+) -> Calibration:
+    """Finds evaluation steps for an aspect.
+
+    Everything is decided by the arguments and the models' answers, so a run that was interrupted is resumed by running
+    it again with models that keep their answers: the log is then the same to the byte.
+
+    Args:
+        aspect: What is rated; its own steps are the baseline.
+        parts: People's ratings.
+        rate: Runs the judge.
+        drafter: Writes the steps.
+        log: A file for one JSON record a line: the settings, every candidate, who was kept, the report. Until all is
+            written it is called `<log>.partial`.
+        settings: What is asked; by default `Settings()`.
+        rater: The judge's name, for the signature.
+        progress: Is told what is being done.
+
+    Raises:
+        InputError: Ratings do not fit the scale, there are too few or they are constant, no candidate can be used, or
+            the rater breaks its contract.
+    """
+    asked = settings or Settings()
+    asked.check(aspect, parts)
+    signed = signature(aspect, parts, asked, rater=rater, drafter=drafter.name)
+    with Log.at(log) as written:
+        written.write(
+            {
+                "record": "settings",
+                "fcconan": fcconan.__version__,
+                "signature": signed,
+                "aspect": aspect.name,
+                "rater": rater,
+                "drafter": {"name": drafter.name, "configuration": drafter.configuration},
+                "parts": parts.summary(),
+                "settings": asdict(asked),
+            }
+        )
+        work = _Work(aspect, parts, rate, drafter, asked, written, progress)
+        work.draft()
+        for turn in range(1, asked.rounds + 1):
+            work.refine(turn)
+        best = work.pool(final=True)[0]
+        result = work.report(best, signed)
+        written.write(
+            {
+                "record": "report",
+                "candidate": best.candidate,
+                "steps": best.steps,
+                **{name: asdict(getattr(result, name)) for name in ("report", "baseline", "gain")},
+                "tally": result.tally,
+            }
+        )
+    return result
+
+
+@dataclass
+class _Work:
+    """A calibration under way: the candidates so far, with their predictions on what errors are taken from."""
+
+    aspect: Aspect
+    parts: Parts
+    rate: Rate
+    drafter: Model
+    settings: Settings
+    log: Log
+    progress: Callable[[str], None]
+    candidates: list[Candidate] = field(default_factory=list)
+    _predictions: dict[int, Predictions] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        one_set = "one_set" in self.settings.published
+        self._drafting = self.parts.draft + self.parts.select if one_set else self.parts.draft
+        self._selection = self._drafting if one_set else self.parts.select
+        self._by_steps: dict[tuple[str, ...], int] = {}
+
+    def draft(self) -> None:
+        """Phase 1, and its scores: for every size and trial, steps from other examples."""
+        requests = []
+        for size in self.settings.sizes:
+            for trial in range(1, self.settings.trials + 1):
+                # A generator of its own for every draft: another size or trial changes no draft but its own.
+                generator = np.random.default_rng([self.settings.seed, size, trial])
+                examples = spread(self._drafting, size, generator)
+                span = self.settings.temperatures
+                origin = {
+                    "phase": "draft",
+                    "how": "draft",
+                    "round": 0,
+                    "parent": None,
+                    "size": size,
+                    "trial": trial,
+                    "temperature": None if span is None else round(float(generator.uniform(*span)), 2),
+                    "shown": [[example.item, example.value] for example in examples],
+                }
+                requests.append(_Request(origin, draft_messages(self.aspect, examples), examples))
+        self._try(requests, "drafts")
+
+    def refine(self, turn: int) -> None:
+        """One round of phase 2: the best candidates are improved on the examples that they misjudge most."""
+        kept = self.pool()[: self.settings.keep]
+        self.log.write({"record": "kept", "round": turn, "candidates": [each.candidate for each in kept]})
+        edits: list[Edit | None] = [None] if "one_request" in self.settings.published else list(EDITS)
+        requests = []
+        for parent in kept:
+            self.progress(f"round {turn}: looking for what candidate {parent.candidate} misjudges")
+            for trial in range(1, self.settings.refinements + 1):
+                errors = self._errors(parent, turn, trial)
+                if not errors:
+                    self.log.write({"record": "no_errors", "round": turn, "candidate": parent.candidate})
+                    break
+                for edit in edits:
+                    origin = {
+                        "phase": "refine",
+                        "how": edit or "any_edit",
+                        "round": turn,
+                        "parent": parent.candidate,
+                        "size": len(errors),
+                        "trial": trial,
+                        "temperature": self.settings.temperatures and self.settings.temperatures[1],
+                        "shown": [[example.item, example.value, given] for example, given in errors],
+                    }
+                    messages = refine_messages(self.aspect, parent.steps, errors, edit)
+                    requests.append(_Request(origin, messages, [example for example, _ in errors]))
+        self._try(requests, f"refinements of round {turn}")
+
+    def pool(self, *, final: bool = False) -> list[Candidate]:
+        """The candidates that may be chosen, best first; of equal ones the earlier first.
+
+        Args:
+            final: Whether the winner is sought; the published code then forgets what was not refined.
+
+        Raises:
+            InputError: There is none.
+        """
+        only_refined = final and "refined_only" in self.settings.published
+        able = [
+            each for each in self.candidates if each.status == "usable" and (each.phase == "refine" or not only_refined)
+        ]
+        if not able:
+            why = Counter(f"{each.status}: {each.reason}" if each.reason else each.status for each in self.candidates)
+            found = ", ".join(f"{number} {reason}" for reason, number in why.items())
+            raise InputError(
+                f"none of {len(self.candidates)} candidates for {self.aspect.name} can be used ({found}): see "
+                f"{self.log.partial}, and try another drafter, other settings, or another judge"
+            )
+        return sorted(able, key=lambda each: (-(each.selection.value or 0.0), each.candidate))
+
+    def report(self, best: Candidate, signed: str) -> Calibration:
+        """Scores the best candidate and the task's own steps on the report part: the only use of that part."""
+        self.progress(
+            f"report: candidate {best.candidate} and the task's own steps on {len(self.parts.report)} examples"
+        )
+        examples = self.parts.report
+        human, items = [example.value for example in examples], [example.item for example in examples]
+        chosen = self._rated(best.steps, examples)
+        baseline = self._rated(tuple(self.aspect.steps), examples)
+        scoring = Scoring(self.settings.resolved_metric, self.settings.substitute)
+        bootstrap = Bootstrap(tuple(items), self.settings.resamples, self.settings.seed)
+        return Calibration(
+            Steps(self.aspect.name, self.aspect.low, self.aspect.high, best.steps, signed),
+            best.candidate,
+            best.selection,
+            score(scoring, chosen, human, bootstrap),
+            score(scoring, baseline, human, bootstrap),
+            difference(scoring, chosen, baseline, human, bootstrap),
+            self.parts.summary(),
+            self.settings,
+            dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
+        )
+
+    def _try(self, requests: Sequence[_Request], what: str) -> None:
+        """Asks the drafter, scores what it wrote, and writes one record for each request."""
+        self.progress(f"{what}: asking {self.drafter.name} for {len(requests)}")
+        replies = list(self.drafter.replies([self._call(request) for request in requests])) if requests else []
+        for number, (request, reply) in enumerate(zip(requests, replies, strict=True), start=1):
+            self.progress(f"{what}: scoring {number} of {len(requests)}")
+            made = Candidate(len(self.candidates) + 1, **request.origin, prompt=digest(json.dumps(request.messages)))
+            self._score(made, self._read(reply, request.examples))
+            self.candidates.append(made)
+            self.log.write(made.record())
+
+    def _call(self, request: _Request) -> Call:
+        origin = request.origin
+        sample = max(0, origin["round"] - 1) * self.settings.refinements + origin["trial"] - 1
+        sampling = Sampling(
+            temperature=origin["temperature"],
+            max_tokens=self.settings.max_tokens,
+            seed=self.settings.seed + sample,  # an endpoint that heeds seeds would repeat itself otherwise
+        )
+        return Call(request.messages, sampling, schema=SCHEMA, sample=sample)
+
+    def _read(self, reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
+        if reply.text is None or not reply.text.strip():
+            return (), reply.reason or "empty"
+        if "unparsed_steps" in self.settings.published:
+            return (reply.text.strip(),), None
+        parsed = parse_steps(reply.text)
+        if parsed.steps is None:
+            return (), parsed.reason
+        return ((), "copies_example") if copies(parsed.steps, examples) else (parsed.steps, None)
+
+    def _score(self, made: Candidate, read: tuple[tuple[str, ...], FailedReason | None]) -> None:
+        """Rates the selection part with what the drafter wrote, and decides whether it may be chosen."""
+        made.steps, made.reason = read
+        if not made.steps:
+            return
+        first = self._by_steps.setdefault(made.steps, made.candidate)
+        if first != made.candidate:
+            made.status, made.same_as = "duplicate", first
+            return
+        predictions = self._rated(made.steps, self._selection)
+        if self._selection is self._drafting:
+            self._predictions[made.candidate] = predictions
+        human = [example.value for example in self._selection]
+        found = score(Scoring(self.settings.resolved_metric, self.settings.substitute), predictions, human)
+        made.selection = found
+        predicted = (len(human) - found.n_missing) / len(human)
+        if self.settings.substitute is None and predicted < self.settings.least_predicted:
+            made.status = "too_many_missing"
+        elif found.value is None:
+            made.status, made.reason = "undefined", found.reason
+        else:
+            made.status = "usable"
+
+    def _errors(self, parent: Candidate, turn: int, trial: int) -> list[tuple[Example, float]]:
+        """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
+        if parent.candidate not in self._predictions:
+            self._predictions[parent.candidate] = self._rated(parent.steps, self._drafting)
+        rated = [
+            (example, self.settings.substitute if given is None else given)
+            for example, given in zip(self._drafting, self._predictions[parent.candidate], strict=True)
+        ]
+        known = [(example, given) for example, given in rated if given is not None]
+        if "random_errors" in self.settings.published:
+            generator = np.random.default_rng([self.settings.seed, turn, trial, parent.candidate])
+            return [known[row] for row in generator.permutation(len(known))[: self.settings.errors]]
+        wrong = [(example, given) for example, given in known if given != example.value]
+        return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
+
+    def _rated(self, steps: Sequence[str], examples: Sequence[Example]) -> Predictions:
+        found = list(self.rate(steps, examples))
+        if len(found) != len(examples):
+            raise InputError(f"the rater gave {len(found)} ratings for {len(examples)} examples: give one for each")
+        for value in found:
+            if value is not None and not math.isfinite(value):
+                raise InputError(f"the rater gave {value}: give a number, or None where there is no rating")
+        return found

@@ -1,0 +1,311 @@
+"""What a calibration is asked to do, the log of what it does, and what comes of it, as files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, TextIO, get_args
+
+import yaml
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.judge.calibration_data import Parts
+from fcconan.judge.calibration_score import Metric, Score
+from fcconan.judge.drafting import EDITS
+from fcconan.judge.task import Aspect
+from fcconan.whole_files import write_whole
+from fcconan.yaml_lines import YamlFile
+
+Choice = Literal[
+    "one_set",
+    "mean_of_two",
+    "failures_count_as_minus_1",
+    "failures_count_as_3",
+    "random_errors",
+    "one_request",
+    "refined_only",
+    "unparsed_steps",
+]
+PUBLISHED: Mapping[Choice, str] = {
+    "one_set": "draft, take errors and select on the drafting and the selection part together",
+    "mean_of_two": "score by the mean of Spearman's rho and Kendall's tau, whatever the metric says",
+    "failures_count_as_minus_1": "take a failed rating for a rating of -1, as the code that calibrates does",
+    "failures_count_as_3": "take a failed rating for a rating of 3, as the code that correlates does",
+    "random_errors": "refine on random examples, not on those with the largest error",
+    "one_request": "ask for all four edits in one request, not for each in its own",
+    "refined_only": "choose among refined candidates only, even if a draft is better",
+    "unparsed_steps": "take the whole answer for the steps, whatever its form",
+}
+SUBSTITUTES: Mapping[str, float] = {"failures_count_as_minus_1": -1.0, "failures_count_as_3": 3.0}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a calibration is asked to do.
+
+    Attributes:
+        sizes: How many examples a draft is written from (L of Algorithm 1).
+        trials: Drafts of each size (N).
+        keep: How many candidates are refined in a round (k).
+        rounds: Rounds of refinement.
+        refinements: How often each edit is asked for, of each candidate in a round (N of the second loop).
+        errors: How many misjudged examples are shown.
+        metric: What candidates are chosen by.
+        least_predicted: The share of examples that a candidate must have a rating for to be chosen.
+        temperatures: Drafts are sampled at a temperature from this range, refinements at its upper end; None leaves
+            it to the model.
+        max_tokens: The longest answer of the drafter.
+        resamples: Of the bootstrap over items.
+        seed: Of examples, temperatures, sampling and bootstrap.
+        published: What is done as in the published code: keys of `PUBLISHED`.
+    """
+
+    sizes: tuple[int, ...] = (3, 6)
+    trials: int = 5
+    keep: int = 3
+    rounds: int = 1
+    refinements: int = 1
+    errors: int = 3
+    metric: Metric = "spearman"
+    least_predicted: float = 0.8
+    temperatures: tuple[float, float] | None = (0.0, 0.5)
+    max_tokens: int = 1024
+    resamples: int = 1000
+    seed: int = 0
+    published: tuple[Choice, ...] = ()
+
+    def __post_init__(self) -> None:
+        counts = {"trials": self.trials, "keep": self.keep, "refinements": self.refinements, "errors": self.errors}
+        for name, number in counts.items():
+            if number < 1:
+                raise InputError(f"{name} is {number}: give 1 or more")
+        if not self.sizes or min(self.sizes) < 1 or len(set(self.sizes)) < len(self.sizes):
+            raise InputError(f"sizes are {list(self.sizes)}: give one or more different numbers above 0")
+        if self.rounds < 0 or self.seed < 0:
+            raise InputError(f"rounds is {self.rounds} and seed {self.seed}: give 0 or more")
+        if self.metric not in get_args(Metric):
+            raise InputError(f"there is no metric {self.metric!r}: choose one of {', '.join(get_args(Metric))}")
+        if not 0 < self.least_predicted <= 1:
+            raise InputError(f"least_predicted is {self.least_predicted}: give a share above 0 and up to 1")
+        if self.temperatures and not 0 <= self.temperatures[0] <= self.temperatures[1]:
+            raise InputError(f"temperatures are {list(self.temperatures)}: give the lower one first, from 0")
+        if self.resamples < 100:
+            raise InputError(f"resamples is {self.resamples}: give 100 or more")
+        for choice in self.published:
+            if choice not in PUBLISHED:
+                raise InputError(f"the published code has no choice {choice!r}: choose among {', '.join(PUBLISHED)}")
+        if len(SUBSTITUTES.keys() & set(self.published)) > 1:
+            raise InputError(f"{' and '.join(SUBSTITUTES)} exclude each other: choose one")
+        if "refined_only" in self.published and not self.rounds:
+            raise InputError("refined_only with 0 rounds leaves nothing to choose from: give 1 round or more")
+
+    def check(self, aspect: Aspect, parts: Parts) -> None:
+        """Refuses what cannot be calibrated.
+
+        Raises:
+            InputError: Ratings are off the scale or constant, or a draft wants more examples than there are.
+        """
+        for name, examples in parts:
+            for example in examples:
+                if not aspect.low <= example.value <= aspect.high:
+                    raise InputError(
+                        f"an example of {example.item} in the {name} part is rated {example.value:g}: {aspect.name} "
+                        f"goes from {aspect.low} to {aspect.high}, so leave it out"
+                    )
+            if name != "draft" and len({example.value for example in examples}) == 1:
+                raise InputError(
+                    f"all {len(examples)} examples of the {name} part are rated {examples[0].value:g}: nothing can "
+                    "correlate with that, so give ratings that differ"
+                )
+        if max(self.sizes) > len(parts.draft):
+            raise InputError(
+                f"sizes go up to {max(self.sizes)}, but the draft part has {len(parts.draft)} examples: lower them"
+            )
+
+    @property
+    def resolved_metric(self) -> Metric:
+        """What candidates are chosen by, after the published code's choices."""
+        return "mean_of_spearman_and_kendall" if "mean_of_two" in self.published else self.metric
+
+    @property
+    def substitute(self) -> float | None:
+        """The rating that a failed one counts as; None, unless the published code's choice is taken."""
+        return next((SUBSTITUTES[choice] for choice in self.published if choice in SUBSTITUTES), None)
+
+
+def planned_calls(parts: Parts, settings: Settings) -> tuple[int, int]:
+    """Returns the most answers of the drafter and the most ratings of the judge that a calibration takes."""
+    one_set = "one_set" in settings.published
+    selection = len(parts.select) + (len(parts.draft) if one_set else 0)
+    drafts = len(settings.sizes) * settings.trials
+    edits = 1 if "one_request" in settings.published else len(EDITS)
+    refined = settings.rounds * settings.keep * edits * settings.refinements
+    on_errors = 0 if one_set else settings.rounds * settings.keep * len(parts.draft)
+    return drafts + refined, (drafts + refined) * selection + on_errors + 2 * len(parts.report)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Calibrated evaluation steps, as strategies use them.
+
+    Attributes:
+        aspect: The name of the aspect.
+        low: The lowest grade that they were calibrated for.
+        high: The highest.
+        steps: The steps.
+        signature: Of the calibration.
+    """
+
+    aspect: str
+    low: int
+    high: int
+    steps: tuple[str, ...]
+    signature: str
+
+    def onto(self, aspect: Aspect) -> Aspect:
+        """Returns an aspect with these steps in place of its own.
+
+        Raises:
+            InputError: They were calibrated for another aspect or scale.
+        """
+        if (aspect.name, aspect.low, aspect.high) != (self.aspect, self.low, self.high):
+            raise InputError(
+                f"the steps were calibrated for {self.aspect} from {self.low} to {self.high}, not for {aspect.name} "
+                f"from {aspect.low} to {aspect.high}: give steps that were calibrated for this aspect"
+            )
+        return aspect.model_copy(update={"steps": list(self.steps)})
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What came of a calibration.
+
+    Attributes:
+        steps: The best evaluation steps, with their aspect.
+        candidate: Their number in the log.
+        selection: Their score on the selection part, which they were chosen by: too high an estimate.
+        report: Their score on the report part.
+        baseline: The score of the task's own steps on the report part.
+        gain: The first less the second, on the examples that both have a rating for.
+        parts: Items, rows and fingerprint of every part.
+        settings: What was asked.
+        tally: Candidates by phase and status.
+    """
+
+    steps: Steps
+    candidate: int
+    selection: Score
+    report: Score
+    baseline: Score
+    gain: Score
+    parts: Mapping[str, Mapping[str, int | str]]
+    settings: Settings
+    tally: Mapping[str, int]
+
+    def save(self, path: Path) -> None:
+        """Writes the calibration as YAML, whole or not at all.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        content = json.loads(
+            json.dumps({**asdict(self.steps), **{k: v for k, v in asdict(self).items() if k != "steps"}})
+        )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
+        except OSError as error:
+            raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+
+
+def load_steps(path: Path) -> Steps:
+    """Reads the steps of a saved calibration; people may edit them.
+
+    Args:
+        path: What `Calibration.save` wrote, or a file with its keys `aspect`, `low`, `high`, `steps`, `signature`.
+
+    Raises:
+        InputError: The file is not there or holds something else.
+    """
+    if not path.is_file():
+        raise InputError(f"{path} is not there: give a file that `fcconan judge calibrate` wrote")
+    file = YamlFile(path)
+    wanted = {"aspect": str, "low": int, "high": int, "steps": list, "signature": str}
+    for key, kind in wanted.items():
+        found = file.data.get(key)
+        if type(found) is not kind:
+            raise InputError(f"{path}, line {file.line((key,))}: `{key}` is {found!r}: expected a {kind.__name__}")
+    steps = file.data["steps"]
+    if not steps or not all(isinstance(step, str) and step.strip() for step in steps):
+        raise InputError(
+            f"{path}, line {file.line(('steps',))}: `steps` holds something else than text: write sentences"
+        )
+    return Steps(**{key: file.data[key] for key in wanted} | {"steps": tuple(steps)})
+
+
+def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, drafter: str) -> str:
+    """Returns the short string that names everything that changes the steps and their scores."""
+    facts = {
+        "fcconan": fcconan.__version__,
+        "calibrate": aspect.name,
+        "rater": rater,
+        "drafter": drafter,
+        **{name: f"{one['items']}-items-{one['fingerprint']}" for name, one in parts.summary().items()},
+        "metric": settings.resolved_metric,
+        "level": "pooled",
+        "missing": "left-out" if settings.substitute is None else f"{settings.substitute:g}",
+        "least-predicted": settings.least_predicted,
+        "sizes": ",".join(map(str, settings.sizes)),
+        "trials": settings.trials,
+        "keep": settings.keep,
+        "rounds": settings.rounds,
+        "refinements": settings.refinements,
+        "errors": settings.errors,
+        "temperatures": "-".join(map(str, settings.temperatures)) if settings.temperatures else "model",
+        "max-tokens": settings.max_tokens,
+        "bootstrap": f"{settings.resamples}-by-item",
+        "seed": settings.seed,
+        "published": ",".join(sorted(settings.published)) or "none",
+    }
+    return "|".join(f"{key}:{value}" for key, value in facts.items())
+
+
+class Log:
+    """A file of one JSON record a line, under the name with `.partial` until all is written."""
+
+    def __init__(self, file: TextIO, partial: Path) -> None:
+        self._file, self.partial = file, partial
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Adds a record, for anyone to read at once.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        try:
+            self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise InputError(
+                f"the log {self.partial} cannot be written on ({error.strerror}): free its disk, and run again"
+            ) from error
+
+    @classmethod
+    @contextmanager
+    def at(cls, path: Path) -> Iterator[Self]:
+        """Begins a log, and gives it its name when the block ends well.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        partial = path.with_name(f"{path.name}.partial")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = partial.open("w", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"the log {path} cannot be written ({error.strerror}): choose another file") from error
+        with file:
+            yield cls(file, partial)
+        partial.replace(path)

@@ -1,0 +1,304 @@
+"""Asks a model which of two replies is better, in both orders, and combines what it says.
+
+A verdict is what the orders agree on. Where they disagree it is a tie (or invalid, as wished), and where one of them
+has no readable answer it is invalid: the other order alone would bring the preference for a position back in.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from fcconan import identity
+from fcconan.errors import InputError
+from fcconan.judge.comparison_hints import EXCHANGED, Side, suspicious
+from fcconan.judge.comparison_protocols import Question, QuestionReason
+from fcconan.judge.pairs import Pair, Row
+from fcconan.judge.parse import ParsedComparison, Verdict
+from fcconan.judge.parse import Reason as ParseReason
+from fcconan.llm.call import Call, CallReason, Model, Reply
+from fcconan.rows import COMPARISON
+
+Orders = Literal["both", "ab", "seeded"]
+Disagreement = Literal["tie", "invalid"]
+OneOrder = Literal["invalid", "take"]
+Reason = Literal[
+    ParseReason,
+    CallReason,
+    QuestionReason,
+    "empty_reply",  # one of the two replies has no text
+    "orders_disagree",
+]
+
+COLUMNS = COMPARISON | {
+    "verdict_ab": "string",
+    "verdict_ba": "string",
+    "reason_ab": "string",
+    "reason_ba": "string",
+    "flipped": "bool",
+    "identical": "bool",
+    "shortened": "bool",
+    "words_cut_a": "int",
+    "words_cut_b": "int",
+    "suspicious": "string",
+}
+
+
+class ComparisonProtocol(Protocol):
+    """How a model is asked, and how its answer is read: see `fcconan.judge.comparison_protocols`.
+
+    Attributes:
+        name: Of the protocol.
+        configuration: All that changes its questions, as JSON-able values.
+    """
+
+    name: str
+    configuration: dict[str, Any]
+
+    def question(self, a: Row, b: Row) -> Question:
+        """Returns the calls for two replies."""
+        ...
+
+    def read(self, text: str) -> ParsedComparison:
+        """Reads an answer; its a is the reply that was shown first."""
+        ...
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """One verdict, as the columns `COLUMNS`.
+
+    Attributes:
+        item_id: What both replies answer.
+        system_a: Who wrote reply a.
+        system_b: Who wrote reply b.
+        reply_a: The id of reply a.
+        reply_b: The id of reply b.
+        rater: The judge.
+        rater_kind: `model`.
+        verdict: `a`, `b`, `tie` or `invalid`.
+        score_a: Mean score of reply a over the orders; it decides nothing, so that replies with different mean scores
+            are tied where the orders disagree. None where the verdict is invalid or the judge gives no scores.
+        score_b: The same of reply b.
+        reason: Why the verdict is invalid; of two failed orders, the reason of the first.
+        verdict_ab: What was said when reply a was shown first.
+        verdict_ba: What was said when reply b was shown first; its `a` still is the reply of `system_a`.
+        reason_ab: Why there is no `verdict_ab` although it was asked for.
+        reason_ba: Why there is no `verdict_ba` although it was asked for.
+        flipped: Whether the two orders gave different verdicts; None where there are not two.
+        identical: Whether both replies are the same text, which is a tie that nobody was asked about.
+        shortened: Whether words of a reply were left out.
+        words_cut_a: How many of reply a.
+        words_cut_b: How many of reply b.
+        suspicious: The reply that holds what may have told the judge its verdict, and what: `b:json_verdict`.
+    """
+
+    item_id: str
+    system_a: str
+    system_b: str
+    reply_a: str
+    reply_b: str
+    rater: str
+    rater_kind: Literal["model"]
+    verdict: Literal["a", "b", "tie", "invalid"]
+    score_a: float | None
+    score_b: float | None
+    reason: Reason | None
+    verdict_ab: Verdict | None
+    verdict_ba: Verdict | None
+    reason_ab: Reason | None
+    reason_ba: Reason | None
+    flipped: bool | None
+    identical: bool
+    shortened: bool
+    words_cut_a: int
+    words_cut_b: int
+    suspicious: str | None
+
+    def row(self) -> dict[str, Any]:
+        """Returns the columns, in the order of `COLUMNS`."""
+        return asdict(self)
+
+
+@dataclass
+class _Asked:
+    """A pair with its calls: which reply each shows first, and what was answered so far."""
+
+    pair: Pair
+    question: Question
+    shown_first: tuple[Side, ...] = ()
+    identical: bool = False
+    reason: Reason | None = None
+    answers: list[Reply] = field(default_factory=list)
+
+    def waits(self) -> bool:
+        return len(self.answers) < len(self.shown_first)
+
+
+def compare(
+    model: Model,
+    pairs: Iterable[Pair],
+    *,
+    protocol: ComparisonProtocol,
+    orders: Orders = "both",
+    disagreement: Disagreement = "tie",
+    one_order: OneOrder = "invalid",
+    seed: int = 0,
+    rater: str | None = None,
+) -> Iterator[ComparisonResult]:
+    """Yields a verdict for every pair, in their order; pairs are read as the model asks for calls.
+
+    Both orders of a pair are asked one after the other, reply a first. Equal texts (but for white space) are a tie and
+    a reply without text makes the verdict invalid; of neither the model is asked.
+
+    Args:
+        model: The judge.
+        pairs: From `all_pairs` or `budgeted_pairs`.
+        protocol: How it is asked and read.
+        orders: `both`; `ab`, which shows reply a first; or `seeded`, which draws the reply shown first. A draw depends
+            on the seed and the two reply ids only, not on the other pairs.
+        disagreement: What the verdict is where the two orders differ, a tie against a preference included.
+        one_order: `invalid`, or `take`: what the verdict is where one of two orders has no readable answer.
+        seed: Of `seeded` orders.
+        rater: The name of the judge in the rows; by default the model's.
+
+    Raises:
+        InputError: An option has another value, or the model cannot be used at all.
+    """
+    choices = {"orders": (orders, Orders), "disagreement": (disagreement, Disagreement)}
+    for name, (value, allowed) in (choices | {"one_order": (one_order, OneOrder)}).items():
+        if value not in get_args(allowed):
+            raise InputError(f"{name} is {value!r}: choose one of {', '.join(get_args(allowed))}")
+    combine = _Combine(rater or model.name, protocol, disagreement, one_order)
+    return _compare(model, pairs, protocol, orders, seed, combine)
+
+
+def _compare(
+    model: Model, pairs: Iterable[Pair], protocol: ComparisonProtocol, orders: Orders, seed: int, combine: "_Combine"
+) -> Iterator[ComparisonResult]:
+    pending: deque[_Asked] = deque()
+
+    def calls() -> Iterator[Call]:
+        for pair in pairs:
+            asked = _ask(pair, protocol, orders, seed)
+            pending.append(asked)
+            for side in asked.shown_first:
+                call = asked.question.ab if side == "a" else asked.question.ba
+                assert call is not None
+                yield call
+
+    def ready() -> Iterator[ComparisonResult]:
+        while pending and not pending[0].waits():
+            yield combine(pending.popleft())
+
+    for reply in model.replies(calls()):
+        yield from ready()
+        if not pending:
+            raise InputError(f"{model.name}: gave more replies than it was asked for; a model gives one for every call")
+        pending[0].answers.append(reply)
+        yield from ready()
+    yield from ready()
+    if pending:
+        raise InputError(f"{model.name}: gave fewer replies than it was asked for; a model gives one for every call")
+
+
+def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
+    nothing = Question(None, None)
+    texts = [identity.normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
+    if not all(texts):
+        return _Asked(pair, nothing, reason="empty_reply")
+    if texts[0] == texts[1]:
+        return _Asked(pair, nothing, identical=True)
+    question = protocol.question(pair.a, pair.b)
+    if question.reason is not None:
+        return _Asked(pair, question, reason=question.reason)
+    if orders == "both":
+        return _Asked(pair, question, ("a", "b"))
+    return _Asked(pair, question, ("a" if orders == "ab" else _drawn(pair, seed),))
+
+
+def _drawn(pair: Pair, seed: int) -> Side:
+    key = int(identity.digest(pair.a["reply_id"], pair.b["reply_id"]), 16)
+    return "b" if np.random.default_rng([seed, key]).integers(2) else "a"
+
+
+@dataclass(frozen=True)
+class _Combine:
+    """Makes one verdict of the answers to a pair."""
+
+    rater: str
+    protocol: ComparisonProtocol
+    disagreement: Disagreement
+    one_order: OneOrder
+
+    def __call__(self, asked: _Asked) -> ComparisonResult:
+        read: dict[Side, _Read] = {
+            side: _read(answer, side, self.protocol)
+            for side, answer in zip(asked.shown_first, asked.answers, strict=True)
+        }
+        verdict, reason = self._verdict(asked, list(read.values()))
+        a, b = asked.pair.a, asked.pair.b
+        scored = [each for each in read.values() if each.verdict] if verdict != "invalid" else []
+        ab, ba = read.get("a", _Read()), read.get("b", _Read())
+        return ComparisonResult(
+            item_id=a["item_id"],
+            system_a=a["system"],
+            system_b=b["system"],
+            reply_a=a["reply_id"],
+            reply_b=b["reply_id"],
+            rater=self.rater,
+            rater_kind="model",
+            verdict=verdict,
+            score_a=_mean([each.score_a for each in scored]),
+            score_b=_mean([each.score_b for each in scored]),
+            reason=reason,
+            verdict_ab=ab.verdict,
+            verdict_ba=ba.verdict,
+            reason_ab=ab.reason,
+            reason_ba=ba.reason,
+            flipped=ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
+            identical=asked.identical,
+            shortened=any(asked.question.words_cut),
+            words_cut_a=asked.question.words_cut[0],
+            words_cut_b=asked.question.words_cut[1],
+            suspicious=suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
+        )
+
+    def _verdict(self, asked: _Asked, read: "list[_Read]") -> tuple[Literal["a", "b", "tie", "invalid"], Reason | None]:
+        if asked.identical:
+            return "tie", None
+        verdicts = [each.verdict for each in read if each.verdict]
+        reason = asked.reason or next((each.reason for each in read if each.reason), None)
+        if not verdicts or (reason and self.one_order == "invalid"):
+            return "invalid", reason
+        if len(set(verdicts)) == 1:
+            return verdicts[0], None
+        return ("tie", None) if self.disagreement == "tie" else ("invalid", "orders_disagree")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One answer, in terms of reply a and reply b."""
+
+    verdict: Verdict | None = None
+    reason: Reason | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+
+
+def _read(answer: Reply, shown_first: Side, protocol: ComparisonProtocol) -> _Read:
+    if answer.reason is not None or answer.text is None:
+        return _Read(reason=answer.reason or "empty")
+    parsed = protocol.read(answer.text)
+    if parsed.value is None:
+        return _Read(reason=parsed.reason)
+    if shown_first == "a":
+        return _Read(parsed.value, None, parsed.score_a, parsed.score_b)
+    return _Read(EXCHANGED[parsed.value], None, parsed.score_b, parsed.score_a)
+
+
+def _mean(scores: list[float | None]) -> float | None:
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known else None

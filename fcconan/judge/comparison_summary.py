@@ -1,0 +1,72 @@
+"""Counts what a reader needs to trust a set of comparisons."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fcconan.judge.compare import ComparisonResult
+
+
+@dataclass
+class Summary:
+    """Counts what a reader needs to trust a set of comparisons; results are added one by one.
+
+    Attributes:
+        comparisons: All.
+        verdicts: How often each verdict was given.
+        invalid: Why verdicts are invalid, and how often.
+        both_orders: Comparisons with a readable verdict in both orders.
+        flipped: Those of them whose orders gave different verdicts.
+        reversed: Those of the flipped ones where one order said a and the other b.
+        identical: Ties of equal texts, which nobody was asked about.
+        shortened: Comparisons in which words of a reply were left out.
+        suspicious: Comparisons in which a reply may have told the judge its verdict.
+        first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons with
+            one failed order are left out: only with both orders does the quality of the replies cancel out.
+        second_chosen: How often the reply shown second was preferred.
+    """
+
+    comparisons: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    invalid: Counter[str] = field(default_factory=Counter)
+    both_orders: int = 0
+    flipped: int = 0
+    reversed: int = 0
+    identical: int = 0
+    shortened: int = 0
+    suspicious: int = 0
+    first_chosen: int = 0
+    second_chosen: int = 0
+
+    def add(self, result: ComparisonResult) -> None:
+        """Counts one comparison."""
+        self.comparisons += 1
+        self.verdicts[result.verdict] += 1
+        if result.reason is not None:
+            self.invalid[result.reason] += 1
+        self.identical += result.identical
+        self.shortened += result.shortened
+        self.suspicious += result.suspicious is not None
+        self.both_orders += result.flipped is not None
+        self.flipped += bool(result.flipped)
+        self.reversed += {result.verdict_ab, result.verdict_ba} == {"a", "b"}
+        if result.reason_ab is None and result.reason_ba is None:
+            self.first_chosen += (result.verdict_ab == "a") + (result.verdict_ba == "b")
+            self.second_chosen += (result.verdict_ab == "b") + (result.verdict_ba == "a")
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Flipped comparisons among those with a readable verdict in both orders; None where there are none."""
+        return self.flipped / self.both_orders if self.both_orders else None
+
+    @property
+    def first_preference(self) -> float | None:
+        """Share of the reply shown first among all preferences; 0.5 is none. None where nothing was preferred."""
+        chosen = self.first_chosen + self.second_chosen
+        return self.first_chosen / chosen if chosen else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns counts and rates as JSON-able values."""
+        counts = asdict(self) | {"verdicts": dict(sorted(self.verdicts.items()))}
+        counts["invalid"] = dict(sorted(self.invalid.items()))
+        return counts | {"flip_rate": self.flip_rate, "first_preference": self.first_preference}

@@ -1,0 +1,201 @@
+"""What came of asking one question about one reply, once or several times."""
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fcconan.judge.parse import (
+    AspectField,
+    ParsedLabel,
+    ParsedRating,
+    Reason,
+    parse_label,
+    parse_multi,
+    parse_rating,
+    parse_result,
+)
+from fcconan.judge.strategies import Question
+from fcconan.judge.task import Aspect
+from fcconan.llm.call import CallReason, Reply
+
+RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
+SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
+OutcomeReason = Reason | CallReason | RowReason | SamplesReason
+REASONS: dict[RowReason | SamplesReason, str] = {
+    "empty_reply": "the reply has no words",
+    "no_hate_speech": "the row has no message",
+    "no_reference": "the row has no reference",
+    "no_background": "there is no background knowledge for the message",
+    "too_few_samples": "fewer than half of the samples could be read",
+    "no_logprobs": "the model gave no log-probabilities for the grade",
+    "no_majority": "no label was given by more than half of the samples",
+}
+# Fewer samples than this share say too little about the mean.
+ENOUGH = 0.5
+SAID = 500  # characters of an unreadable answer that are kept
+# Put at the end of an answer that was cut: a number, a label or a line that may go on does not read with it.
+_CUT = "~cut~"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the samples of one question for one aspect.
+
+    Attributes:
+        value: A grade, the mean of grades, or a label; None where there is none.
+        reason: Why there is none.
+        explanation: The model's explanation; without a value, the beginning of what it said, or of what the endpoint
+            said, for people to see what went wrong.
+        n_samples: How often the question was asked.
+        n_read: How many of the answers could be read.
+        retained_mass: The probability that the grades of the scale share, where they are weighted by it.
+    """
+
+    value: float | str | None
+    reason: OutcomeReason | None = None
+    explanation: str | None = None
+    n_samples: int = 0
+    n_read: int = 0
+    retained_mass: float | None = None
+
+
+def read(question: Question, replies: Sequence[Reply], labels: Sequence[str] = ()) -> dict[str, Outcome]:
+    """Reads the samples of one question.
+
+    Args:
+        question: What was asked.
+        replies: The answers, one for each sample.
+        labels: What could be chosen, where the question asks for a label.
+
+    Returns:
+        The outcome for each aspect, or for `label`.
+    """
+    if question.form == "label":
+        return {"label": _majority([_read_label(reply, labels) for reply in replies], labels)}
+    if question.weighted:
+        (aspect,) = question.aspects
+        return {aspect.name: _weighted(replies[0], aspect)}
+    fields = {aspect.name: AspectField(keys(aspect), aspect.scale, aspect.decimals) for aspect in question.aspects}
+    samples = [_read_ratings(question, reply, fields) for reply in replies]
+    return {name: _mean([sample[name] for sample in samples]) for name in fields}
+
+
+def keys(aspect: Aspect) -> tuple[str, ...]:
+    """Returns the names under which a model may give the grade of an aspect."""
+    return tuple(dict.fromkeys((aspect.name, aspect.title, *aspect.also)))
+
+
+def _read_ratings(question: Question, reply: Reply, fields: Mapping[str, AspectField]) -> dict[str, Outcome]:
+    text = _readable(reply, also_cut=question.form == "object")
+    if text is None:
+        return dict.fromkeys(fields, _failed(reply))
+    return {name: _outcome(rating, reply, text) for name, rating in _parse(question, text, fields).items()}
+
+
+def _parse(question: Question, text: str, fields: Mapping[str, AspectField]) -> dict[str, ParsedRating]:
+    if question.form == "object":
+        return parse_multi(text, aspects=fields)
+    ((name, field),) = fields.items()
+    parse = parse_result if question.form == "result" else parse_rating
+    return {name: parse(text, scale=field.scale, decimals=field.decimals)}
+
+
+def _read_label(reply: Reply, labels: Sequence[str]) -> Outcome:
+    text = _readable(reply, also_cut=True)
+    return _failed(reply) if text is None else _outcome(parse_label(text, labels), reply, text)
+
+
+def _readable(reply: Reply, *, also_cut: bool) -> str | None:
+    """The words of a reply. Cut ones are read where an object shows by itself whether it is whole."""
+    if reply.reason == "truncated" and reply.cut is not None and also_cut:
+        return reply.cut + _CUT
+    return reply.text
+
+
+def _outcome(parsed: ParsedRating | ParsedLabel, reply: Reply, text: str) -> Outcome:
+    if parsed.value is None:
+        reason = parsed.reason if reply.reason is None else reply.reason
+        return Outcome(None, reason, _beginning(text), 1)
+    return Outcome(parsed.value, None, _without_mark(parsed.explanation), 1, 1)
+
+
+def _failed(reply: Reply) -> Outcome:
+    return Outcome(None, reply.reason, _beginning(reply.cut or reply.detail), 1)
+
+
+def _beginning(text: str) -> str | None:
+    return text.removesuffix(_CUT).strip()[:SAID] or None
+
+
+def _without_mark(explanation: str | None) -> str | None:
+    return explanation and (explanation.removesuffix(_CUT).strip() or None)
+
+
+def _mean(samples: Sequence[Outcome]) -> Outcome:
+    values = [float(sample.value) for sample in samples if sample.value is not None]
+    if not values or len(values) < ENOUGH * len(samples):
+        return _too_few(samples, len(values))
+    explanation = next(sample.explanation for sample in samples if sample.value is not None)
+    return Outcome(statistics.fmean(values), None, explanation, len(samples), len(values))
+
+
+def _majority(samples: Sequence[Outcome], labels: Sequence[str]) -> Outcome:
+    """The label that more than half of the samples give."""
+    found = Counter(str(sample.value) for sample in samples if sample.value is not None)
+    n_read = found.total()
+    for label in labels:
+        if 2 * found[label] > len(samples):
+            explanation = next(sample.explanation for sample in samples if sample.value == label)
+            return Outcome(label, None, explanation, len(samples), n_read)
+    if not n_read or n_read < ENOUGH * len(samples):
+        return _too_few(samples, n_read)
+    counts = ", ".join(f"{label} {found[label]}" for label in labels if found[label])
+    return Outcome(None, "no_majority", counts, len(samples), n_read)
+
+
+def _too_few(samples: Sequence[Outcome], n_read: int) -> Outcome:
+    """Why there is no value: what most samples fail for, with the first of them."""
+    failed = [sample for sample in samples if sample.value is None]
+    ((commonest, _),) = Counter(sample.reason for sample in failed).most_common(1)
+    explanation = next(sample.explanation for sample in failed if sample.reason == commonest)
+    return Outcome(None, "too_few_samples" if n_read else commonest, explanation, len(samples), n_read)
+
+
+def _weighted(reply: Reply, aspect: Aspect) -> Outcome:
+    """The mean of the grades, weighted by the probability of each where the model writes its grade (G-Eval, eq. 1).
+
+    Only whole grades of the scale count; what they share of all probability is the retained mass.
+    """
+    if reply.text is None:
+        return _failed(reply)
+    read = _outcome(parse_rating(reply.text, scale=aspect.scale), reply, reply.text)
+    if read.value is None:
+        return read
+    missing = Outcome(None, "no_logprobs", _beginning(reply.text), 1)
+    if reply.logprobs is None:
+        return missing
+    grades = {str(number): number for number in range(aspect.low, aspect.high + 1)}
+    before, thinking = "", "</think>" in reply.text
+    for token in reply.logprobs:
+        if not thinking and token.token.strip() in grades:
+            # Digits or a bracket before it may be the scale: `Score (1-5): 4`.
+            if grades[token.token.strip()] != read.value or re.search(r"[\d(]", before):
+                return missing
+            mass = [
+                (grades[written.strip()], math.exp(min(logprob, 0.0)))
+                for written, logprob in token.logprobs.items()
+                if written.strip() in grades
+            ]
+            retained = sum(share for _, share in mass)
+            if retained == 0:
+                return missing
+            value = sum(number * share for number, share in mass) / retained
+            return Outcome(value, None, read.explanation, 1, 1, min(retained, 1.0))
+        before += token.token
+        if thinking and "</think>" in before:
+            before, thinking = "", False
+    return missing

@@ -1,0 +1,78 @@
+"""Panels: several judges rate the same replies, and one rating comes of it."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, get_args
+
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+Rule = Literal["mean", "median", "majority"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+Reason = Literal["too_few_judges", "no_majority"]
+REASONS: dict[Reason, str] = {
+    "too_few_judges": "no more than half of the panel gave a grade",
+    "no_majority": "no grade or label was given by more than half of the panel",
+}
+
+
+def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
+    """Makes the panel's rows of the rows that its judges gave for one reply.
+
+    `mean` and `median` need more than half of the panel; `majority` is the value that more than half of the *panel*
+    gives, so that a judge who failed counts for nobody. Without one, the rating is missing: `no_majority`,
+    `too_few_judges`.
+
+    Args:
+        judged: For every judge its rows, in one order.
+        rule: How values become one.
+
+    Returns:
+        One row for every aspect, with the rater `panel:RULE`.
+
+    Raises:
+        InputError: The judges rated different things, or labels are to be averaged.
+    """
+    return [_combine(rows, rule) for rows in zip(*judged, strict=True)]
+
+
+def rate_together(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[list[Row]]:
+    """Yields, for one reply after the other, the rows of all judges and then those of the panel.
+
+    Args:
+        judges: Judges.
+        replies: The replies, which can be read once for every judge.
+        rule: How values become one.
+    """
+    for judged in zip(*(judge.rate(replies) for judge in judges), strict=True):
+        yield [row for rows in judged for row in rows] + combine(judged, rule)
+
+
+def _combine(rows: Sequence[Row], rule: Rule) -> Row:
+    first, size = rows[0], len(rows)
+    key = "label" if "label" in first else "value"
+    what = [(row.get("reply_id"), row.get("pair_id"), row.get("aspect")) for row in rows]
+    if len(set(what)) > 1:
+        raise InputError(f"the judges of a panel rated {what[0]} and {what[1]}: give all the same replies and aspects")
+    if key == "label" and rule != "majority":
+        raise InputError(f"labels have no {rule}: use --panel majority")
+    given = [row[key] for row in rows if row[key] is not None]
+    value: Any = None
+    reason: Reason | None = "no_majority" if rule == "majority" else "too_few_judges"
+    if rule == "majority":
+        value = next((each for each in given if 2 * given.count(each) > size), None)
+    elif 2 * len(given) > size:
+        value = statistics.fmean(given) if rule == "mean" else statistics.median(given)
+    if value is not None:
+        reason = None
+    return {
+        **{name: first.get(name) for name in ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better")},
+        key: value,
+        "rater": f"panel:{rule}",
+        "rater_kind": "model",
+        "reason": reason,
+        "explanation": None,
+        "strategy": first.get("strategy"),
+        "n_samples": size,
+        "n_read": len(given),
+    }

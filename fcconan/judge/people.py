@@ -1,0 +1,50 @@
+"""People's ratings beside the replies that they rated."""
+
+import math
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import Any
+
+from fcconan.errors import InputError
+
+Row = Mapping[str, Any]
+
+
+def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str] | None = None) -> dict[str, float]:
+    """Returns the mean rating of every reply for one aspect; missing ratings are left out.
+
+    Args:
+        ratings: Rows of ratings.
+        aspect: What was rated.
+        raters: Whose ratings count; None for all people.
+
+    Raises:
+        InputError: There are no such ratings, or one cannot be read.
+    """
+    wanted = None if raters is None else set(raters)
+    values: dict[str, list[float]] = {}
+    seen: set[tuple[str, str]] = set()
+    for row in ratings:
+        seen.add((str(row.get("rater")), str(row.get("aspect"))))
+        mine = row.get("rater_kind") == "human" if wanted is None else row.get("rater") in wanted
+        if mine and row.get("aspect") == aspect and row.get("value") not in (None, ""):
+            value = _number(row["value"])
+            if value is None or math.isinf(value) or not row.get("reply_id"):
+                raise InputError(
+                    f"a rating of {aspect} is {row['value']!r} for the reply {row.get('reply_id')!r}: expected a "
+                    "number and a reply_id; mend or remove it"
+                )
+            if not math.isnan(value):  # as some tools write what is missing
+                values.setdefault(str(row["reply_id"]), []).append(value)
+    if not values:
+        known = ", ".join(sorted({name for _, name in seen})) or "nothing"
+        whose = "people" if wanted is None else ", ".join(sorted(wanted))
+        raise InputError(f"there are no ratings of {aspect} by {whose}: there are ratings of {known}")
+    return {reply: fmean(each) for reply, each in values.items()}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

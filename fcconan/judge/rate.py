@@ -1,0 +1,219 @@
+"""Rates replies with a model: one row for every aspect of every reply, with a value or the reason why there is none."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from fcconan.judge.citation import cites
+from fcconan.judge.injection import copied
+from fcconan.judge.outcome import Outcome, RowReason, keys, read
+from fcconan.judge.strategies import TEXTS, Plan, Question, variables
+from fcconan.llm.call import Call, Model, Reply, Sampling
+from fcconan.rows import RATING, VOTE, Columns
+
+Row = dict[str, Any]
+EXTRA: Columns = {
+    "strategy": "string",
+    "n_samples": "int",
+    "n_read": "int",
+    "retained_mass": "float",
+    "cited": "bool",
+    "suspicious": "string",
+}
+RATED: Columns = RATING | EXTRA
+LABELLED: Columns = VOTE | {"rater_kind": "string", "reason": "string", "explanation": "text"} | EXTRA
+# Failures that another try may mend; the others say something about the model.
+RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
+_Shown = tuple[dict[str, str], RowReason | None]
+_MISSING: dict[str, RowReason] = {
+    "hate_speech": "no_hate_speech",
+    "counter_narrative": "empty_reply",
+    "reference": "no_reference",
+    "background": "no_background",
+}
+
+
+class Judge(Protocol):
+    """Anything that rates replies.
+
+    Attributes:
+        name: The rater's name in its ratings.
+    """
+
+    name: str
+
+    def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
+        """Yields the ratings of one reply after the other, in their order: rows with the columns of a Rating."""
+        ...
+
+
+class ModelJudge:
+    """A judge that asks a chat model.
+
+    Args:
+        model: The model.
+        plan: What it is asked.
+        name: The rater's name; by default model and strategy.
+        background: Finds background knowledge for a row that has none of its own. What it finds by may stand in an
+            attribute `configuration`.
+
+    Attributes:
+        name: The rater's name.
+        configuration: All that changes its ratings.
+        columns: Names and types of the columns of its rows.
+        failed: Calls without an answer so far; another run asks them again.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        *,
+        name: str | None = None,
+        background: Callable[[Row], str | None] | None = None,
+    ) -> None:
+        self.model, self.plan = model, plan
+        self.name = name or f"{model.name}:{plan.strategy}"
+        self._questions = plan.questions()
+        self._texts = plan.texts
+        self._background = background
+        self.columns = LABELLED if plan.task.labels else RATED
+        self.failed = 0
+        self.configuration: dict[str, Any] = {
+            "model": model.configuration,
+            "task": plan.task.name,
+            "strategy": plan.strategy,
+            "prompts": [question.prompt.hash for question in self._questions],
+            "samples": [question.samples for question in self._questions],
+            "sampling": [vars(question.sampling) for question in self._questions],
+            "background": getattr(background, "configuration", None),
+        }
+
+    def calls(self, row: Row) -> list[Call]:
+        """Returns the calls about one reply; none if it cannot be judged."""
+        return self._calls(*self._shown(row))
+
+    def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[Call]:
+        if reason is not None:
+            return []
+        filled = variables(texts)
+        return [
+            Call(
+                question.prompt.render(filled),
+                _of_sample(question.sampling, sample),
+                question.schema,
+                sample,
+                {**texts, "aspect": question.aspects[0].name if len(question.aspects) == 1 else ""},
+            )
+            for question in self._questions
+            for sample in range(question.samples)
+        ]
+
+    def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
+        """Yields the ratings of one reply after the other, in their order, while later ones are being asked about.
+
+        Args:
+            replies: Rows with `reply_id` (or `pair_id`), `text`, and what else the judge is shown of `hate_speech`,
+                `references` (the first that has words) and `background`.
+
+        Yields:
+            The rows of one reply: one for every aspect, or one with a label.
+        """
+        waiting: deque[tuple[Row, _Shown, int]] = deque()
+
+        def calls() -> Iterator[Call]:
+            for row in replies:
+                shown = self._shown(row)
+                asked = self._calls(*shown)
+                waiting.append((row, shown, len(asked)))
+                yield from asked
+
+        answers = iter(self.model.replies(calls()))
+        early: deque[Reply] = deque()
+        while True:
+            if not waiting:
+                reply = next(answers, None)  # makes the model read on
+                if reply is not None:
+                    early.append(reply)
+                if not waiting:
+                    return
+            row, shown, number = waiting.popleft()
+            yield self._rows(row, shown, [early.popleft() if early else next(answers) for _ in range(number)])
+
+    def _shown(self, row: Row) -> _Shown:
+        """Returns the texts of a row that the judge is shown, or why it cannot be judged."""
+        texts = {}
+        for name in self._texts:
+            value = row.get(TEXTS[name])
+            if name == "reference" and isinstance(value, list | tuple):
+                value = next((each for each in value if isinstance(each, str) and each.strip()), None)
+            if name == "background" and not (value and str(value).strip()) and self._background is not None:
+                value = self._background(row)
+            if not isinstance(value, str) or not value.strip():
+                return {}, _MISSING[name]
+            texts[name] = value
+        return texts, None
+
+    def _rows(self, row: Row, shown: _Shown, replies: Sequence[Reply]) -> list[Row]:
+        texts, reason = shown
+        labels = [label.name for label in self.plan.task.labels]
+        rows = []
+        rest = iter(replies)
+        for question in self._questions:
+            if reason is not None:
+                outcomes = {name: Outcome(None, reason) for name in _names(question)}
+            else:
+                said = [next(rest) for _ in range(question.samples)]
+                self.failed += sum(reply.text is None and reply.reason in RETRIED for reply in said)
+                outcomes = read(question, said, labels)
+            for name, outcome in outcomes.items():
+                rows.append(self._row(row, name, outcome, question, texts))
+        return rows
+
+    def _row(self, row: Row, name: str, outcome: Outcome, question: Question, texts: Mapping[str, str]) -> Row:
+        extra: Row = {
+            "strategy": self.plan.strategy,
+            "n_samples": outcome.n_samples,
+            "n_read": outcome.n_read,
+            "retained_mass": outcome.retained_mass,
+            "cited": cites(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
+            "suspicious": None,
+        }
+        if self.plan.task.labels:
+            extra["suspicious"] = copied(texts.get("counter_narrative", ""), ("label",), outcome.value)
+            return {
+                "pair_id": row.get("pair_id") or row.get("reply_id"),
+                "rater": self.name,
+                "label": outcome.value,
+                "rater_kind": "model",
+                "reason": outcome.reason,
+                "explanation": outcome.explanation,
+                **extra,
+            }
+        aspect = self.plan.task.aspect(name)
+        # A mean is compared as the grade that it is nearest to: not every sample need have copied.
+        given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
+        extra["suspicious"] = copied(texts.get("counter_narrative", ""), keys(aspect), given)
+        return {
+            "reply_id": row.get("reply_id") or row.get("pair_id"),
+            "rater": self.name,
+            "rater_kind": "model",
+            "aspect": name,
+            "value": outcome.value,
+            "low": aspect.scale[0],
+            "high": aspect.scale[1],
+            "higher_is_better": aspect.higher_is_better,
+            "reason": outcome.reason,
+            "explanation": outcome.explanation,
+            **extra,
+        }
+
+
+def _names(question: Question) -> list[str]:
+    return ["label"] if question.form == "label" else [aspect.name for aspect in question.aspects]
+
+
+def _of_sample(sampling: Sampling, sample: int) -> Sampling:
+    # Endpoints that honour a seed would give one answer for all samples.
+    return sampling if sampling.seed is None or sample == 0 else replace(sampling, seed=sampling.seed + sample)

@@ -1,0 +1,145 @@
+"""The replies and pairs that a judge is given: a built dataset, or a file of rows."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.errors import InputError
+from fcconan.row_files import SUFFIXES, read_rows
+
+Row = dict[str, Any]
+# Names that texts go by in files of other people.
+_OTHER_NAMES = {
+    "text": ("counter_narrative", "counter_speech", "counterspeech", "reply", "response"),
+    "hate_speech": ("hatespeech", "hateSpeech", "HS", "hs"),
+    "references": ("reference",),
+}
+UNKNOWN = "unknown"
+
+
+def load_replies(
+    source: Path, *, split: str | None = None, columns: Mapping[str, str] | None = None, config: str = "replies"
+) -> "Replies":
+    """Opens replies.
+
+    Args:
+        source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.
+        split: A split of the folder; needed where it has several.
+        columns: Name of a column here -> its name in the file, such as `text` -> `predicted_counterspeech`.
+        config: Which part of the folder; pairs are judged as replies, too.
+
+    Raises:
+        InputError: There is no such file, folder or part.
+    """
+    return Replies(files_of(source, split, config), columns or {})
+
+
+class Replies:
+    """Rows with `reply_id`, `item_id`, `hs_id`, `hate_speech`, `text`, `system` and `references`, read each time anew.
+
+    Ids that a file does not have follow from the texts. A file of pairs gives each pair as the reply of the system
+    `unknown`.
+    """
+
+    def __init__(self, files: list[Path], columns: Mapping[str, str]) -> None:
+        self.files, self._columns = files, columns
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yields the rows.
+
+        Raises:
+            InputError: A file lacks a column, there are no rows, or an id stands twice.
+        """
+        seen: set[int] = set()
+        for file in self.files:
+            names: dict[str, str | None] | None = None
+            for number, row in enumerate(read_rows(file), start=1):
+                names = names or self._names(row, file)
+                complete = _complete(row, names)
+                short = hash(complete["reply_id"])
+                if short in seen:
+                    raise InputError(
+                        f"{file}, row {number}: the reply {complete['reply_id']} stands there already; remove one, or "
+                        "tell them apart by a column `reply_id`"
+                    )
+                seen.add(short)
+                yield complete
+        if not seen:
+            raise InputError(f"{', '.join(map(str, self.files))} has no rows: give replies to judge")
+
+    def _names(self, row: Row, file: Path) -> dict[str, str | None]:
+        """Returns under which name the file has each column. An empty cell never makes another column serve."""
+        for theirs in self._columns.values():
+            if theirs not in row:
+                raise InputError(f"{file} has no column {theirs!r}, but {', '.join(row)}: name one of these")
+        names: dict[str, str | None] = dict(self._columns)
+        for name, others in _OTHER_NAMES.items():
+            if name not in names:
+                names[name] = next((each for each in (name, *others) if each in row), None)
+        for name in ("text", "hate_speech"):
+            if names[name] is None:
+                raise InputError(
+                    f"{file} has the columns {', '.join(row)}, expected `{name}`: name it with --column {name}=COLUMN"
+                )
+        return names
+
+
+def _complete(row: Row, names: Mapping[str, str | None]) -> Row:
+    found = {**row, **{name: row.get(theirs) if theirs else None for name, theirs in names.items()}}
+    for name in ("text", "hate_speech"):
+        found[name] = "" if found[name] is None else str(found[name])
+    found["references"] = _references(found["references"])
+    found["hs_id"] = str(found.get("hs_id") or identity.hs_id(found["hate_speech"]))
+    found["system"] = str(found.get("system") or UNKNOWN)
+    references = [identity.cn_id(text) for text in found["references"]]
+    found["item_id"] = str(found.get("item_id") or identity.item_id(found["hs_id"], references))
+    given = found.get("reply_id") or found.get("pair_id")
+    source = str(found.get("source_id") or "")
+    found["reply_id"] = str(given or identity.reply_id(found["item_id"], found["system"], found["text"], source))
+    return found
+
+
+def _references(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [str(each) for each in value if each is not None]
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            listed = json.loads(value)
+        except ValueError:
+            return [value]
+        if isinstance(listed, list):
+            return [str(each) for each in listed if each is not None]
+    return [str(value)]
+
+
+def files_of(source: Path, split: str | None, config: str) -> list[Path]:
+    """Returns the files of one split of one part of a dataset folder, or the file itself.
+
+    Raises:
+        InputError: There is no such file, folder, part or split.
+    """
+    if source.suffix in SUFFIXES:
+        if split is not None:
+            raise InputError(f"{source} is a file and has no splits: leave --split out")
+        if not source.is_file():
+            raise InputError(f"there is no file {source}: check the path")
+        return [source]
+    if not source.is_dir():
+        raise InputError(
+            f"{source} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
+            f"file that ends in {', '.join(SUFFIXES)}"
+        )
+    found = sorted((source / config).glob("*.parquet"))
+    if not found:
+        there = ", ".join(sorted({each.parent.name for each in source.glob("*/*.parquet")})) or "no parquet files"
+        raise InputError(f"{source} has no config {config!r}: it has {there}; choose one with --config")
+    splits = sorted({path.name.split("-")[0] for path in found})
+    if split is None and len(splits) > 1:
+        raise InputError(f"{source / config} has the splits {', '.join(splits)}: choose one with --split")
+    if split is not None and split not in splits:
+        raise InputError(f"{source / config} has no split {split!r}: it has {', '.join(splits)}")
+    return [path for path in found if path.name.split("-")[0] == (split or splits[0])]

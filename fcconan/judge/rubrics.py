@@ -1,0 +1,105 @@
+"""Rubrics from other people's files as tasks: the multi-aspect paper's prompts (CSV) and Prometheus' rubrics (JSON)."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from fcconan.errors import InputError
+from fcconan.judge.task import Aspect, Task, load_task
+
+# `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
+_GRADE = re.compile(r"^[ \t]*(?:score[ \t]+(\d+)|(\d+)[ \t]*stars?)[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
+
+
+def load_rubric(name: str) -> Task:
+    """Loads a task: one of the catalogue, a `task.yaml`, or a rubric file.
+
+    A rubric file is a CSV with a column for each aspect, whose only row holds what is asked and a line for each grade
+    (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`. In
+    both the highest grade is the best one, for toxicity, too: 5 stands for a reply that is not toxic.
+
+    Raises:
+        InputError: There is no such task, or the file is none of these.
+    """
+    path = Path(name)
+    if path.suffix not in (".csv", ".json"):
+        return load_task(name)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
+    rubrics = _from_csv(path, text) if path.suffix == ".csv" else _from_json(path, text)
+    aspects = [_aspect(path, title, rubric) for title, rubric in rubrics.items()]
+    names = [aspect.name for aspect in aspects]
+    for aspect in aspects:
+        if names.count(aspect.name) > 1:
+            raise InputError(f"{path}: two aspects are named {aspect.name}; rename one")
+    stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+    return Task(
+        name=stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-"),
+        title=f"Rubrics of {path.name}",
+        unit="reply",
+        question="Rate the counter-narrative as a reply to the hateful message.",
+        aspects=aspects,
+    )
+
+
+def _from_csv(path: Path, text: str) -> Mapping[str, str]:
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except csv.Error as error:
+        raise InputError(f"{path}: not CSV ({error}); mend it") from error
+    if len(rows) != 2 or len(rows[0]) != len(rows[1]):
+        cells = " and ".join(str(len(row)) for row in rows[:3]) or "no"
+        raise InputError(
+            f"{path} has {len(rows)} rows with {cells} cells, expected two alike: the names of the aspects, and a "
+            "prompt for each"
+        )
+    if len(set(rows[0])) < len(rows[0]):
+        raise InputError(f"{path}: two columns have one name; rename one of them")
+    return dict(zip(rows[0], rows[1], strict=True))
+
+
+def _from_json(path: Path, text: str) -> Mapping[str, str]:
+    try:
+        rubrics = json.loads(text)["rubrics"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: expected a JSON object with `rubrics`, found none ({error})") from error
+    if not isinstance(rubrics, dict) or not all(isinstance(each, str) for each in rubrics.values()) or not rubrics:
+        raise InputError(f"{path}: `rubrics` is no object of texts; give aspect -> text")
+    return rubrics
+
+
+def _aspect(path: Path, title: str, rubric: str) -> Aspect:
+    asked, *rest = _GRADE.split(rubric)
+    grades = {}
+    for score, star, meaning in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+        grade = int(score or star)
+        if grade in grades:
+            raise InputError(f"{path}: {title} describes the grade {grade} twice; keep one")
+        grades[grade] = " ".join(meaning.split())
+    if len(grades) < 2:
+        raise InputError(
+            f"{path}: {title} has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade"
+        )
+    question = " ".join(asked.split()).strip("[]")
+    empty = [str(grade) for grade, meaning in sorted(grades.items()) if not meaning]
+    if not question or empty:
+        where = f"grade {empty[0]}" if empty else "grades that nothing is asked about"
+        raise InputError(f"{path}: {title} has {where} without a text; write what raters should read")
+    name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
+    try:
+        # The papers' scales all praise with the highest grade.
+        return Aspect(
+            name=name, title=title.strip(), question=question, low=min(grades), high=max(grades), grades=grades
+        )
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{path}: {title}: {said}") from error

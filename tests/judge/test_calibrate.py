@@ -1,0 +1,792 @@
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from scipy import stats
+
+from fcconan.errors import InputError
+from fcconan.judge import calibrate as module
+from fcconan.judge.calibrate import calibrate
+from fcconan.judge.calibration import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps, planned_calls
+from fcconan.judge.calibration_data import Example, Parts, split, spread
+from fcconan.judge.calibration_score import Bootstrap, Metric, Score, Scoring, correlation, difference, score
+from fcconan.judge.drafting import EDITS
+from fcconan.judge.task import Aspect
+from fcconan.llm.call import Call, Reply
+
+ASPECT = Aspect(
+    name="relevance",
+    title="Relevance",
+    question="Does the reply speak of what the message claims?",
+    low=1,
+    high=5,
+    grades=dict.fromkeys(range(1, 6), "A grade."),
+    steps=["Grade with care 4."],
+)
+# 40 HS with two replies each: ten HS to draft with, 15 to select on, 15 to report on.
+EXAMPLES = [
+    Example(f"hs-{row // 2:02}", {"hate_speech": f"Ombrey h{row // 2:02}", "counter_narrative": f"No r{row:02}"}, value)
+    for row, value in enumerate(np.random.default_rng(1).integers(1, 6, size=80).astype(float).tolist())
+]
+PARTS = split(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
+SETTINGS = Settings(sizes=(2, 4), trials=2, keep=2, rounds=3, errors=3, resamples=100)
+BEST = 10
+
+
+class Judge:
+    """A rater that is right on as many tenths of the examples as the steps' last number says, and upside down else."""
+
+    def __init__(self) -> None:
+        self.seen: list[set[str]] = []
+        self.fails_at: int | None = None
+
+    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+        if len(self.seen) == self.fails_at:
+            raise ConnectionError("pulled the plug")
+        self.seen.append({example.item for example in examples})
+        return [self.rating(quality(steps), example) for example in examples]
+
+    def rating(self, care: int, example: Example) -> float | None:
+        right = int(example.variables["counter_narrative"][-2:]) * 7 % BEST < care
+        return example.value if right else 6 - example.value
+
+
+class Drafter:
+    """Drafts steps of the given qualities, and edits them by fixed amounts, up to the best."""
+
+    name = "drafter"
+
+    def __init__(self, *drafts: str | Reply) -> None:
+        self.configuration: dict[str, Any] = {"kind": "simulated"}
+        self.drafts = list(drafts) or [written(care) for care in (2, 5, 3, 4)]
+        self.changes = {"modify": 1, "paraphrase": 0, "add": -1, "calibrate": 2}
+        self.calls: list[Call] = []
+
+    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        for call in calls:
+            self.calls.append(call)
+            content = json.loads(call.messages[1]["content"])
+            if "steps" in content:
+                edit = next(edit for edit, words in EDITS.items() if words in call.messages[0]["content"])
+                care = min(BEST, quality(content["steps"]) + self.changes[edit])
+                yield Reply(f"1. {edit.capitalize()}.\n2. Grade with care {care}.")
+            else:
+                drafted = self.drafts[len(self.calls) - 1]
+                yield drafted if isinstance(drafted, Reply) else Reply(drafted)
+
+    @property
+    def seen(self) -> set[str]:
+        return {f"hs-{number}" for call in self.calls for number in re.findall(r"h(\d\d)\b", str(call.messages))}
+
+
+def quality(steps: Sequence[str]) -> int:
+    return int(re.findall(r"\d+", steps[-1])[-1])
+
+
+def written(care: int) -> str:
+    return json.dumps({"steps": [f"Grade with care {care}."]})
+
+
+def items(examples: Iterable[Example]) -> set[str]:
+    return {example.item for example in examples}
+
+
+def run(
+    folder: Path,
+    *,
+    judge: Judge | None = None,
+    drafter: Drafter | None = None,
+    parts: Parts = PARTS,
+    settings: Settings = SETTINGS,
+    progress: Callable[[str], None] = lambda line: None,
+) -> tuple[Calibration, list[dict[str, Any]]]:
+    log = folder / "log.jsonl"
+    made = calibrate(
+        ASPECT,
+        parts,
+        rate=judge or Judge(),
+        drafter=drafter or Drafter(),
+        settings=settings,
+        log=log,
+        rater="judge",
+        progress=progress,
+    )
+    return made, [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def candidates(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in records if record["record"] == "candidate"]
+
+
+def expected(care: int, part: Sequence[Example]) -> float:
+    judge = Judge()
+    return round(float(stats.spearmanr([judge.rating(care, e) for e in part], [e.value for e in part]).statistic), 10)
+
+
+def test_the_best_steps_are_found(tmp_path: Path) -> None:
+    made, records = run(tmp_path)
+    # 5 is the best draft; in three rounds of at most +2 it becomes 7, 9 and 10, which is the best there is.
+    assert quality(made.steps.steps) == BEST
+    assert made.steps == Steps("relevance", 1, 5, ("Calibrate.", "Grade with care 10."), made.steps.signature)
+    assert made.selection == Score(1.0, None, 30, 0)
+    assert made.report == Score(1.0, None, 30, 0, 1.0, 1.0)
+    assert made.baseline.value == expected(4, PARTS.report)
+    assert made.gain.value == round(1.0 - expected(4, PARTS.report), 10)
+    assert [(each["phase"], each["how"], each["size"], each["trial"]) for each in candidates(records)[:4]] == [
+        ("draft", "draft", 2, 1),
+        ("draft", "draft", 2, 2),
+        ("draft", "draft", 4, 1),
+        ("draft", "draft", 4, 2),
+    ]
+
+
+def test_every_candidate_is_in_the_log_with_its_score(tmp_path: Path) -> None:
+    made, records = run(tmp_path, settings=replace(SETTINGS, rounds=1))
+    assert [record["record"] for record in records] == ["settings"] + ["candidate"] * 4 + ["kept"] + [
+        "candidate"
+    ] * 8 + ["report"]
+    assert records[0]["signature"] == made.steps.signature
+    tried = candidates(records)
+    assert [each["candidate"] for each in tried] == list(range(1, 13))
+    kept = sorted(range(1, 5), key=lambda number: -tried[number - 1]["selection"]["value"])[:2]
+    assert records[5] == {"record": "kept", "round": 1, "candidates": kept}
+    assert [(each["parent"], each["how"]) for each in tried[4:]] == [
+        (number, edit) for number in kept for edit in EDITS
+    ]
+    for each in tried:
+        assert each["selection"] == {"value": expected(quality(each["steps"]), PARTS.select), "n": 30, "n_missing": 0}
+        assert (each["status"], each["reason"]) == ("usable", None)
+        assert re.fullmatch("[0-9a-f]{12}", each["prompt"])
+    assert len({each["prompt"] for each in tried}) == 12
+    assert made.tally == {"draft: usable": 4, "refine: usable": 8}
+    assert records[-1]["candidate"] == made.candidate
+
+
+def test_the_errors_shown_are_the_largest_of_the_drafting_part(tmp_path: Path) -> None:
+    _, records = run(tmp_path, settings=replace(SETTINGS, rounds=1, keep=1))
+    judge = Judge()
+    off = [(abs((judge.rating(5, example) or 0) - example.value), example) for example in PARTS.draft]
+    worst = sorted((size for size, _ in off), reverse=True)[:3]
+    by_item = [(example.item, example.value, judge.rating(5, example)) for _, example in off]
+    for each in candidates(records)[4:]:
+        assert [abs(given - value) for _, value, given in each["shown"]] == worst
+        assert all(tuple(shown) in by_item for shown in each["shown"])
+
+
+# ---- Nothing of one part is used for another.
+
+
+def guard(judge: Judge, drafter: Drafter, parts: Parts) -> None:
+    """What must hold of every calibration, seen from the outside."""
+    draft, select, report = items(parts.draft), items(parts.select), items(parts.report)
+    assert not draft & select
+    assert not draft & report
+    assert not select & report
+    assert drafter.seen
+    assert drafter.seen <= draft
+    *before, best, baseline = judge.seen
+    assert best == baseline == report
+    assert all(seen in (draft, select) for seen in before)
+    assert not any(seen & report for seen in before)
+
+
+def test_the_drafter_the_selection_and_the_report_see_their_own_part_only(tmp_path: Path) -> None:
+    judge, drafter = Judge(), Drafter()
+    run(tmp_path, judge=judge, drafter=drafter)
+    guard(judge, drafter, PARTS)
+    assert judge.seen.count(items(PARTS.report)) == 2  # the best steps and the task's own, once each
+
+
+def forced(draft: Sequence[Example], select: Sequence[Example], report: Sequence[Example]) -> Parts:
+    """Parts past their own check."""
+    parts = object.__new__(Parts)
+    for name, examples in (("draft", draft), ("select", select), ("report", report)):
+        object.__setattr__(parts, name, tuple(examples))
+    return parts
+
+
+@pytest.mark.parametrize(
+    "leaked",
+    [
+        forced(PARTS.draft, PARTS.report, PARTS.report),
+        forced(PARTS.draft, PARTS.select + PARTS.report[:1], PARTS.report),
+        forced(PARTS.draft + PARTS.report[:1], PARTS.select, PARTS.report),
+        forced(PARTS.draft + PARTS.select[:1], PARTS.select, PARTS.report),
+    ],
+)
+def test_the_guard_sees_a_leaked_split_and_parts_refuse_it(tmp_path: Path, leaked: Parts) -> None:
+    judge, drafter = Judge(), Drafter()
+    run(tmp_path, judge=judge, drafter=drafter, parts=leaked)
+    with pytest.raises(AssertionError):
+        guard(judge, drafter, leaked)
+    with pytest.raises(InputError, match=r"is in the \w+ part and in the \w+ part: keep all rows of an HS in one part"):
+        Parts(leaked.draft, leaked.select, leaked.report)
+
+
+@pytest.mark.parametrize(
+    ("place", "part"), [("_selection", "report"), ("_drafting", "report"), ("_drafting", "select")]
+)
+def test_the_guard_sees_an_algorithm_that_leaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, part: str
+) -> None:
+    begin = module._Work.__post_init__
+
+    def leak(work: module._Work) -> None:
+        begin(work)
+        setattr(work, place, getattr(work.parts, part))
+
+    monkeypatch.setattr(module._Work, "__post_init__", leak)
+    judge, drafter = Judge(), Drafter()
+    run(tmp_path, judge=judge, drafter=drafter)
+    with pytest.raises(AssertionError):
+        guard(judge, drafter, PARTS)
+
+
+class Guesser(Judge):
+    """Its ratings depend on the steps and the example, and not at all on what people said."""
+
+    guesses = np.random.default_rng(0).integers(1, 6, size=(360, len(EXAMPLES)))
+
+    def rating(self, care: int, example: Example) -> float:
+        return float(self.guesses[care, int(example.variables["counter_narrative"][-2:])])
+
+
+def test_a_judge_that_guesses_looks_good_only_where_report_data_leak_into_the_selection(tmp_path: Path) -> None:
+    settings = Settings(sizes=(2,), trials=30, rounds=0, resamples=100)
+    reports: dict[str, list[float]] = {"sound": [], "leaked": []}
+    for seed in range(12):
+        sound = split(EXAMPLES, seed=seed, shares=(0.25, 0.375, 0.375))
+        for name, parts in (("sound", sound), ("leaked", forced(sound.draft, sound.report, sound.report))):
+            drafter = Drafter(*(written(care) for care in range(30 * seed, 30 * seed + 30)))
+            made, _ = run(tmp_path, judge=Guesser(), drafter=drafter, settings=settings, parts=parts)
+            reports[name].append(made.report.value or 0.0)
+            if name == "leaked":
+                assert made.report.value == made.selection.value
+    # The best of 30 guesses on 30 examples: two standard errors (.19 each) above 0; elsewhere it guesses.
+    assert np.mean(reports["leaked"]) > 0.3
+    assert abs(np.mean(reports["sound"])) < 0.15
+
+
+# ---- Interruption.
+
+
+def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    judge = Judge()
+    settings = replace(SETTINGS, rounds=1)
+    made, _ = run(tmp_path / "whole", judge=judge, settings=settings)
+    whole = (tmp_path / "whole" / "log.jsonl").read_bytes()
+    assert len(judge.seen) == 4 + 2 + 8 + 2
+    for moment in range(len(judge.seen)):
+        folder = tmp_path / str(moment)
+        stopped = Judge()
+        stopped.fails_at = moment
+        with pytest.raises(ConnectionError):
+            run(folder, judge=stopped, settings=settings)
+        assert not (folder / "log.jsonl").exists()
+        assert whole.startswith((folder / "log.jsonl.partial").read_bytes())
+        assert run(folder, settings=settings)[0] == made
+        assert (folder / "log.jsonl").read_bytes() == whole
+        assert [path.name for path in folder.iterdir()] == ["log.jsonl"]
+
+
+def test_the_log_can_be_read_while_it_is_written(tmp_path: Path) -> None:
+    partial = tmp_path / "log.jsonl.partial"
+    lines: list[int] = []
+
+    def look(line: str) -> None:
+        if "scoring" in line:
+            lines.append(len(partial.read_text(encoding="utf-8").splitlines()))
+
+    run(tmp_path, settings=replace(SETTINGS, rounds=0), progress=look)
+    assert lines == [1, 2, 3, 4]
+
+
+# ---- What can go wrong with drafts and ratings.
+
+
+def test_failed_drafts_are_recorded_with_their_reason(tmp_path: Path) -> None:
+    drafter = Drafter(Reply(None, "rate_limited"), "I cannot help with that.", Reply(" "), written(5))
+    made, records = run(tmp_path, drafter=drafter, settings=replace(SETTINGS, rounds=0))
+    assert [(each["status"], each["reason"], each["selection"] is None) for each in candidates(records)] == [
+        ("failed", "rate_limited", True),
+        ("failed", "no_list", True),
+        ("failed", "empty", True),
+        ("usable", None, False),
+    ]
+    assert made.candidate == 4
+    assert made.tally == {"draft: failed": 3, "draft: usable": 1}
+
+
+def test_drafts_that_copy_an_example_that_they_saw_fail(tmp_path: Path) -> None:
+    def told(example: Example) -> Example:
+        return replace(example, variables={**example.variables, "note": f"The story of note {example.item[3:]}"})
+
+    parts = Parts(*(tuple(told(example) for example in part) for _, part in PARTS))
+    _, records = run(tmp_path / "first", parts=parts, settings=replace(SETTINGS, rounds=0))
+    seen, unseen = candidates(records)[0]["shown"][0][0], PARTS.report[0].item
+    notes = [f"1. Think of the story of note {item[3:]}.\n2. Grade with care 5." for item in (seen, unseen)]
+    drafter = Drafter(notes[0], notes[1].replace("5", "6"), written(3), written(4))
+    _, records = run(tmp_path / "second", drafter=drafter, parts=parts, settings=replace(SETTINGS, rounds=0))
+    assert [each["reason"] for each in candidates(records)] == ["copies_example", None, None, None]
+
+
+def test_no_usable_draft_is_one_clear_line(tmp_path: Path) -> None:
+    drafter = Drafter("", "", "No.", Reply(None, "timeout"))
+    with pytest.raises(InputError) as caught:
+        run(tmp_path, drafter=drafter)
+    partial = tmp_path / "log.jsonl.partial"
+    assert str(caught.value) == (
+        "none of 4 candidates for relevance can be used (2 failed: empty, 1 failed: no_list, 1 failed: timeout): see "
+        f"{partial}, and try another drafter, other settings, or another judge"
+    )
+    assert len(partial.read_text(encoding="utf-8").splitlines()) == 5
+
+
+def test_steps_that_were_tried_before_are_not_rated_again(tmp_path: Path) -> None:
+    judge = Judge()
+    drafter = Drafter(written(3), written(5), "1. Grade with care 3.", written(4))
+    _, records = run(tmp_path, judge=judge, drafter=drafter, settings=replace(SETTINGS, rounds=0))
+    assert [(each["status"], each["same_as"]) for each in candidates(records)] == [
+        ("usable", None),
+        ("usable", None),
+        ("duplicate", 1),
+        ("usable", None),
+    ]
+    assert len(judge.seen) == 3 + 2
+
+
+class Patchy(Judge):
+    """Has no rating for as many of the first examples as the steps' number exceeds 10 by; right if those are many."""
+
+    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+        self.seen.append(items(examples))
+        gone = quality(steps) - BEST
+        off = 0 if gone > 6 else 1
+        return [None if row < gone else min(5.0, e.value + off * (row % 2)) for row, e in enumerate(examples)]
+
+
+def test_missing_ratings_are_left_out_and_too_many_rule_a_candidate_out(tmp_path: Path) -> None:
+    drafter = Drafter(written(17), written(16), written(40), written(41))
+    settings = replace(SETTINGS, rounds=0)
+    made, records = run(tmp_path, judge=Patchy(), drafter=drafter, settings=settings)
+    tried = candidates(records)
+    assert [each["status"] for each in tried] == ["too_many_missing", "usable", "too_many_missing", "too_many_missing"]
+    assert [each["selection"]["n_missing"] for each in tried] == [7, 6, 30, 30]
+    assert tried[0]["selection"]["value"] == 1.0
+    assert made.candidate == 2
+    kept = PARTS.select[6:]
+    right = stats.spearmanr(
+        [min(5, e.value + row % 2) for row, e in enumerate(kept)], [e.value for e in kept]
+    ).statistic
+    assert tried[1]["selection"] == {"value": pytest.approx(right, abs=1e-9), "n": 24, "n_missing": 6}
+    assert tried[2]["selection"] == {"value": None, "n": 0, "n_missing": 30}
+    assert (made.report.n, made.report.n_missing) == (24, 6)
+    assert (made.baseline.n, made.baseline.n_missing) == (30, 0)
+    assert (made.gain.n, made.gain.n_missing) == (24, 6)
+
+
+class Constant(Judge):
+    def rating(self, care: int, example: Example) -> float:
+        return 3.0 if care < 5 else example.value
+
+
+def test_constant_ratings_have_no_correlation_rather_than_0(tmp_path: Path) -> None:
+    made, records = run(tmp_path, judge=Constant(), settings=replace(SETTINGS, rounds=0))
+    tried = candidates(records)
+    assert [(each["status"], each["reason"]) for each in tried] == [
+        ("undefined", "constant_predictions"),
+        ("usable", None),
+        ("undefined", "constant_predictions"),
+        ("undefined", "constant_predictions"),
+    ]
+    assert tried[0]["selection"] == {"value": None, "n": 30, "n_missing": 0}
+    assert made.baseline == Score(None, "constant_predictions", 30, 0, n_undefined=100)
+    assert made.gain == Score(None, "constant_predictions", 30, 0, n_undefined=100)
+
+
+def test_of_equal_candidates_the_earlier_one_wins(tmp_path: Path) -> None:
+    class Even(Judge):
+        def rating(self, care: int, example: Example) -> float:
+            return example.value if care > 2 else 6 - example.value
+
+    made, records = run(tmp_path, judge=Even(), settings=replace(SETTINGS, rounds=1))
+    assert made.candidate == 2  # drafts of 2, 5, 3, 4: the second is the first that is right
+    kept = [record for record in records if record["record"] == "kept"]
+    assert kept == [{"record": "kept", "round": 1, "candidates": [2, 3]}]
+    # Candidates that misjudge nothing have nothing to be refined on.
+    assert [record["candidate"] for record in records if record["record"] == "no_errors"] == [2, 3]
+    assert len(candidates(records)) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([1.0], "the rater gave 1 ratings for 30 examples: give one for each"),
+        ([float("nan")] * 30, "the rater gave nan: give a number, or None where there is no rating"),
+    ],
+)
+def test_a_rater_that_breaks_its_contract_is_named(tmp_path: Path, answer: list[float | None], message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}$"):
+        calibrate(
+            ASPECT, PARTS, rate=lambda steps, rows: answer, drafter=Drafter(), log=tmp_path / "l", settings=SETTINGS
+        )
+
+
+# ---- Requests.
+
+
+def test_drafts_are_sampled_at_temperatures_of_the_range_and_told_apart(tmp_path: Path) -> None:
+    drafter = Drafter()
+    settings = replace(SETTINGS, rounds=2, keep=1, refinements=2, temperatures=(0.2, 0.9), max_tokens=77, seed=5)
+    _, records = run(tmp_path, drafter=drafter, settings=settings)
+    samplings = [call.sampling for call in drafter.calls]
+    assert [sampling.temperature for sampling in samplings] == [each["temperature"] for each in candidates(records)]
+    drafted = [sampling.temperature or 0.0 for sampling in samplings[:4]]
+    assert len(set(drafted)) == 4
+    assert min(drafted) >= 0.2
+    assert max(drafted) <= 0.9
+    assert [sampling.temperature for sampling in samplings[4:]] == [0.9] * 16
+    assert {sampling.max_tokens for sampling in samplings} == {77}
+    assert [call.sample for call in drafter.calls] == [0, 1, 0, 1] + [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
+    assert [sampling.seed for sampling in samplings] == [5 + call.sample for call in drafter.calls]
+
+
+def test_models_without_a_temperature_are_sent_none(tmp_path: Path) -> None:
+    drafter = Drafter()
+    run(tmp_path, drafter=drafter, settings=replace(SETTINGS, temperatures=None))
+    assert {call.sampling.temperature for call in drafter.calls} == {None}
+
+
+def test_the_seed_decides_the_examples(tmp_path: Path) -> None:
+    def shown(seed: int) -> list[Any]:
+        return [each["shown"] for each in candidates(run(tmp_path, settings=replace(SETTINGS, seed=seed))[1])[:4]]
+
+    assert shown(0) == shown(0)
+    assert shown(0) != shown(1)
+
+
+def test_the_plan_is_what_a_run_takes_at_most(tmp_path: Path) -> None:
+    judge, drafter = Judge(), Drafter()
+    settings = replace(SETTINGS, rounds=1)
+    run(tmp_path, judge=judge, drafter=drafter, settings=settings)
+    # 4 drafts and 2 x 4 refinements on 30 examples, 2 candidates on 20 of the drafting part, 2 on 30 of the report.
+    assert planned_calls(PARTS, settings) == (12, 12 * 30 + 2 * 20 + 2 * 30)
+    assert len(drafter.calls) == 12
+    sizes = {frozenset(items(part)): len(part) for _, part in PARTS}
+    assert sum(sizes[frozenset(seen)] for seen in judge.seen) == 460
+
+
+# ---- The published code's choices.
+
+
+def published(folder: Path, *choices: Choice, **more: Any) -> tuple[Calibration, list[dict[str, Any]]]:
+    return run(folder, settings=replace(SETTINGS, rounds=1, published=choices), **more)
+
+
+def test_no_choice_of_the_published_code_is_on_by_default(tmp_path: Path) -> None:
+    made, records = run(tmp_path)
+    assert made.settings.published == ()
+    assert "|published:none" in made.steps.signature
+    assert records[0]["settings"]["published"] == []
+
+
+def test_one_set_drafts_and_selects_on_the_same_examples_but_not_on_the_report(tmp_path: Path) -> None:
+    judge, drafter = Judge(), Drafter()
+    made, _ = published(tmp_path, "one_set", judge=judge, drafter=drafter)
+    both = items(PARTS.draft) | items(PARTS.select)
+    assert judge.seen == [both] * 12 + [items(PARTS.report)] * 2
+    assert drafter.seen <= both
+    assert drafter.seen & items(PARTS.select)
+    assert "|published:one_set" in made.steps.signature
+    # 4 drafts and 8 refinements on 50 examples; errors are known from the selection.
+    assert planned_calls(PARTS, made.settings) == (12, 12 * 50 + 2 * 30)
+    with pytest.raises(AssertionError):
+        guard(judge, drafter, PARTS)
+
+
+def test_mean_of_two_is_the_mean_of_rho_and_tau(tmp_path: Path) -> None:
+    made, _ = published(tmp_path, "mean_of_two")
+    judge, human = Judge(), [example.value for example in PARTS.report]
+    rated = [judge.rating(4, example) for example in PARTS.report]
+    mean = (stats.spearmanr(rated, human).statistic + stats.kendalltau(rated, human).statistic) / 2
+    assert made.baseline.value == pytest.approx(mean, abs=1e-9)
+    assert "|metric:mean_of_spearman_and_kendall|" in made.steps.signature
+
+
+@pytest.mark.parametrize(("choice", "number"), [("failures_count_as_minus_1", -1), ("failures_count_as_3", 3)])
+def test_failures_become_numbers_only_when_asked_to(tmp_path: Path, choice: Choice, number: int) -> None:
+    drafter = Drafter(written(17), written(17), written(17), written(17))
+    settings = replace(SETTINGS, rounds=0, published=(choice,))
+    made, records = run(tmp_path, judge=Patchy(), drafter=drafter, settings=settings)
+    rated = [number if row < 7 else example.value for row, example in enumerate(PARTS.select)]
+    right = stats.spearmanr(rated, [example.value for example in PARTS.select]).statistic
+    assert candidates(records)[0]["selection"] == {"value": pytest.approx(right, abs=1e-9), "n": 30, "n_missing": 7}
+    assert f"|missing:{number}|" in made.steps.signature
+
+
+def test_random_errors_are_not_the_largest(tmp_path: Path) -> None:
+    _, records = published(tmp_path, "random_errors")
+    shown = [each["shown"] for each in candidates(records)[4:]]
+    assert all(len(each) == 3 for each in shown)
+    assert any(given == value for each in shown for _, value, given in each)
+
+
+def test_one_request_offers_all_edits(tmp_path: Path) -> None:
+    drafter = Drafter()
+    made, records = published(tmp_path, "one_request", drafter=drafter)
+    assert [each["how"] for each in candidates(records)] == ["draft"] * 4 + ["any_edit"] * 2
+    assert all(words in drafter.calls[-1].messages[0]["content"] for words in EDITS.values())
+    assert planned_calls(PARTS, made.settings)[0] == 6
+
+
+def test_refined_only_forgets_a_better_draft(tmp_path: Path) -> None:
+    def best(*choices: Choice) -> tuple[int, str]:
+        drafter = Drafter()
+        drafter.changes = {"modify": -1, "paraphrase": -2, "add": -3, "calibrate": -2}
+        made, records = published(tmp_path, *choices, drafter=drafter)
+        return quality(made.steps.steps), candidates(records)[made.candidate - 1]["phase"]
+
+    assert best() == (5, "draft")
+    assert best("refined_only") == (4, "refine")
+
+
+def test_unparsed_steps_take_any_answer(tmp_path: Path) -> None:
+    answer = "Surely! Look at both, with care 5"
+    drafter = Drafter(answer, " ", answer, answer)
+    settings = replace(SETTINGS, rounds=0, published=("unparsed_steps",))
+    made, records = run(tmp_path, drafter=drafter, settings=settings)
+    assert made.steps.steps == (answer,)
+    assert [each["status"] for each in candidates(records)] == ["usable", "failed", "duplicate", "duplicate"]
+
+
+def test_every_choice_is_explained() -> None:
+    assert len(PUBLISHED) == 8
+    assert all(len(what) > 20 for what in PUBLISHED.values())
+
+
+# ---- Parts.
+
+
+def test_split_keeps_items_together_and_depends_on_the_seed_only() -> None:
+    parts = split(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
+    assert [len(items(part)) for _, part in parts] == [10, 15, 15]
+    assert [len(part) for _, part in parts] == [20, 30, 30]
+    assert sorted((e.item, e.value) for _, part in parts for e in part) == sorted((e.item, e.value) for e in EXAMPLES)
+    shuffled = split(EXAMPLES[::-1], seed=3, shares=(0.25, 0.375, 0.375))
+    assert [items(part) for _, part in shuffled] == [items(part) for _, part in parts]
+    assert [items(part) for _, part in split(EXAMPLES, seed=4)] != [items(part) for _, part in split(EXAMPLES, seed=3)]
+
+
+def test_too_few_hs_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        split(EXAMPLES[:40])
+    assert str(caught.value) == (
+        "there are ratings of 20 HS: each of the three parts needs 5, so give about 25 or more with these shares"
+    )
+    assert [len(items(part)) for _, part in split(EXAMPLES[:50])] == [5, 10, 10]
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.5, 0.6, -0.1)])
+def test_shares_that_are_none_are_refused(shares: tuple[float, float, float]) -> None:
+    with pytest.raises(InputError, match="give three that are above 0 and add up to 1"):
+        split(EXAMPLES, shares=shares)
+
+
+def test_one_hs_under_two_items_is_refused() -> None:
+    again = replace(
+        PARTS.report[0], item="hs-99", variables={"hate_speech": f" {PARTS.draft[0].variables['hate_speech']}\n"}
+    )
+    with pytest.raises(InputError) as caught:
+        Parts(PARTS.draft, PARTS.select, (*PARTS.report, again))
+    assert str(caught.value) == (
+        f"the items {PARTS.draft[0].item} and hs-99 have one HS: give all rows of an HS one item"
+    )
+
+
+def test_a_part_without_enough_hs_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^the select part has 4 HS: give 5 or more to each part$"):
+        Parts(PARTS.draft, PARTS.select[:8], PARTS.report)
+
+
+def test_examples_are_spread_over_the_grades() -> None:
+    examples = [Example(str(row), {}, value) for row, value in enumerate([1.0] * 20 + [2.0] * 2 + [5.0])]
+    for seed in range(20):
+        drawn = spread(examples, 5, np.random.default_rng(seed))
+        assert sorted(example.value for example in drawn) == [1, 1, 1, 2, 2] or sorted(
+            example.value for example in drawn
+        ) == [1, 1, 2, 2, 5]
+        assert {example.value for example in spread(examples, 3, np.random.default_rng(seed))} == {1, 2, 5}
+        assert len({example.item for example in drawn}) == 5
+
+
+# ---- Scores.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_correlations_are_those_of_scipy(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    x, y = generator.integers(1, 6, size=(2, 40)).astype(float)  # grades: full of ties
+    right: dict[Metric, float] = {
+        "spearman": stats.spearmanr(x, y).statistic,
+        "kendall": stats.kendalltau(x, y).statistic,
+        "pearson": stats.pearsonr(x, y).statistic,
+    }
+    for metric, value in right.items():
+        found, reason = correlation(metric, x, y)
+        assert found == pytest.approx(value, abs=1e-12)
+        assert reason is None
+
+
+def test_what_has_no_correlation_has_a_reason() -> None:
+    one, two = np.array([1.0]), np.array([1.0, 2.0])
+    assert correlation("spearman", one, one) == (None, "too_few")
+    assert correlation("kendall", two, np.array([3.0, 3.0])) == (None, "constant_human")
+    assert correlation("pearson", np.array([3.0, 3.0]), two) == (None, "constant_predictions")
+
+
+def test_intervals_draw_items_with_all_their_rows() -> None:
+    human = [1.0, 2.0, 4.0, 3.0, 5.0, 2.0]
+    first: list[float | None] = [1.0, 3.0, 4.0, 2.0, 5.0, 1.0]
+    second: list[float | None] = [2.0, None, 1.0, 3.0, 4.0, 5.0]
+    items_of = ("a", "a", "b", "c", "c", "c")
+    rows = {"a": [0, 1], "b": [2], "c": [3, 4, 5]}
+    generator = np.random.default_rng(7)
+    alone, gains = [], []
+    for _ in range(300):
+        drawn = [row for draw in generator.integers(3, size=3) for row in rows["abc"[draw]]]
+        both = [row for row in drawn if row != 1]
+        if drawn != [2, 2, 2]:
+            alone.append(stats.spearmanr([first[row] for row in drawn], [human[row] for row in drawn]).statistic)
+        if set(both) not in ({2}, {0}):
+            values = [
+                stats.spearmanr([s[r] for r in both], [human[r] for r in both]).statistic for s in (first, second)
+            ]
+            gains.append(values[0] - values[1])
+    bootstrap, scoring = Bootstrap(items_of, 300, 7), Scoring("spearman")
+    found = score(scoring, first, human, bootstrap)
+    assert found.value == pytest.approx(stats.spearmanr(first, human).statistic, abs=1e-9)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(alone, [0.025, 0.975])), abs=1e-9)
+    assert (found.n, found.n_missing, found.n_undefined) == (6, 0, 300 - len(alone))
+    assert found.n_undefined > 0
+    gain = difference(scoring, first, second, human, bootstrap)
+    kept = [0, 2, 3, 4, 5]
+    right = [stats.spearmanr([s[row] for row in kept], [human[row] for row in kept]).statistic for s in (first, second)]
+    assert gain.value == pytest.approx(right[0] - right[1], abs=1e-9)
+    assert (gain.low, gain.high) == pytest.approx(tuple(np.quantile(gains, [0.025, 0.975])), abs=1e-9)
+    assert (gain.n, gain.n_missing, gain.n_undefined) == (5, 1, 300 - len(gains))
+
+
+# ---- Files and settings.
+
+
+def test_saved_steps_are_read_back_and_replace_those_of_the_aspect(tmp_path: Path) -> None:
+    made, _ = run(tmp_path)
+    path = tmp_path / "made" / "relevance.yaml"
+    made.save(path)
+    assert load_steps(path) == made.steps
+    assert load_steps(path).onto(ASPECT).steps == ["Calibrate.", "Grade with care 10."]
+    assert load_steps(path).onto(ASPECT).question == ASPECT.question
+    assert [each.name for each in path.parent.iterdir()] == ["relevance.yaml"]
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert list(content) == [
+        *("aspect", "low", "high", "steps", "signature", "candidate", "selection", "report", "baseline", "gain"),
+        *("parts", "settings", "tally"),
+    ]
+    assert content["report"] == {
+        **{"value": 1.0, "reason": None, "n": 30, "n_missing": 0, "low": 1.0, "high": 1.0, "n_undefined": 0}
+    }
+    assert {name: (part["items"], part["examples"]) for name, part in content["parts"].items()} == {
+        "draft": (10, 20),
+        "select": (15, 30),
+        "report": (15, 30),
+    }
+    assert content["settings"]["sizes"] == [2, 4]
+    before = path.read_bytes()
+    run(tmp_path)[0].save(path)
+    assert path.read_bytes() == before
+
+
+def test_steps_for_another_aspect_or_scale_are_refused() -> None:
+    steps = Steps("relevance", 1, 5, ("Read.",), "s")
+    other = ASPECT.model_copy(update={"high": 3})
+    with pytest.raises(InputError) as caught:
+        steps.onto(other)
+    assert str(caught.value) == (
+        "the steps were calibrated for relevance from 1 to 5, not for relevance from 1 to 3: give steps that were "
+        "calibrated for this aspect"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("aspect: a\nlow: 1\nhigh: 5\nsteps: Read.\nsignature: s\n", "line 4: `steps` is 'Read.': expected a list"),
+        ("aspect: a\nlow: 1\nhigh: 5\nsteps: []\nsignature: s\n", "line 4: `steps` holds something else than text"),
+        ("aspect: a\nlow: 1\nhigh: 5\nsteps: [1]\nsignature: s\n", "line 4: `steps` holds something else than text"),
+        ("aspect: a\nlow: true\nhigh: 5\nsteps: [Read.]\nsignature: s\n", "line 2: `low` is True: expected a int"),
+        ("aspect: a\nlow: 1\nhigh: 5\nsteps: [Read.]\n", "line 1: `signature` is None: expected a str"),
+    ],
+)
+def test_a_file_that_holds_no_steps_is_refused(tmp_path: Path, text: str, found: str) -> None:
+    path = tmp_path / "steps.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_steps(path)
+    assert found in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not there: give a file that `fcconan judge calibrate` wrote"):
+        load_steps(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"trials": 0}, "trials is 0: give 1 or more"),
+        ({"keep": 0}, "keep is 0"),
+        ({"sizes": ()}, "sizes are []: give one or more different numbers above 0"),
+        ({"sizes": (3, 3)}, r"sizes are [3, 3]"),
+        ({"rounds": -1}, "rounds is -1"),
+        ({"metric": "cosine"}, "there is no metric 'cosine': choose one of spearman, kendall, pearson"),
+        ({"least_predicted": 0.0}, "least_predicted is 0.0"),
+        ({"temperatures": (1.0, 0.5)}, "temperatures are [1.0, 0.5]"),
+        ({"resamples": 99}, "resamples is 99"),
+        ({"published": ("magic",)}, "the published code has no choice 'magic': choose among one_set,"),
+        ({"published": ("failures_count_as_3", "failures_count_as_minus_1")}, "exclude each other"),
+        ({"published": ("refined_only",), "rounds": 0}, "refined_only with 0 rounds"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Settings(**setting)
+    assert message in str(caught.value)
+
+
+def test_ratings_off_the_scale_constant_ratings_and_too_large_sizes_are_refused(tmp_path: Path) -> None:
+    zero = (replace(PARTS.draft[0], value=0.0), *PARTS.draft[1:])
+    with pytest.raises(InputError) as caught:
+        run(tmp_path, parts=Parts(zero, PARTS.select, PARTS.report))
+    assert str(caught.value) == (
+        f"an example of {PARTS.draft[0].item} in the draft part is rated 0: relevance goes from 1 to 5, so leave it out"
+    )
+    constant = tuple(replace(example, value=2.0) for example in PARTS.report)
+    with pytest.raises(
+        InputError, match=r"^all 30 examples of the report part are rated 2: nothing can correlate with"
+    ):
+        run(tmp_path, parts=Parts(PARTS.draft, PARTS.select, constant))
+    with pytest.raises(InputError, match=r"^sizes go up to 21, but the draft part has 20 examples: lower them$"):
+        run(tmp_path, settings=Settings(sizes=(2, 21)))
+    assert list(tmp_path.iterdir()) == []  # refused before anything was written
+
+
+def test_a_log_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the log .* cannot be written \(.*\): choose another file"):
+        calibrate(ASPECT, PARTS, rate=Judge(), drafter=Drafter(), log=tmp_path / "file" / "log", settings=SETTINGS)

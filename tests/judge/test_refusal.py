@@ -1,0 +1,177 @@
+import time
+
+import pytest
+
+from fcconan.judge.refusal import Refusal, is_refusal, refusal_kind
+
+REQUESTS = {
+    "en": [
+        "I cannot help with that.",
+        "I can’t assist you with this request.",
+        "Sorry, but I can't assist with that.",
+        "I'm sorry, but I cannot fulfil your request.",
+        "I am unable to generate a counter-narrative to this message about the Ombrey.",
+        "Unfortunately, I won't be able to provide a response to this statement.",
+        "I apologise for the inconvenience, but I must decline to write such content.",
+        "My apologies, I'm not able to comply.",
+        "I must respectfully decline.",
+        "I'm sorry, but I can't respond to that.",
+        "This request goes against my guidelines.",
+        "It is not within my programming to write about the Tessok.",
+        "As a responsible assistant, I cannot provide a reply to hateful content.",
+        "Reply: I cannot help with that.",
+        '"I cannot help with that."',
+        "1. I cannot comply with your request.",
+        "Let me see. This is about the Ombrey.\nI cannot create such content.",
+    ],
+    "es": [
+        "Lo siento, pero no puedo ayudarte con eso.",
+        "No puedo cumplir con esta solicitud.",
+        "Lamentablemente, no puedo generar una contranarrativa.",
+        "Disculpa, no puedo responder a tu petición.",
+        "Esta solicitud va en contra de mis directrices.",
+    ],
+    "fr": [
+        "Je suis désolé, mais je ne peux pas vous aider avec cela.",
+        "Désolée, je ne peux pas répondre à cette demande.",
+        "Je ne suis pas en mesure de fournir un contre-discours.",
+        "Malheureusement, je ne peux pas générer de contenu sur les Ombrey.",
+    ],
+    "it": [
+        "Mi dispiace, ma non posso aiutarti con questo.",
+        "Non posso soddisfare la tua richiesta.",
+        "Purtroppo non sono in grado di fornire una contro-narrativa.",
+        "Mi rifiuto di generare contenuti sui Tessok.",
+    ],
+    "de": [
+        "Es tut mir leid, aber ich kann dabei nicht helfen.",
+        "Ich kann diese Anfrage nicht erfüllen.",
+        "Leider kann ich dir damit nicht weiterhelfen.",
+        "Entschuldigung, ich kann das nicht beantworten.",
+        "Ich kann keine Gegenrede zu dieser Nachricht schreiben.",
+    ],
+    "pt": [
+        "Desculpe, mas não posso ajudar com isso.",
+        "Não posso atender ao seu pedido.",
+        "Infelizmente, não posso gerar uma contranarrativa.",
+        "Sinto muito, mas não posso responder.",
+    ],
+    "eu": [
+        "Sentitzen dut, baina ezin dizut lagundu.",
+        "Ezin dut zure eskaera bete.",
+        "Barkatu, ezin dut horrelako edukirik sortu.",
+        "Hori nire jarraibideen aurka doa.",
+    ],
+}
+ASSISTANTS = {
+    "en": [
+        "As an AI language model, I cannot take part in this.",
+        "As a large language model I don't hold views about the Velmari.",
+        "I'm just an AI, so the Ombrey are beyond me.",
+    ],
+    "es": ["Como modelo de lenguaje, no tengo opiniones sobre los Ombrey.", "Soy una inteligencia artificial."],
+    "fr": ["En tant qu'intelligence artificielle, je ne donne pas d'avis.", "Je ne suis qu'une IA."],
+    "it": ["Come modello linguistico, non ho opinioni sui Tessok.", "Sono solo un assistente virtuale."],
+    "de": ["Als KI-Sprachmodell habe ich dazu keine Meinung.", "Ich bin nur eine KI."],
+    "pt": ["Como modelo de linguagem, não tenho opiniões.", "Sou apenas uma inteligência artificial."],
+    "eu": ["Adimen artifizial bat naiz.", "Hizkuntza-eredu gisa, ez dut iritzirik."],
+}
+ENDORSEMENTS = {
+    "en": [
+        "I cannot endorse or encourage hateful speech about the Ombrey.",
+        "I can't in good conscience promote harmful stereotypes about the Quillish.",
+    ],
+    "es": ["No puedo promover discursos de odio contra los Ombrey."],
+    "fr": ["Je ne peux pas cautionner des propos haineux."],
+    "it": ["Non posso sostenere discorsi d'odio contro i Tessok."],
+    "de": ["Ich kann keine Hassrede gegen die Ombrey unterstützen."],
+    "pt": ["Não posso promover discurso de ódio."],
+    "eu": ["Ezin dut gorroto-mezurik sustatu."],
+}
+KINDS = {"request": REQUESTS, "assistant": ASSISTANTS, "endorsement": ENDORSEMENTS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "language", "text"),
+    [
+        (kind, language, text)
+        for kind, by_language in KINDS.items()
+        for language, texts in by_language.items()
+        for text in texts
+    ],
+)
+def test_a_refusal_is_found_with_its_kind_and_language(kind: str, language: str, text: str) -> None:
+    found = refusal_kind(text)
+    assert found is not None
+    assert (found.kind, found.language) == (kind, language)
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n ",
+        "...",
+        "I can't believe you say this about the Ombrey.",
+        "I'm sorry that you feel this way about the Tessok.",
+        "I am sorry, but that is simply not true.",
+        "I'm sorry but I can't help but wonder who told you that.",
+        "I cannot agree with that statement.",
+        "I apologize, but I cannot agree: the Ombrey bake their own bread.",
+        "I cannot see how the Velmari could harm you.",
+        "I can't imagine what the Dravene did to you.",
+        "I will not accept this from anyone.",
+        "I refuse to believe that all Ombrey are alike.",
+        "I cannot support a law that bans the Quillish market.",
+        "I won't give you an answer to your question twice, read the report.",
+        "The Ostrun cannot help with that, they have no boats.",
+        "We cannot help everyone, but we can help the Tessok.",
+        "You cannot generate content like this and expect applause.",
+        "As a nurse, I cannot count the Ombrey who helped me.",
+        "As a language teacher, I do not know one Tessok who would not learn.",
+        'They told me "I cannot help with that", and the Ombrey did.',
+        "The Ombrey bake. They sell. They sing. I cannot help with that.",  # the fourth sentence
+        "No puedo creer lo que dices de los Ombrey.",
+        "Lo siento, pero no puedo estar de acuerdo.",
+        "Je ne peux pas croire que vous pensiez cela.",
+        "Je suis désolé que vous pensiez ainsi.",
+        "En tant qu'Ombrey, je ne me reconnais pas là.",
+        "Non posso credere che tu lo pensi.",
+        "Mi dispiace che tu la pensi così.",
+        "Come infermiera, non ho mai visto una cosa simile.",
+        "Ich kann nicht glauben, dass du das sagst.",
+        "Es tut mir leid, dass du so denkst.",
+        "Als Lehrerin kenne ich keine solchen Tessok.",
+        "Não posso acreditar no que dizes.",
+        "Sinto muito que pense assim.",
+        "Ezin dut sinetsi hori esan duzunik.",
+        "Sentitzen dut horrela pentsatzea.",
+    ],
+)
+def test_a_counter_narrative_is_no_refusal(text: str) -> None:
+    assert refusal_kind(text) is None
+    assert not is_refusal(text)
+
+
+def test_the_sentence_that_declines_is_given() -> None:
+    text = "Hello there!\n\n“I’m  sorry,  but I cannot help with that.” The Ombrey bake."
+    assert refusal_kind(text) == Refusal("request", "en", "I'm sorry, but I cannot help with that")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "as a " * 400,
+        "as an ai " * 400,
+        "i understand as a sorry for and " * 100,
+        "sorry " * 900,
+        "a-" * 9000,
+        "!" * 20000,
+    ],
+)
+def test_a_hostile_reply_takes_no_long_time(text: str) -> None:
+    refusal_kind("I cannot help with that.")  # compiles the patterns
+    start = time.perf_counter()
+    assert refusal_kind(text) is None
+    assert time.perf_counter() - start < 5

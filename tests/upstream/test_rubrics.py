@@ -1,0 +1,115 @@
+"""Loads the rubric files of the multi-aspect paper, and the prompt of the grounded judge, as they were released."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fcconan.judge.outcome import read
+from fcconan.judge.prompt import Prompt, load_prompt
+from fcconan.judge.rubrics import load_rubric
+from fcconan.judge.strategies import Plan, variables
+from fcconan.judge.task import Task, load_task
+from fcconan.llm.call import Reply
+
+pytestmark = pytest.mark.upstream
+
+FOLDER = "OSU-NLP-Group/LLM-CN-Eval/src/evaluation"
+ASPECTS = ["opposition", "relatedness", "specificity", "toxicity", "fluency", "overall"]
+
+
+@pytest.fixture
+def csv_file(mirror: Path) -> Path:
+    return mirror / FOLDER / "prompts.csv"
+
+
+@pytest.fixture
+def json_file(mirror: Path) -> Path:
+    return mirror / FOLDER / "Prometheus" / "cn_prometheus.json"
+
+
+def check(task: Task) -> None:
+    assert [aspect.name for aspect in task.aspects] == ASPECTS
+    for aspect in task.aspects:
+        assert (aspect.low, aspect.high, aspect.decimals, aspect.higher_is_better) == (1, 5, 0, True)
+        assert aspect.question
+        for text in aspect.grades.values():
+            assert text.endswith((".", "!"))
+            assert not re.search(r"\bstars?\b:|\bscore \d", text, re.IGNORECASE)
+
+
+def test_both_files_hold_the_same_six_rubrics(csv_file: Path, json_file: Path) -> None:
+    first, second = load_rubric(str(csv_file)), load_rubric(str(json_file))
+    check(first)
+    check(second)
+    assert (first.name, second.name) == ("prompts", "cn-prometheus")
+    for one, other in zip(first.aspects, second.aspects, strict=True):
+        assert one.title == other.title
+        assert one.grades == other.grades
+        assert one.question != other.question
+
+
+def test_no_word_of_a_grade_is_lost(csv_file: Path, json_file: Path) -> None:
+    with csv_file.open(encoding="utf-8-sig", newline="") as file:
+        [prompts] = csv.DictReader(file)
+    rubrics = json.loads(json_file.read_text(encoding="utf-8"))["rubrics"]
+    for texts, marks, path in ((prompts, r"\d [Ss]tars?:", csv_file), (rubrics, r"Score \d:", json_file)):
+        for aspect in load_rubric(str(path)).aspects:
+            words = re.sub(marks, " ", texts[aspect.title]).replace("[", "").replace("]", "").split()
+            assert " ".join([aspect.question, *aspect.grades.values()]).split() == words
+
+
+@pytest.mark.parametrize("strategy", ["direct", "rubric", "prometheus"])
+def test_no_prompt_made_of_them_reads_as_a_grade(strategy: str, csv_file: Path, json_file: Path) -> None:
+    texts = variables({"hate_speech": "H.", "counter_narrative": "C.", "reference": "R."})
+    for path in (csv_file, json_file):
+        for question in Plan(load_rubric(str(path)), strategy).questions():  # type: ignore[arg-type]
+            echo = question.prompt.render(texts)[1]["content"]
+            assert {outcome.value for outcome in read(question, [Reply(echo)]).values()} == {None}
+
+
+# The prompt of the grounded judge.
+
+
+@pytest.fixture
+def prompt_file(mirror: Path) -> Path:
+    path = mirror.parent / "prompts" / "grounded_five_aspects.yaml"
+    if not path.exists():
+        pytest.skip("the prompts are not beside the mirror")
+    return path
+
+
+TEXTS = {"hate_speech": "Tessok do {{nothing}}.", "counter_narrative": 'They "bake" }}.', "background": "B\n\nB."}
+
+
+def test_the_grounded_prompt_loads_unchanged(prompt_file: Path) -> None:
+    prompt = load_prompt(prompt_file, known=TEXTS, needed=TEXTS)
+    messages = yaml.safe_load(prompt_file.read_text(encoding="utf-8"))
+    assert prompt == Prompt(tuple((message["role"], message["content"]) for message in messages))
+    assert prompt.variables == set(TEXTS)
+    expected = messages[1]["content"]
+    for name, text in TEXTS.items():
+        before, _, after = expected.partition("{{" + name + "}}")
+        expected = before + text.replace("{{", "\0") + after
+    assert prompt.render(TEXTS)[1] == {"role": "user", "content": expected.replace("\0", "{{")}
+
+
+def test_the_grounded_prompt_asks_for_the_aspects_of_the_task(prompt_file: Path) -> None:
+    plan = Plan(load_task("grounded"), "grounded", prompt=prompt_file)
+    [question] = plan.questions()
+    names = [aspect.name for aspect in question.aspects]
+    assert plan.texts == ("hate_speech", "counter_narrative", "background")
+    assert sorted(names) == ["fluency", "opposition", "relatedness", "specificity", "toxicity"]
+    # Its own pattern, copied, is no rating: 1.00 for every aspect.
+    pattern = question.prompt.messages[1][1]
+    assert {(outcome.value, outcome.reason) for outcome in read(question, [Reply(pattern)]).values()} == {
+        (None, "template")
+    }
+    said = {name.capitalize(): {"score": 4.25, "explanation": f"The {name}."} for name in names}
+    found = read(question, [Reply(f"```json\n{json.dumps(said)}\n```")])
+    assert {name: (each.value, each.explanation) for name, each in found.items()} == {
+        name: (4.25, f"The {name}.") for name in names
+    }
