@@ -22,6 +22,7 @@ test: $(VENV)/.dev
 speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed/build.py
 	$(BIN)/python benchmarks/speed/retrieval.py
+	$(BIN)/python benchmarks/speed/judge.py
 
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json
@@ -39,4 +40,4 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/.base
 
 clean:
-	rm -rf $(VENV) demo-dataset demo-report build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-dataset demo-report demo-ratings.csv build dist .pytest_cache .mypy_cache .ruff_cache

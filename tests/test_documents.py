@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fcconan.build import load_recipe
-from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import content_folder, recipe_names
 from fcconan.rows import VOTE_LABELS
+from fcconan.yaml_lines import YamlFile
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

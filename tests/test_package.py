@@ -13,10 +13,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import fcconan
-from fcconan.catalog import recipe_names
+from fcconan.catalog import recipe_names, task_names
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = {"torch", "transformers", "ranx", "numba", "matplotlib", "datasets", "pandas", "pyarrow"}
+HEAVY = {
+    *("torch", "transformers", "ranx", "numba", "matplotlib", "datasets", "pandas", "pyarrow"),
+    *("scipy", "sklearn", "aiohttp"),
+}
 
 
 def _imported(*arguments: str) -> set[str]:
@@ -26,7 +29,13 @@ def _imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("-c", "import fcconan"), ("-m", "fcconan", "--help"), ("-m", "fcconan", "list")]
+    "arguments",
+    [
+        ("-c", "import fcconan"),
+        ("-c", "from fcconan import Judge, parse_comparison, parse_rating"),
+        ("-m", "fcconan", "--help"),
+        ("-m", "fcconan", "list"),
+    ],
 )
 def test_importing_and_listing_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     imported = _imported(*arguments)
@@ -40,6 +49,12 @@ def test_public_names_resolve() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = fcconan.nothing
     assert set(fcconan.__all__) <= set(dir(fcconan))
+
+
+def test_reading_a_judge_needs_nothing_but_the_package_itself() -> None:
+    assert fcconan.parse_rating('{"Relevance": 4}', scale=(1, 5), key="Relevance").value == 4
+    assert fcconan.parse_rating("6", scale=(1, 5)).reason == "out_of_scale"
+    assert fcconan.parse_comparison("8 10").value == "b"
 
 
 def test_build_is_a_package_and_a_function_in_any_order_of_imports(tmp_path: Path) -> None:
@@ -97,7 +112,9 @@ def test_the_wheel_builds_and_loads_the_demo_in_an_environment_of_its_own(tmp_pa
     names = set(zipfile.ZipFile(wheel).namelist())
     for name in ("builders/fc-conan.yaml", "builders/demo/texts.yaml", "dataset_card.md", "benchmarks/retrieval.yaml"):
         assert f"fcconan/catalog_data/{name}" in names
-    assert "fcconan/catalog_data/annotations/appropriateness/task.yaml" in names
+    for task in task_names():
+        assert {f"fcconan/catalog_data/annotations/{task}/{file}" for file in ("guidelines.md", "task.yaml")} <= names
+    assert "fcconan/judge/refusal_patterns.yaml" in names
     assert "fcconan/py.typed" in names
     assert not any(name.startswith(("tests/", "builders/")) for name in names)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from fcconan.cli import bench, build, demo, hydrate, list_datasets, train_retriever
+from fcconan.cli import bench, build, demo, hydrate, judge, list_datasets, train_retriever
 from fcconan.errors import InputError
 
 INTERRUPTED = 130
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 for verb in (list_datasets, build, hydrate, bench, train_retriever, demo):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+app.add_typer(judge.app)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,10 +8,10 @@ import pytest
 
 from fcconan.build import build, build_tables, demo, load_recipe
 from fcconan.build.table import Built
-from fcconan.build.yaml_lines import YamlFile
 from fcconan.catalog import content_folder
 from fcconan.identity import normalise
 from fcconan.rows import LABELS, VERDICTS, VOTE_LABELS
+from fcconan.yaml_lines import YamlFile
 from tests.conftest import RunCli
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
@@ -119,7 +119,12 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
     assert "synthetic" in done.stdout
     assert "Written to ./o\\udcff. Load it:\n" in done.stdout
     assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
-    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {b"o\xff", b"out.json", b"demo-report"}
+    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {
+        b"o\xff",
+        b"out.json",
+        b"demo-report",
+        b"demo-ratings.csv",
+    }
     assert (tmp_path / "demo-report" / "report.html").is_file()
 
 

@@ -12,7 +12,7 @@ import pytest
 from fcconan import __version__
 from fcconan.build import build, load_recipe
 from fcconan.build.hydrate import hydrate
-from fcconan.catalog import recipe_names
+from fcconan.catalog import recipe_names, task_names
 from fcconan.cli import app
 from fcconan.errors import InputError
 from tests import small
@@ -421,7 +421,7 @@ def test_help_lists_the_verbs(run_cli: RunCli, arguments: tuple[str, ...]) -> No
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
     listed = result.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == list(VERBS)
+    assert [line.split()[0] for line in listed] == [*VERBS, "judge"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -464,9 +464,14 @@ def test_a_pipe_gets_whole_rows_without_escape_codes(run_cli: RunCli) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
     rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]
-    assert [row[0].strip() for row in rows] == recipe_names()
-    demo = next(row for row in rows if row[0].strip() == "demo")
-    assert [cell.strip() for cell in demo] == ["demo", "en", "votes/test", "2898", "yes", "fcconan demo (synthetic)"]
+    assert [row[0].strip() for row in rows] == [*recipe_names(), *task_names()]
+    cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+    assert cells["demo"] == ["en", "votes/test", "2898", "yes", "fcconan demo (synthetic)"]
+    assert cells["grounded"][:2] == [
+        "reply",
+        "relatedness 1.00-5.00, opposition 1.00-5.00, specificity 1.00-5.00, toxicity 1.00-5.00, fluency 1.00-5.00",
+    ]
+    assert cells["pairwise"][:2] == ["comparison", "a, b, tie"]
 
 
 def test_a_result_that_cannot_be_printed_is_one_line() -> None:

@@ -1,0 +1,212 @@
+"""Measure `judge rate` against an endpoint of fixed latency, in one run.
+
+- Throughput: replies rated with 32 requests at once, every answer in the journal before it is used. The baseline is the
+  ideal: latency times requests, divided by 32.
+- Memory: the peak of the process for ten times the replies, against that for the replies.
+- Resume: the same command again, when all answers are kept, against the time of the run that asked.
+
+The endpoint is a process of its own that answers every request after the latency. Each run is a process of its own;
+what is timed is the rating with its files, without the start of Python. Nothing fails when an aim is missed; ratings
+that differ between a run and its resumption stop it.
+
+Run it with `python benchmarks/speed/judge.py [--json FILE] [--replies N] [--latency SECONDS]`.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fcconan
+
+AT_ONCE = 32
+TIMES_MORE = 10
+WORDS = "the ombrey tessok velmari dravene quillish ostrun bring salt lamps bread to market and build roofs".split()
+SECRET = "a-key-of-the-benchmark"
+
+
+class Answering(asyncio.Protocol):
+    """Answers every request after the latency, over connections that stay open."""
+
+    def __init__(self, latency: float) -> None:
+        self._latency, self._read = latency, b""
+        message = {"role": "assistant", "content": '{"relevance": 4}'}
+        body = {
+            "object": "chat.completion",
+            "model": "fixed-latency",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 400, "completion_tokens": 8, "total_tokens": 408},
+        }
+        raw = json.dumps(body).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(raw)}\r\n\r\n"
+        self._answer = head.encode() + raw
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember where to write."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer what is whole."""
+        self._read += data
+        while (end := self._read.find(b"\r\n\r\n")) >= 0:
+            fields = dict(line.split(b":", 1) for line in self._read[:end].lower().split(b"\r\n")[1:])
+            whole = end + 4 + int(fields.get(b"content-length", b"0"))
+            if len(self._read) < whole:
+                return
+            self._read = self._read[whole:]
+            asyncio.get_running_loop().call_later(self._latency, self._write)
+
+    def _write(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(self._answer)  # type: ignore[attr-defined]
+
+
+def serve(latency: float) -> None:
+    """Serve on a free port, and print it."""
+
+    async def run() -> None:
+        server = await asyncio.get_running_loop().create_server(lambda: Answering(latency), "127.0.0.1", 0)
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await server.serve_forever()
+
+    asyncio.run(run())
+
+
+def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
+    """Rate replies and print seconds and the peak of memory in MB."""
+    from fcconan.judge.rate import RATED, ModelJudge
+    from fcconan.judge.replies import load_replies
+    from fcconan.judge.strategies import Plan
+    from fcconan.judge.task import load_task
+    from fcconan.llm.client import Client
+    from fcconan.llm.endpoint import EndpointModel
+    from fcconan.row_files import RowWriter
+
+    import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
+
+    plan = Plan(load_task("cseval"), aspects=("relevance",))
+    begin = time.perf_counter()
+    client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
+    judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
+    with RowWriter(out, RATED) as writer:
+        for rows in judge.rate(load_replies(replies)):
+            writer.write(rows)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": seconds, "peak_mb": peak, "sent": client.sent}))
+
+
+def write_replies(path: Path, number: int) -> None:
+    """Write invented replies, of 40 words each."""
+    draw = random.Random(0)
+    with path.open("w", encoding="utf-8") as file:
+        for each in range(number):
+            hs, cn = (" ".join(draw.choices(WORDS, k=length)) for length in (15, 40))
+            row = {
+                "reply_id": f"re-{each}",
+                "hate_speech": hs,
+                "text": cn,
+                "system": "invented",
+                "item_id": f"it-{each}",
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+def child(*arguments: object) -> dict[str, Any]:
+    """Run this file in a process of its own and read what it prints."""
+    environment = {**os.environ, "OPENAI_API_KEY": SECRET, "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, __file__, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        sys.exit(f"a run failed: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    print(f"{' '.join(map(str, arguments[:1]))}: {found}", file=sys.stderr)
+    return found
+
+
+def measure(number: int, latency: float) -> dict[str, Any]:
+    """Measure throughput, memory and resumption."""
+    command = [sys.executable, __file__, "--serve", str(latency)]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
+    ):
+        assert server.stdout is not None
+        port, folder = int(server.stdout.readline()), Path(name)
+        runs = {}
+        try:
+            for label, many in (("few", number), ("many", number * TIMES_MORE)):
+                replies = folder / f"{label}.jsonl"
+                write_replies(replies, many)
+                work = folder / label
+                work.mkdir()
+                runs[label] = child("--rate", port, replies, work, work / "first.jsonl")
+            runs["again"] = child(
+                "--rate", port, folder / "many.jsonl", folder / "many", folder / "many" / "again.jsonl"
+            )
+            first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
+            if first != again or runs["again"]["sent"]:
+                sys.exit("the resumed run differs from the one that asked")
+        finally:
+            server.terminate()
+    ideal = number * latency / AT_ONCE
+    return {
+        "replies": number,
+        "latency_seconds": latency,
+        "requests_at_once": AT_ONCE,
+        "seconds": runs["few"]["seconds"],
+        "ideal_seconds": ideal,
+        "throughput_over_ideal": ideal / runs["few"]["seconds"],
+        "throughput_over_ideal_many": ideal * TIMES_MORE / runs["many"]["seconds"],
+        "requests_per_second": number / runs["few"]["seconds"],
+        "peak_mb": runs["few"]["peak_mb"],
+        "peak_mb_many": runs["many"]["peak_mb"],
+        "memory_many_over_few": runs["many"]["peak_mb"] / runs["few"]["peak_mb"],
+        "seconds_many": runs["many"]["seconds"],
+        "seconds_resumed": runs["again"]["seconds"],
+        "resumed_over_run": runs["again"]["seconds"] / runs["many"]["seconds"],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--replies", type=int, default=5000)
+    parser.add_argument("--latency", type=float, default=0.05, help="seconds")
+    parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--rate", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve is not None:
+        serve(arguments.serve)
+        return
+    if arguments.rate:
+        port, *paths = arguments.rate
+        rate(int(port), *map(Path, paths))
+        return
+    found = {
+        "fcconan": fcconan.__version__,
+        "aiohttp": version("aiohttp"),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        **measure(arguments.replies, arguments.latency),
+    }
+    for name, value in found.items():
+        print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""`fcconan judge`: rate and compare replies with models, and see how far the judges can be trusted."""
+
+import typer
+
+from fcconan.cli.judge import audit, calibrate, compare, prompt, rate, rubric, show
+
+NAME = "judge"
+app = typer.Typer(
+    name=NAME,
+    help="Rate and compare replies with language models, and audit the judges.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (rate, compare, calibrate, audit, prompt, show, rubric):
+    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)

@@ -1,0 +1,256 @@
+"""`fcconan judge rate`."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fcconan.cli import models
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from fcconan.judge.rate import Row
+    from fcconan.judge.task import Task
+
+NAME = "rate"
+EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet"
+FAILED = 1
+LEXICAL = "lexical"
+
+Dataset = Annotated[Path, typer.Argument(help="A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")]
+Config = Annotated[str, typer.Option("--config", help="Part of the folder: replies, or pairs, bronze, ...")]
+Split = Annotated[str | None, typer.Option("--split", help="Split of the folder, where it has several.")]
+Column = Annotated[
+    list[str] | None, typer.Option("--column", help="NAME=COLUMN of the file, such as text=predicted_reply.")
+]
+TaskName = Annotated[
+    str, typer.Option("--task", help="A task of annotations/, a task.yaml, or a rubric file (CSV, JSON).")
+]
+AspectNames = Annotated[list[str] | None, typer.Option("--aspect", help="Rate this one only; once for each.")]
+PromptFile = Annotated[Path | None, typer.Option("--prompt", help="A prompt file (YAML) instead of the task's prompt.")]
+StrategyName = Annotated[
+    str, typer.Option("--strategy", help="direct, rubric, g-eval, auto-cseval, prometheus or grounded.")
+]
+StepsFiles = Annotated[
+    list[Path] | None, typer.Option("--steps", help="Calibrated steps, for auto-cseval; once for each aspect.")
+]
+Samples = Annotated[int | None, typer.Option("--samples", help="How often each question is asked.")]
+Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades by their probability.")]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling; -1 sends none.")]
+Background = Annotated[
+    Path | None, typer.Option("--background", help="Background knowledge: a built kn-conan, or a folder of passages.")
+]
+
+
+def run(
+    dataset: Dataset,
+    out: Annotated[Path, typer.Option("--out", help="File of ratings: .parquet, .jsonl or .csv.")],
+    model: Annotated[list[str], typer.Option("--model", help=f"{models.MODEL_HELP}, or lexical; once for each.")],
+    task: TaskName = "multi-aspect",
+    strategy: StrategyName = "rubric",
+    aspect: AspectNames = None,
+    prompt: PromptFile = None,
+    steps: StepsFiles = None,
+    samples: Samples = None,
+    logprobs: Logprobs = False,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = 0,
+    background: Background = None,
+    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages a message.")] = 3,
+    panel: Annotated[
+        str | None, typer.Option("--panel", help="Also combine the models: mean, median or majority.")
+    ] = None,
+    config: Config = "replies",
+    split: Split = None,
+    column: Column = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first replies only.")] = None,
+    base_url: models.BaseUrl = None,
+    api_key_variable: models.KeyVariable = "OPENAI_API_KEY",
+    journal: models.JournalFile = None,
+    concurrency: models.Concurrency = 8,
+    requests_per_minute: models.PerMinute = None,
+    timeout: models.Timeout = 60.0,
+    retries: models.Retries = 4,
+    schema: models.Structured = True,
+    prices: models.Prices = None,
+    max_cost: models.MaxCost = None,
+    dry_run: models.DryRun = False,
+    device: models.Device = None,
+    batch_size: models.BatchSize = 8,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
+) -> None:
+    """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
+    from fcconan.cli.output import check_json_target, write_json
+    from fcconan.judge.lexical import LexicalJudge
+    from fcconan.judge.panel import RULES, rate_together
+    from fcconan.judge.rate import LABELLED, RATED, ModelJudge
+    from fcconan.judge.replies import load_replies
+    from fcconan.judge.rubrics import load_rubric
+    from fcconan.judge.strategies import Plan
+    from fcconan.judge.summary import Summary, print_summary
+    from fcconan.row_files import RowWriter, check_row_target
+
+    check_row_target(out)
+    check_outside(dataset, out)
+    check_json_target(json_file, out)
+    if panel is not None and (panel not in RULES or len(model) < 2):
+        raise InputError(f"--panel {panel} with {len(model)} model: give {', '.join(RULES)}, and two models or more")
+    if len(set(model)) < len(model):
+        raise InputError("one model is named twice: name each once")
+    chosen = load_rubric(task)
+    if aspect:
+        chosen = chosen.model_copy(update={"aspects": [chosen.aspect(name) for name in aspect]})
+    plan = Plan(
+        chosen,
+        strategy,  # type: ignore[arg-type]
+        prompt=prompt,
+        steps=steps_of(steps, chosen),
+        samples=samples,
+        logprobs=logprobs,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=None if seed is not None and seed < 0 else seed,
+    )
+    plan.questions()  # refuses what does not go together, before a model is loaded
+    connection = models.Connection(
+        base_url,
+        api_key_variable,
+        journal,
+        concurrency,
+        requests_per_minute,
+        timeout,
+        retries,
+        schema,
+        prices,
+        max_cost,
+        device,
+        batch_size,
+    )
+    knowledge = knowledge_of(background, passages)
+    replies = _First(load_replies(dataset, split=split, columns=columns_of(column), config=config), limit)
+
+    opened = [None if name == LEXICAL else connection.open(name, of_several=panel is not None) for name in model]
+    if dry_run:
+        rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
+        for rehearsal in rehearsals:
+            for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
+                pass
+        if not rehearsals:
+            raise InputError("the lexical baseline asks nothing: leave --dry-run out")
+        models.print_rehearsals(rehearsals, prices, json_file)
+        return
+    judges: list[Any] = [
+        LexicalJudge(chosen) if each is None else ModelJudge(each, plan, background=knowledge) for each in opened
+    ]
+    judged: Iterable[list[Row]]
+    judged = rate_together(judges, replies, panel) if panel else _one_after_another(judges, replies)
+    summary = Summary()
+    total = sum(1 for _ in replies) * (1 if panel else len(judges))
+    with RowWriter(out, LABELLED if plan.task.labels else RATED) as writer:
+        for rows in progress(judged, total, "rating"):
+            summary.add(rows)
+            writer.write(rows)
+    failed = sum(getattr(judge, "failed", 0) for judge in judges)
+    result = summary.result(
+        judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
+        failed_requests=failed,
+    )
+    print_summary(result, out)
+    if json_file is not None:
+        write_json(json_file, {"out": str(out), **result})
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def progress(rows: Iterable[Any], total: int | None, what: str) -> Iterator[Any]:
+    """Shows how far the work has come, on a terminal."""
+    from tqdm import tqdm
+
+    yield from tqdm(rows, total=total, desc=what, disable=None, leave=False)
+
+
+def columns_of(given: list[str] | None) -> dict[str, str]:
+    """Reads NAME=COLUMN options.
+
+    Raises:
+        InputError: One is written otherwise, or names what no reply has.
+    """
+    from fcconan.rows import REPLY
+
+    found = named("--column", given, "NAME=COLUMN, such as text=predicted_reply")
+    known = [*REPLY, "pair_id", "source_id", "background"]
+    unknown = next((name for name in found if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"--column {unknown}={found[unknown]}: replies have no {unknown!r}, only {', '.join(known)}")
+    return found
+
+
+def named(option: str, given: list[str] | None, expected: str) -> dict[str, str]:
+    """Reads options such as NAME=COLUMN.
+
+    Raises:
+        InputError: One is written otherwise, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, equals, theirs = each.partition("=")
+        if not (name and equals and theirs):
+            raise InputError(f"{option} {each}: expected {expected}")
+        if name in found:
+            raise InputError(f"{option} {each}: {name} is {found[name]} already; name it once")
+        found[name] = theirs
+    return found
+
+
+def check_outside(dataset: Path, out: Path) -> None:
+    """Checks that a result does not go into the folder of a release, where it would be taken for a part of it.
+
+    Raises:
+        InputError: It does.
+    """
+    if (dataset / "manifest.json").is_file() and out.resolve().is_relative_to(dataset.resolve()):
+        raise InputError(f"{out} is in the folder {dataset}, which holds the release only: choose another --out")
+
+
+def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | None":
+    """Reads calibrated steps of some aspects of a task.
+
+    Raises:
+        InputError: A file holds none, or was calibrated for another scale.
+    """
+    from fcconan.judge.calibration import load_steps
+
+    if not paths:
+        return None
+    loaded = [load_steps(path) for path in paths]
+    return {each.aspect: each.onto(task.aspect(each.aspect)).steps for each in loaded}
+
+
+def knowledge_of(folder: Path | None, passages: int = 3) -> Any:
+    """Opens background knowledge: a dataset with pairs, or a folder of passages."""
+    from fcconan.judge.background import KnownKnowledge, Passages
+
+    if folder is None:
+        return None
+    return KnownKnowledge(folder) if (folder / "pairs").is_dir() else Passages(folder, k=passages)
+
+
+def _one_after_another(judges: list[Any], replies: Iterable["Row"]) -> "Iterator[list[Row]]":
+    for judge in judges:
+        yield from judge.rate(replies)
+
+
+class _First:
+    """The first rows of something that can be read again and again."""
+
+    def __init__(self, rows: Iterable["Row"], limit: int | None) -> None:
+        self._rows, self._limit = rows, limit
+
+    def __iter__(self) -> "Iterator[Row]":
+        from itertools import islice
+
+        return islice(iter(self._rows), self._limit)

@@ -1,0 +1,96 @@
+"""A judge at a loopback endpoint: reads what `fcconan judge` shows it, and answers by counting words."""
+
+import io
+import json
+import re
+import signal
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fcconan.cli import main
+from fcconan.judge.task import load_task
+from tests.llm.server import Action, Behaviour, Body, completion
+
+ASPECTS = {aspect.title: aspect for aspect in load_task("cseval").aspects}
+
+
+def texts_of(body: Body) -> dict[str, str]:
+    """The texts that a request to rate shows, by their names."""
+    content = body["messages"][-1]["content"]
+    texts: dict[str, str] = json.JSONDecoder().raw_decode(content, content.index("Texts:\n") + len("Texts:\n"))[0]
+    return texts
+
+
+def aspect_of(body: Body) -> str:
+    """The name of the aspect of `cseval` that a request asks about."""
+    found = re.search(r"^Aspect: (.*)$", body["messages"][-1]["content"], re.MULTILINE)
+    assert found is not None
+    return ASPECTS[found[1]].name
+
+
+def grade(text: str, aspect: str) -> int:
+    """The grade that this judge gives: from the lowest to the highest, and round again with every further word."""
+    return 1 + len(text.split()) % {each.name: each.high for each in ASPECTS.values()}[aspect]
+
+
+def rated(body: Body) -> str:
+    """The answer to a request to rate."""
+    aspect = aspect_of(body)
+    return json.dumps({aspect: grade(texts_of(body)["counter_narrative"], aspect)})
+
+
+def longer(body: Body) -> str:
+    """The answer to a request to compare: the reply with more words."""
+    shown: dict[str, Any] = json.loads(body["messages"][-1]["content"])
+    a, b = (len(shown[name].split()) for name in "ab")
+    return json.dumps({"better": "a" if a > b else "b" if b > a else "tie"})
+
+
+def judge(body: Body, number: int) -> Action:
+    """The behaviour of the endpoint."""
+    asked = body["messages"][-1]["content"]
+    return Action(body=completion(body, rated(body) if "Texts:\n" in asked else longer(body)))
+
+
+def slowly(delay: float) -> Behaviour:
+    """The same, after so many seconds."""
+
+    def behaviour(body: Body, number: int) -> Action:
+        action = judge(body, number)
+        action.delay = delay
+        return action
+
+    return behaviour
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a command."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def complaint(self) -> str:
+        """The one line of a command that was refused, without its beginning."""
+        assert (self.status, self.stdout) == (2, ""), self
+        assert self.stderr.startswith("fcconan: ") and self.stderr.count("\n") == 1, self
+        return self.stderr.removeprefix("fcconan: ").removesuffix("\n")
+
+
+def fcconan(*arguments: object) -> Done:
+    """Runs the command line to its end in this process, which spares the seconds of importing everything."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.setattr(sys, "argv", ["fcconan", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    signal.signal(signal.SIGTERM, before)
+    assert isinstance(ended.value.code, int)
+    return Done(ended.value.code, stdout.getvalue(), stderr.getvalue())
