@@ -3,7 +3,10 @@
 - Throughput: replies rated with 32 requests at once, every answer in the journal before it is used. The baseline is the
   ideal: latency times requests, divided by 32.
 - Memory: the peak of the process for ten times the replies, against that for the replies.
-- Resume: the same command again, when all answers are kept, against the time of the run that asked.
+- Resume: a run that goes on after one that was killed when all was rated, against the time of that one; and a run that
+  repeats a finished one, from the journal.
+- Bare client: as many requests, sent by aiohttp alone: no journal, no rows, no repetitions. What the ideal and this
+  differ by is the endpoint's and the machine's.
 
 The endpoint is a process of its own that answers every request after the latency. Each run is a process of its own;
 what is timed is the rating with its files, without the start of Python. Nothing fails when an aim is missed; ratings
@@ -82,8 +85,9 @@ def serve(latency: float) -> None:
     asyncio.run(run())
 
 
-def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
-    """Rate replies and print seconds and the peak of memory in MB."""
+def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
+    """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
+    from fcconan.judge.kept import KeptRatings
     from fcconan.judge.rate import RATED, ModelJudge
     from fcconan.judge.replies import load_replies
     from fcconan.judge.strategies import Plan
@@ -98,12 +102,37 @@ def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
     begin = time.perf_counter()
     client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
+    kept = KeptRatings(judge, client.journal.path)
     with RowWriter(out, RATED) as writer:
-        for rows in judge.rate(load_replies(replies)):
+        for rows in kept.rate(load_replies(replies)):
             writer.write(rows)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak_mb": peak, "sent": client.sent}))
+    if end == "finished":
+        kept.forget()
+
+
+def bare(port: int, number: int) -> None:
+    """Send requests of the same size with aiohttp alone, and print seconds."""
+    import aiohttp
+
+    body = json.dumps({"model": "fixed-latency", "messages": [{"role": "user", "content": "x" * 2500}]}).encode()
+    url = f"http://127.0.0.1:{port}/v1/chat/completions"
+
+    async def run() -> float:
+        free = asyncio.Semaphore(AT_ONCE)
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+
+            async def one() -> None:
+                async with free, http.post(url, data=body) as response:
+                    json.loads(await response.read())
+
+            begin = time.perf_counter()
+            await asyncio.gather(*(one() for _ in range(number)))
+            return time.perf_counter() - begin
+
+    print(json.dumps({"seconds": asyncio.run(run())}))
 
 
 def write_replies(path: Path, number: int) -> None:
@@ -155,6 +184,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
             runs["again"] = child(
                 "--rate", port, folder / "many.jsonl", folder / "many", folder / "many" / "again.jsonl"
             )
+            runs["bare"] = child("--bare", port, number)
             first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
             if first != again or runs["again"]["sent"]:
                 sys.exit("the resumed run differs from the one that asked")
@@ -168,6 +198,8 @@ def measure(number: int, latency: float) -> dict[str, Any]:
         "seconds": runs["few"]["seconds"],
         "ideal_seconds": ideal,
         "throughput_over_ideal": ideal / runs["few"]["seconds"],
+        "bare_client_over_ideal": ideal / runs["bare"]["seconds"],
+        "throughput_over_bare_client": runs["bare"]["seconds"] / runs["few"]["seconds"],
         "throughput_over_ideal_many": ideal * TIMES_MORE / runs["many"]["seconds"],
         "requests_per_second": number / runs["few"]["seconds"],
         "peak_mb": runs["few"]["peak_mb"],
@@ -176,6 +208,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
         "seconds_many": runs["many"]["seconds"],
         "seconds_resumed": runs["again"]["seconds"],
         "resumed_over_run": runs["again"]["seconds"] / runs["many"]["seconds"],
+        "repeated_over_run": runs["repeated"]["seconds"] / runs["many"]["seconds"],
     }
 
 
@@ -186,14 +219,18 @@ def main() -> None:
     parser.add_argument("--replies", type=int, default=5000)
     parser.add_argument("--latency", type=float, default=0.05, help="seconds")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
-    parser.add_argument("--rate", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--rate", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--bare", nargs=2, type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve is not None:
         serve(arguments.serve)
         return
+    if arguments.bare:
+        bare(*arguments.bare)
+        return
     if arguments.rate:
-        port, *paths = arguments.rate
-        rate(int(port), *map(Path, paths))
+        port, replies, folder, out, end = arguments.rate
+        rate(int(port), Path(replies), Path(folder), Path(out), end)
         return
     found = {
         "fcconan": fcconan.__version__,

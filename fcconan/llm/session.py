@@ -288,6 +288,8 @@ class Session:
 
     async def _turn(self) -> None:
         """Waits until the next request may be sent."""
+        if not self._settings.gap and self._not_before <= time.monotonic():
+            return
         async with self._in_turn:
             while (wait := max(self._next, self._not_before) - time.monotonic()) > 0:
                 await asyncio.sleep(wait)

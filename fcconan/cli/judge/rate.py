@@ -85,6 +85,7 @@ def run(
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.output import check_json_target, write_json
+    from fcconan.judge.kept import KeptRatings
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.panel import RULES, rate_together
     from fcconan.judge.rate import LABELLED, RATED, ModelJudge
@@ -147,13 +148,18 @@ def run(
         LexicalJudge(chosen) if each is None else ModelJudge(each, plan, background=knowledge) for each in opened
     ]
     judged: Iterable[list[Row]]
-    judged = rate_together(judges, replies, panel) if panel else _one_after_another(judges, replies)
+    beside = connection.journal_path()
+    kept = [KeptRatings(judge, beside) if isinstance(judge, ModelJudge) and not panel else judge for judge in judges]
+    judged = rate_together(judges, replies, panel) if panel else _one_after_another(kept, replies)
     summary = Summary()
     total = sum(1 for _ in replies) * (1 if panel else len(judges))
     with RowWriter(out, LABELLED if plan.task.labels else RATED) as writer:
         for rows in progress(judged, total, "rating"):
             summary.add(rows)
             writer.write(rows)
+    for each in kept:
+        if isinstance(each, KeptRatings):
+            each.forget()
     failed = sum(getattr(judge, "failed", 0) for judge in judges)
     result = summary.result(
         judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],

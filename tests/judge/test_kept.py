@@ -1,0 +1,107 @@
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.judge.kept import KeptRatings
+from fcconan.judge.rate import ModelJudge
+from fcconan.judge.strategies import Plan
+from fcconan.llm.call import Call, Reply
+from tests.judge.fake_model import FakeModel, aspect, row, task
+
+ROWS = [row(number, f"The Tessok bake {number} loaves.") for number in range(1, 8)]
+
+
+def judge(fails_at: int = 0, **further: Any) -> ModelJudge:
+    def answer(call: Call) -> Reply | str:
+        number = next(each for each in range(1, 8) if f"bake {each} " in str(call.messages))
+        return Reply(reason="timeout") if number == fails_at else json.dumps({"calm": number % 5 + 1})
+
+    return ModelJudge(FakeModel(answer), Plan(task(aspect("calm"), **further)))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    path = tmp_path / "journal.jsonl"
+    path.touch()
+    return path
+
+
+def run(rater: ModelJudge, journal: Path, rows: list[dict[str, Any]], stop: int | None = None) -> list[Any]:
+    rating = KeptRatings(rater, journal).rate(rows)
+    found = list(islice(rating, stop))
+    rating.close()  # type: ignore[attr-defined]
+    return found
+
+
+def asked(rater: ModelJudge) -> int:
+    assert isinstance(rater.model, FakeModel)
+    return len(rater.model.calls)
+
+
+def test_a_run_that_goes_on_takes_what_was_made_and_makes_the_rest(journal: Path) -> None:
+    whole = list(judge().rate(ROWS))
+    assert run(judge(), journal, ROWS, stop=4) == whole[:4]
+    second = judge()
+    assert (run(second, journal, ROWS), asked(second)) == (whole, 3)
+    third = judge()
+    assert (run(third, journal, ROWS), asked(third)) == (whole, 0)
+
+
+def test_from_a_changed_reply_on_all_is_rated_anew(journal: Path) -> None:
+    run(judge(), journal, ROWS)
+    changed = [*ROWS[:2], ROWS[2] | {"hate_speech": "Ombrey do nothing."}, *ROWS[3:]]
+    second = judge()
+    assert (run(second, journal, changed), asked(second)) == (list(judge().rate(changed)), 5)
+    fewer = judge()
+    assert (len(run(fewer, journal, changed[:2])), asked(fewer)) == (2, 0)
+
+
+def test_a_torn_line_is_made_anew(journal: Path) -> None:
+    kept = KeptRatings(judge(), journal)
+    run(judge(), journal, ROWS)
+    kept.path.write_bytes(kept.path.read_bytes()[:-20])
+    second = judge()
+    assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 1)
+
+
+def test_nothing_is_kept_after_a_failure_that_another_run_may_mend(journal: Path) -> None:
+    run(judge(fails_at=3), journal, ROWS)
+    second = judge()
+    assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 5)
+
+
+def test_another_rubric_has_another_file(journal: Path) -> None:
+    run(judge(), journal, ROWS)
+    other = judge(rules=["Be fair."])
+    run(other, journal, ROWS)
+    assert asked(other) == 7
+    assert len(list(journal.parent.glob("journal.jsonl.*.kept"))) == 2
+
+
+def test_without_the_journal_all_is_asked_again(journal: Path) -> None:
+    run(judge(), journal, ROWS)
+    journal.unlink()
+    second = judge()
+    run(second, journal, ROWS)
+    assert asked(second) == 7
+
+
+def test_of_two_runs_at_once_one_keeps_and_both_rate(journal: Path) -> None:
+    one, two = judge(), judge()
+    first = KeptRatings(one, journal).rate(ROWS)
+    whole = list(judge().rate(ROWS))
+    assert next(first) == whole[0]
+    assert run(two, journal, ROWS) == whole
+    assert [whole[0], *first] == whole
+    assert (asked(one), asked(two)) == (7, 7)
+
+
+def test_a_run_at_its_end_leaves_nothing(journal: Path) -> None:
+    kept = KeptRatings(judge(), journal)
+    list(kept.rate(ROWS))
+    kept.forget()
+    kept.forget()
+    assert [path.name for path in journal.parent.iterdir()] == ["journal.jsonl"]
