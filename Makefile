@@ -2,14 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Most of what is installed is never imported: Python compiles the rest when it is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(PIP) install --no-compile --editable
+# Tests wait for processes and servers: one worker more than there are processors.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
 .PHONY: demo check test lint speed schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
 
-check: lint test
+check: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j 2 lint test
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -17,9 +22,10 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 speed: $(VENV)/.dev
+	$(PIP) install polars
 	$(BIN)/python benchmarks/speed/build.py
 	$(BIN)/python benchmarks/speed/retrieval.py
 	$(BIN)/python benchmarks/speed/judge.py
@@ -32,11 +38,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable .
+	$(INSTALL) .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable '.[dev]'
+	$(INSTALL) '.[dev]'
 	touch $@ $(VENV)/.base
 
 clean:
