@@ -5,16 +5,13 @@ BIN := $(VENV)/bin
 # Most of what is installed is never imported: Python compiles the rest when it is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile --editable
-# Tests wait for processes and servers: one worker more than there are processors.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
 .PHONY: demo check test lint speed schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
 
-check: $(VENV)/.dev
-	$(MAKE) --no-print-directory -j 2 lint test
+check: lint test
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -22,7 +19,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n auto
 
 speed: $(VENV)/.dev
 	$(PIP) install polars

@@ -180,10 +180,9 @@ def measure(number: int, latency: float) -> dict[str, Any]:
                 write_replies(replies, many)
                 work = folder / label
                 work.mkdir()
-                runs[label] = child("--rate", port, replies, work, work / "first.jsonl")
-            runs["again"] = child(
-                "--rate", port, folder / "many.jsonl", folder / "many", folder / "many" / "again.jsonl"
-            )
+                runs[label] = child("--rate", port, replies, work, work / "first.jsonl", "killed")
+            runs["again"] = child("--rate", port, replies, work, work / "again.jsonl", "finished")
+            runs["repeated"] = child("--rate", port, replies, work, work / "repeated.jsonl", "finished")
             runs["bare"] = child("--bare", port, number)
             first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
             if first != again or runs["again"]["sent"]:

@@ -123,7 +123,7 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._error: BaseException | None = None
         # What is being asked, so that nothing is asked twice at the same time.
-        self._asked: dict[str, asyncio.Task[Answer]] = {}
+        self._asked: dict[str, asyncio.Future[Answer]] = {}
         self._waiting: list[tuple[Finished, asyncio.Future[dict[str, Any]]]] = []
         self._writing: asyncio.Task[None] | None = None
         self._free = asyncio.Semaphore(settings.concurrency)
@@ -190,11 +190,26 @@ class Session:
             known = answer_from(self._settings.journal, request, check, look=True)
             if known is not None:
                 return known
-            task = asyncio.create_task(self._finish(request, check))
-            self._asked[key] = task
-            task.add_done_callback(lambda _: self._asked.pop(key, None))
-            task.add_done_callback(_seen)
+            return await self._first(request, check)
         return await self._asked[key]
+
+    async def _first(self, request: Request, check: Check | None) -> Answer:
+        """Sends a request for the first one who asks for it; whoever asks in the meantime gets the same answer."""
+        asked = self._asked[request.key] = self._loop.create_future()
+        asked.add_done_callback(_seen)
+        try:
+            answer = await self._finish(request, check)
+        except asyncio.CancelledError:
+            asked.cancel()
+            raise
+        except BaseException as error:
+            asked.set_exception(error)
+            raise
+        else:
+            asked.set_result(answer)
+            return answer
+        finally:
+            del self._asked[request.key]
 
     async def _connect(self) -> None:
         try:
@@ -235,7 +250,7 @@ class Session:
 
     async def _end(self) -> None:
         self._ending = True
-        for task in (running := [*self._tasks, *self._asked.values()]):
+        for task in (running := list(self._tasks)):
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         while self._waiting or self._writing is not None:

@@ -158,13 +158,15 @@ def test_interrupted_it_leaves_no_half_written_file_and_goes_on(
         assert (status, stdout) == (128 + number, "")
         told = "fcconan: interrupted; nothing was half-written, run the command again to go on\n"
         assert stderr == (told if number == signal.SIGINT else "")
-        assert [path.name for path in tmp_path.iterdir()] == ["journal"]
+        # No ratings: the answers, and beside them what was made of those at the head.
+        assert [path.suffix for path in sorted(tmp_path.iterdir())] == ["", ".kept"]
         known, before = finished(journal), len(server.requests)
         assert 0 < len(known) < REQUESTS
         finish(demo, server, journal, out, "--concurrency", 32)
         assert len(server.requests) - before == REQUESTS - len(known)
         assert not {named(body) for body in server.bodies[before:]} & known
     assert out.read_bytes() == undisturbed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["journal", "ratings.parquet"]
 
 
 def test_two_runs_on_one_journal_both_finish(demo: Path, undisturbed: bytes, tmp_path: Path) -> None:

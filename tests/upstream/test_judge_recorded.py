@@ -5,6 +5,7 @@ those that a direct parse of the outputs gives.
 import csv
 import json
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ KEYS = {
     "aggressiveness": "Aggressiveness",
     "suitableness": "Choose or Not",
 }
-REPLIES = 310
+REPLIES, FEWER = 310, 120  # the file has all; fewer go through the endpoint
 Key = tuple[str, str, str]
 
 
@@ -62,7 +63,7 @@ def check(ratings: Path, outputs: dict[Key, str], rater: str) -> None:
     assert [row["aspect"] for row in rows] == [aspect for _, _, aspect in outputs]
     assert [(row["value"], row["reason"]) for row in rows] == [(each.value, each.reason) for each in direct]
     assert {row["rater"] for row in rows} == {rater}
-    assert len({row["reply_id"] for row in rows}) == REPLIES
+    assert len({row["reply_id"] for row in rows}) == len(outputs) / len(KEYS)
 
 
 def test_a_direct_parse_reads_the_released_outputs(outputs: dict[Key, str], file: Path) -> None:
@@ -91,6 +92,7 @@ def test_an_endpoint_that_says_them_gives_the_same_ratings_at_any_concurrency(
         return outputs[texts["hate_speech"], texts["counter_narrative"], aspect_of(body)]
 
     written = []
+    first = dict(islice(outputs.items(), FEWER * len(KEYS)))
     with Server(says(recorded)) as server:
         for concurrency in (1, 32):
             out, summary = (tmp_path / f"{concurrency}.{suffix}" for suffix in ("parquet", "json"))
@@ -98,12 +100,12 @@ def test_an_endpoint_that_says_them_gives_the_same_ratings_at_any_concurrency(
                 *("judge", "rate", file, "--column", "text=predicted_counterspeech", "--column"),
                 *("references=counterspeech", "--task", "cseval", "--model", "llama", "--base-url", server.url),
                 *("--journal", tmp_path / f"journal-{concurrency}", "--concurrency", concurrency),
-                *("--out", out, "--json", summary),
+                *("--out", out, "--json", summary, "--limit", FEWER),
             )
             assert (done.returncode, done.stderr) == (0, "")
-            check(out, outputs, "llama:rubric")
+            check(out, first, "llama:rubric")
             written.append((out.read_bytes(), json.loads(summary.read_text(encoding="utf-8"))["rows"]))
-            assert len(server.requests) == 4 * REPLIES
+            assert len(server.requests) == len(first)
             server.requests.clear()
     assert written[0] == written[1]
 
