@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -217,10 +218,13 @@ class Session:
         except ImportError as error:
             raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
         timeout = self._settings.timeout
+        headers = {"Content-Type": "application/json"}
+        if urlsplit(self._settings.url).username is None:  # user and password of the address go before the key
+            headers["Authorization"] = f"Bearer {self._settings.key}"
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # our own limit goes before it
             timeout=aiohttp.ClientTimeout(total=_WHOLE * timeout, sock_connect=timeout, sock_read=timeout),
-            headers={"Authorization": f"Bearer {self._settings.key}", "Content-Type": "application/json"},
+            headers=headers,
             trust_env=True,  # proxies
         )
 

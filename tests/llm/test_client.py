@@ -221,6 +221,17 @@ def test_the_endpoint_comes_from_the_environment_and_shows_no_secret(
     assert Client(journal=journal, base_url="https://one.example/v1").endpoint == "https://one.example/v1"
 
 
+def test_user_and_password_of_the_address_are_sent_in_place_of_the_key_and_never_shown(tmp_path: Path) -> None:
+    with Server() as server:
+        url = server.url.replace("http://", "http://ombrey:secret-word@")
+        one = Client(journal=tmp_path / "journal.jsonl", base_url=url, retries=0)
+        # This server knows the key only: it answers 401 to a user and a password.
+        with pytest.raises(EndpointError, match="answered 401") as caught:
+            one.send_all(CHAT, [body()])
+        assert len(server.requests) == 1
+    assert (one.endpoint, "secret-word" in str(caught.value)) == (server.url, False)
+
+
 @pytest.mark.parametrize("url", ["one.example/v1", "ftp://one.example", "http://", "http://one:port/", "http://a/?k=1"])
 def test_what_is_no_address_is_bad_input(tmp_path: Path, url: str) -> None:
     with pytest.raises(InputError, match="give one such as https://api"):
