@@ -2,9 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Most of what is installed is never imported: Python compiles the rest when it is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-INSTALL := $(PIP) install --no-compile --editable
 
 .PHONY: demo check test lint speed schema clean
 
@@ -35,11 +33,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
-	$(INSTALL) .
+	$(PIP) install --editable .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(INSTALL) '.[dev]'
+	$(PIP) install --editable '.[dev]'
 	touch $@ $(VENV)/.base
 
 clean:
