@@ -124,7 +124,8 @@ def test_a_faulty_endpoint_fails_its_system_and_the_others_finish(
     with Server(behaviour) as server:
         done = run_cli(
             "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--runs", tmp_path / "runs",
-            "--json", tmp_path / "result.json", "--timeout", "0.3", "--retries", "0", "--concurrency", "24",
+            "--json", tmp_path / "result.json", "--timeout", "0.3" if fault == "hangs" else "60",
+            "--retries", "0", "--concurrency", "24",
             **endpoint(server),
         )  # fmt: skip
     assert done.returncode == status, done.stderr
