@@ -10,7 +10,7 @@ from typing import Any
 import fcconan
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.system import Rankings, Retriever
-from fcconan.retrieve.trec import write_whole
+from fcconan.whole_files import write_whole
 
 FORMAT = 1
 

@@ -30,7 +30,7 @@ from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_
 from fcconan.retrieve.folds import grouped_folds, groups_of
 from fcconan.retrieve.propagation import mean_metrics
 from fcconan.retrieve.system import TrainingPair
-from fcconan.retrieve.trec import write_whole
+from fcconan.whole_files import write_whole
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10

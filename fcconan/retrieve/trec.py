@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.errors import InputError
 from fcconan.retrieve.system import Ranking
-from fcconan.whole_files import write_whole as write_whole
+from fcconan.whole_files import write_whole
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
