@@ -7,6 +7,7 @@ from typing import Any
 
 from fcconan import identity
 from fcconan.errors import InputError
+from fcconan.places import Places
 from fcconan.row_files import SUFFIXES, read_rows
 
 Row = dict[str, Any]
@@ -17,6 +18,7 @@ _OTHER_NAMES = {
     "references": ("reference",),
 }
 UNKNOWN = "unknown"
+_64_BITS = (1 << 64) - 1
 
 
 def load_replies(
@@ -52,21 +54,22 @@ class Replies:
         Raises:
             InputError: A file lacks a column, there are no rows, or an id stands twice.
         """
-        seen: set[int] = set()
+        seen = Places()
+        number = 0
         for file in self.files:
             names: dict[str, str | None] | None = None
             for number, row in enumerate(read_rows(file), start=1):
                 names = names or self._names(row, file)
                 complete = _complete(row, names)
-                short = hash(complete["reply_id"])
-                if short in seen:
+                short = hash(complete["reply_id"]) & _64_BITS
+                if seen.of(short):
                     raise InputError(
                         f"{file}, row {number}: the reply {complete['reply_id']} stands there already; remove one, or "
                         "tell them apart by a column `reply_id`"
                     )
-                seen.add(short)
+                seen.add(short, number)
                 yield complete
-        if not seen:
+        if not number:
             raise InputError(f"{', '.join(map(str, self.files))} has no rows: give replies to judge")
 
     def _names(self, row: Row, file: Path) -> dict[str, str | None]:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import orjson
 
 from fcconan.errors import InputError
+from fcconan.places import Places
 
 try:
     import fcntl
@@ -93,12 +94,13 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._errors = _Errors(path)
         self._lock = threading.Lock()
         # The key's first 64 bits -> where its line begins; several places only where a request stands twice.
-        self._lines: dict[int, int | tuple[int, ...]] = {}
+        self._lines = Places()
         self._read_to = self._inode = 0
         self._file: Any = None
-        with self._lock, self._errors():
+        with self._lock, self._errors:
             self._read_on()
 
     def __len__(self) -> int:
@@ -116,10 +118,9 @@ class Journal:
             InputError: The file cannot be read.
         """
         key, whole = _keyed(request)
-        with self._lock, self._errors():
+        with self._lock, self._errors:
             record = self._find(key, whole)
-            if record is None and look:
-                self._read_on()
+            if record is None and look and self._read_on():
                 record = self._find(key, whole)
         return None if record is None else dict(record["response"])
 
@@ -143,7 +144,7 @@ class Journal:
         keyed = [_keyed(each.request) for each in finished]
         keys = [key for key, _ in keyed]
         standing = [dict(each.response) for each in finished]
-        with self._lock, self._errors():
+        with self._lock, self._errors:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a+b", buffering=0) as file, _alone(file.fileno()):
                 self._read_on()
@@ -169,7 +170,7 @@ class Journal:
         Raises:
             InputError: The file cannot be read.
         """
-        with self._errors():
+        with self._errors:
             if self.path.exists():
                 with self.path.open("rb") as file:
                     for line in file:
@@ -198,8 +199,7 @@ class Journal:
     def _find(self, key: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Reads the first undamaged line of a key, and forgets the damaged ones before it."""
         short = _short(key)
-        while (places := self._lines.get(short)) is not None:
-            place, *others = places if isinstance(places, tuple) else (places,)
+        for place in self._lines.of(short):
             record = _record(self._read_line(place))
             # The same values are the same request; otherwise its key tells.
             if (
@@ -209,10 +209,7 @@ class Journal:
             ):
                 return record
             # A line whose key is not that of its request was damaged: better asked again than believed.
-            if others:
-                self._lines[short] = tuple(others)
-            else:
-                del self._lines[short]
+            self._lines.remove(short, place)
         return None
 
     def _read_line(self, place: int) -> bytes:
@@ -228,13 +225,17 @@ class Journal:
             self._inode = os.fstat(self._file.fileno()).st_ino
         return self._file
 
-    def _read_on(self) -> None:
-        if self._read_to == 0 and not self.path.exists():
-            return
+    def _read_on(self) -> bool:
+        """Reads what was appended since; returns whether there was anything."""
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            if self._read_to:
+                raise
+            return False
         file = self._opened()
-        now = self.path.stat()
         if now.st_ino == self._inode and now.st_size == self._read_to:
-            return
+            return False
         if now.st_ino != self._inode or now.st_size < self._read_to:
             raise InputError(f"{self.path} was changed while it was in use: leave journals as they are, and run again")
         file.seek(self._read_to)
@@ -243,20 +244,24 @@ class Journal:
                 break
             key = _key(line)
             if key is not None:
-                known = self._lines.get(_short(key))
-                if known is None:
-                    self._lines[_short(key)] = self._read_to
-                else:
-                    self._lines[_short(key)] = (*(known if isinstance(known, tuple) else (known,)), self._read_to)
+                self._lines.add(_short(key), self._read_to)
             self._read_to += len(line)
+        return True
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
+
+class _Errors:
+    """Errors of the system become ones that say what to do; a class, because every request passes here."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
             raise InputError(
-                f"the journal {self.path} cannot be used ({error.strerror}): choose another file, or free its disk"
+                f"the journal {self._path} cannot be used ({error.strerror}): choose another file, or free its disk"
             ) from error
 
 

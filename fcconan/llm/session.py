@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import orjson
 
@@ -225,7 +226,7 @@ class Session:
             connector=aiohttp.TCPConnector(limit=0),  # our own limit goes before it
             timeout=aiohttp.ClientTimeout(total=_WHOLE * timeout, sock_connect=timeout, sock_read=timeout),
             headers=headers,
-            trust_env=True,  # proxies
+            proxy=_proxy(self._settings.url),
         )
 
     async def _run(self, job: "Job[Result]") -> Result:
@@ -412,6 +413,27 @@ def answer_from(journal: Journal, request: Request, check: Check | None, *, look
     return Answer(response)
 
 
+def _proxy(url: str) -> str | None:
+    """Returns the proxy that the environment names for an address.
+
+    The library would look it up in a thread for every request, and read the user's .netrc as often.
+
+    Raises:
+        InputError: It is no HTTP proxy.
+    """
+    to = urlsplit(url)
+    named = getproxies().get(to.scheme)
+    if not named or proxy_bypass(to.hostname or ""):
+        return None
+    proxy = named if "://" in named else f"http://{named}"
+    if urlsplit(proxy).scheme not in ("http", "https"):
+        raise InputError(
+            f"the proxy that the environment names for {to.scheme} is no http:// address: set {to.scheme}_proxy to "
+            "one, or name the endpoint's host in no_proxy"
+        )
+    return proxy
+
+
 def _has_loop() -> bool:
     try:
         asyncio.get_running_loop()
@@ -439,9 +461,12 @@ def _said(raw: bytes) -> tuple[str, object]:
 
 def _read(raw: bytes) -> tuple[dict[str, Any] | None, str]:
     try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        return None, f"the body is no JSON ({one_line(error)})"
+        body = orjson.loads(raw)
+    except ValueError:
+        try:  # half characters and very large numbers
+            body = json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            return None, f"the body is no JSON ({one_line(error)})"
     if not isinstance(body, dict):
         return None, "the body is no JSON object"
     if body.get("error"):  # some gateways send their errors with status 200

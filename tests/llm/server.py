@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,7 @@ class Server:
     Attributes:
         behaviour: Called with a request's body and its number; may be replaced at any time.
         requests: Path and body of every request, in the order of their arrival.
+        headers: Those of every request.
         times: When each of them came, as `time.monotonic` counts.
         busiest: How many were being answered at the same time, at most.
     """
@@ -153,6 +155,7 @@ class Server:
     def __init__(self, behaviour: Behaviour | None = None, log: Path | None = None) -> None:
         self.behaviour = behaviour or always(Action())
         self.requests: list[tuple[str, Body]] = []
+        self.headers: list[Message] = []
         self.times: list[float] = []
         self.busiest = self._busy = 0
         self._log, self._lock, self._ending = log, threading.Lock(), threading.Event()
@@ -175,9 +178,10 @@ class Server:
     def bodies(self) -> list[Body]:
         return [body for _, body in self.requests]
 
-    def _note(self, path: str, body: Body) -> int:
+    def _note(self, path: str, body: Body, headers: Message) -> int:
         with self._lock:
             self.requests.append((path, body))
+            self.headers.append(headers)
             self.times.append(time.monotonic())
             self._busy += 1
             self.busiest = max(self.busiest, self._busy)
@@ -196,7 +200,7 @@ class Server:
                 if len(raw) < length:
                     raise ConnectionError("the client went before its request was whole")
                 body = json.loads(raw)
-                number = server._note(self.path, body)
+                number = server._note(self.path, body, self.headers)
                 action = server.behaviour(body, number)
                 if self.headers["Authorization"] != f"Bearer {KEY}":
                     action = error(401)

@@ -1,4 +1,5 @@
 import asyncio
+import base64
 import gc
 import gzip
 import itertools
@@ -567,6 +568,32 @@ def test_no_proxy_stands_before_an_endpoint_that_is_exempt(tmp_path: Path, monke
         with Server() as server:
             (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
             assert (said(answer), len(server.requests), proxy.requests) == ('{"ranking": ["c1"]}', 1, [])
+
+
+def test_a_proxy_that_the_environment_names_is_used_and_told_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with Server() as proxy:
+        named = proxy.url.removesuffix("/v1").replace("//", "//user:p%40ss@")
+        monkeypatch.setenv("http_proxy", named)
+        asking = Client(journal=tmp_path / "journal", base_url="http://endpoint.invalid/v1", retries=0)
+        (answer,) = asking.send_all(CHAT, [body()])
+        assert said(answer) == '{"ranking": ["c1"]}'
+        assert [path for path, _ in proxy.requests] == ["http://endpoint.invalid/v1/chat/completions"]
+        given = proxy.headers[0]["Proxy-Authorization"]
+        assert given == "Basic " + base64.b64encode(b"user:p@ss").decode()
+
+
+def test_a_proxy_that_is_none_is_refused_without_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://user:secret@127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    asking = Client(journal=tmp_path / "journal", base_url="http://endpoint.invalid/v1", retries=0)
+    with pytest.raises(InputError, match="is no http:// address: set http_proxy to one,") as caught:
+        asking.send_all(CHAT, [body()])
+    assert "secret" not in str(caught.value)
 
 
 def test_nothing_is_left_open_and_nothing_is_logged(
