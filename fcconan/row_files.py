@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.errors import InputError
+from fcconan.leftovers import leftovers, mark
 from fcconan.rows import DTYPES, LIST_TYPES, Columns
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
@@ -79,6 +80,8 @@ def _typed(cell: str | None, kind: str, path: Path, number: int, name: str) -> A
 class RowWriter:
     """Writes rows as they come, under a temporary name that becomes the file's at the end.
 
+    What killed processes left of the same file is removed.
+
     Args:
         path: The file; its suffix says how it is written.
         columns: Names and types of the columns. Further values of a row are left out.
@@ -90,12 +93,16 @@ class RowWriter:
     def __init__(self, path: Path, columns: Columns) -> None:
         _check_suffix(path)
         self.path, self.columns = path, columns
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        self._prefix = f".{path.name}."
+        self._temporary = path.with_name(mark(self._prefix) + "rows")
         self._waiting: list[Row] = []
         self._parquet: Any = None
         self._file: Any = None
 
     def __enter__(self) -> Self:
+        with suppress(OSError):  # a folder that cannot be listed may still be written
+            for stale in leftovers(self.path.parent, self._prefix):
+                stale.unlink()
         try:
             if self.path.suffix == ".parquet":
                 import pyarrow.parquet as pq

@@ -140,8 +140,32 @@ def test_a_run_that_is_killed_leaves_no_half_file(tmp_path: Path, suffix: str) -
     path = tmp_path / f"rows{suffix}"
     ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr, path.exists()) == (-9, "", False)
-    write(path, ROWS)
+    (half,) = tmp_path.iterdir()
+    assert half.name.startswith(f".{path.name}.")
+    others = [tmp_path / f".more{path.name}.host-1-rows", tmp_path / f".{path.name}.host-of-others-1-rows"]
+    with RowWriter(tmp_path / f"more{path.name}", COLUMNS):  # another file's, and one that is being written
+        assert half.exists()
+        for each in others:
+            each.touch()
+        write(path, ROWS)
+        assert not half.exists()
     assert len(list(read_rows(path))) == len(ROWS)
+    assert sorted(tmp_path.iterdir()) == sorted([path, tmp_path / f"more{path.name}", *others])
+
+
+def test_what_a_running_process_writes_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    waiting = KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", "print(flush=True), sys.stdin.read()")
+    with subprocess.Popen(
+        [sys.executable, "-c", waiting, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None and running.stdout.readline() == "\n"
+        write(path, ROWS)
+        assert len(list(tmp_path.iterdir())) == 2
+        running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert len(list(read_rows(path))) == 9_000
+    assert list(tmp_path.iterdir()) == [path]
 
 
 FULL = """

@@ -1,8 +1,9 @@
 """Options that verbs with a language model share, and the models that they name."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,7 +44,7 @@ MODEL_HELP = "Name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of reco
 
 @dataclass(frozen=True)
 class Connection:
-    """What the options say about models.
+    """What the options say about models. Its fields are the options of every verb that is `connected`, in their order.
 
     Attributes:
         base_url: The endpoint.
@@ -56,22 +57,24 @@ class Connection:
         structured: Whether structured output is asked for.
         prices: The file of prices.
         max_cost: What all models of the run may cost together.
+        dry_run: Whether nothing is sent, and calls are counted.
         device: Of local models.
         batch_size: Of local models.
     """
 
-    base_url: str | None = None
-    key_variable: str = "OPENAI_API_KEY"
-    journal: Path | None = None
-    concurrency: int = 8
-    per_minute: float | None = None
-    timeout: float = 60.0
-    retries: int = 4
-    structured: bool = True
-    prices: Path | None = None
-    max_cost: float | None = None
-    device: str | None = None
-    batch_size: int = 8
+    base_url: BaseUrl = None
+    key_variable: KeyVariable = "OPENAI_API_KEY"
+    journal: JournalFile = None
+    concurrency: Concurrency = 8
+    per_minute: PerMinute = None
+    timeout: Timeout = 60.0
+    retries: Retries = 4
+    structured: Structured = True
+    prices: Prices = None
+    max_cost: MaxCost = None
+    dry_run: DryRun = False
+    device: Device = None
+    batch_size: BatchSize = 8
 
     @cached_property
     def purse(self) -> "Purse | None":
@@ -132,6 +135,57 @@ class Connection:
             own_thread=of_several,
         )
         return EndpointModel(client, name, structured=self.structured)
+
+
+DEFAULT = Connection()
+
+
+def connected(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a verb the options of a connection where it has the parameter `connection`, whose default is theirs.
+
+    Args:
+        without: Fields of `Connection` that the verb has no option for.
+    """
+    names = [each.name for each in fields(Connection) if each.name not in without]
+
+    def decorate(run: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(run)
+        place = signature.parameters["connection"]
+        options = [
+            place.replace(name=each.name, annotation=each.type, default=getattr(place.default, each.name))
+            for each in fields(Connection)
+            if each.name in names
+        ]
+        parameters = list(signature.parameters.values())
+        where = parameters.index(place)
+
+        @wraps(run)
+        def wrapped(**values: Any) -> None:
+            given = {name: values.pop(name) for name in names}
+            run(**values, connection=replace(place.default, **given))
+
+        # What Typer makes options of.
+        wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*parameters[:where], *options, *parameters[where + 1 :]]
+        )
+        return wrapped
+
+    return decorate
+
+
+class Nobody:
+    """Stands where a model would, to make the calls that are never sent."""
+
+    def __init__(self) -> None:
+        self.name, self.configuration = "nobody", dict[str, Any]()
+
+    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
+        """Answers nothing.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError
 
 
 class Rehearsal:

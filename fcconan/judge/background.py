@@ -1,6 +1,7 @@
 """Background knowledge for grounded judges: from kn-conan, or from a folder of passages."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,14 @@ from fcconan.identity import digest
 from fcconan.row_files import SUFFIXES, read_rows
 
 Row = Mapping[str, Any]
+COMMON = 0.5  # a word of more passages than this share tells none of them apart
+ENOUGH = 10  # passages; of fewer, shares say nothing about words
+# What the list of bm25s lacks of the words that only hold sentences together.
+FURTHER = frozenset(
+    "also although always among another anybody anyone anything cannot could either else ever every everybody everyone"
+    " everything however may maybe might mine much must neither never nobody none nothing shall since somebody someone"
+    " something still though upon us whether whoever whose within without would yet".split()
+)
 
 
 class KnownKnowledge:
@@ -20,10 +29,13 @@ class KnownKnowledge:
 
     Attributes:
         configuration: All that changes what is found.
+        nothing: What it means that nothing is found.
 
     Raises:
         InputError: It has no such pairs.
     """
+
+    nothing = "the dataset does not know their messages"
 
     def __init__(self, folder: Path) -> None:
         self._by_message: dict[str, list[str]] = {}
@@ -50,18 +62,25 @@ class KnownKnowledge:
 class Passages:
     """The passages of a folder that fit a message best, by BM25.
 
+    Words that say nothing are left out of the message: English function words, and in a folder of ten passages or more
+    the words of more than half of them, in whatever language. A message may thus find fewer passages, or none.
+
     Args:
         folder: Holds `.txt` and `.md` files, whose paragraphs are the passages, or files of rows with a column `text`.
         k: How many passages are given.
 
     Attributes:
         configuration: All that changes what is found.
+        nothing: What it means that nothing is found.
 
     Raises:
         InputError: There are no passages, or a file cannot be read.
     """
 
+    nothing = "no passage shares a telling word with their messages"
+
     def __init__(self, folder: Path, *, k: int = 3) -> None:
+        from bm25s.stopwords import STOPWORDS_EN_PLUS
         from rank_bm25 import BM25Plus
 
         if k < 1:
@@ -73,19 +92,28 @@ class Passages:
         # BM25+ has no negative weights: a word of every passage would otherwise count against it.
         self._index = BM25Plus(words)
         self._words = [frozenset(each) for each in words]
+        english = FURTHER.union(STOPWORDS_EN_PLUS)
+        self._common = set(english)
+        if len(words) >= ENOUGH:
+            counts = Counter(word for each in self._words for word in each)
+            self._common |= {word for word, n_with in counts.items() if n_with > COMMON * len(words)}
         self._k = k
-        self.configuration: dict[str, Any] = {"passages": digest(*self._passages), "k": k}
+        self.configuration: dict[str, Any] = {
+            "passages": digest(*self._passages),
+            "k": k,
+            "common": {"words": digest(*sorted(english)), "share": COMMON, "from": ENOUGH},
+        }
         self._found: dict[str, str | None] = {}
 
     def __call__(self, row: Row) -> str | None:
-        """Returns the passages for the message of a row; None where none shares a word with it."""
+        """Returns the passages for the message of a row; None where none shares a telling word with it."""
         message = str(row["hate_speech"])
         if message not in self._found:
             self._found[message] = self._search(message)
         return self._found[message]
 
     def _search(self, message: str) -> str | None:
-        words = _words(message)
+        words = [word for word in _words(message) if word not in self._common]
         scores = self._index.get_scores(words)
         sharing = [number for number, known in enumerate(self._words) if not known.isdisjoint(words)]
         best = sorted(sharing, key=lambda number: -scores[number])[: self._k]

@@ -1,15 +1,21 @@
 """Where a local model comes from: a folder or the Hub, the hash of its files, and why it cannot be loaded."""
 
 import hashlib
+import json
+import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fcconan.errors import InputError
-from fcconan.sources import sha256_of
+from fcconan.sources import cache_folder, sha256_of
+from fcconan.whole_files import write_whole
 
 _WEIGHTS = (".safetensors", ".bin")
 _LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says
+# A file that was written just now may be written again within one tick of its times, of two seconds on some disks.
+_SETTLED = 3.0
 
 
 def locate(model: str, revision: str | None) -> tuple[str, str | None, str | None]:
@@ -36,13 +42,47 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
 def _weights_hash(folder: Path) -> str:
     """Returns 12 hexadecimal digits that change with any file that is loaded from a folder.
 
-    Whole files are read: the header of a file of weights stays the same when a model is trained on.
+    Whole files count: the header of a file of weights stays the same when a model is trained on.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in _LOADED)
     if not any(path.suffix in _WEIGHTS for path in files):
         raise InputError(f"{folder} holds no weights (.safetensors, .bin): give the folder of a transformers model")
-    together = "".join(f"{path.name}\n{sha256_of(path)}\n" for path in files)
+    together = "".join(
+        f"{path.name}\n{_known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)}\n" for path in files
+    )
     return hashlib.sha256(together.encode()).hexdigest()[:12]
+
+
+def _known_hash(path: Path) -> str:
+    """Returns the sha256 of a file of weights, which may take minutes to read: once for every state of the file.
+
+    The state is what no writing leaves as it was. Size and time of writing alone would not do: tools that copy and
+    unpack set that time to what they like, but none of them can set the time of change, nor choose the inode.
+    """
+    kept = cache_folder() / "weights" / hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:24]
+    before = _state(path)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        if found["state"] == before:
+            return str(found["sha256"])
+    hashed = sha256_of(path)
+    settled = time.time() - max(before["written"], before["changed"]) / 1e9 > _SETTLED
+    if settled and _state(path) == before:
+        with suppress(OSError):  # without a cache it is read again
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(kept, json.dumps({"path": str(path.resolve()), "state": before, "sha256": hashed}))
+    return hashed
+
+
+def _state(path: Path) -> dict[str, int]:
+    found = path.stat()
+    return {
+        "device": found.st_dev,
+        "inode": found.st_ino,
+        "size": found.st_size,
+        "written": found.st_mtime_ns,
+        "changed": found.st_ctime_ns,
+    }
 
 
 @contextmanager

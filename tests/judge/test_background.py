@@ -84,6 +84,31 @@ def test_a_word_of_every_passage_counts_for_them(tmp_path: Path) -> None:
     assert asked(Passages(folder(tmp_path, a_txt="Ombrey sing."), k=3), "Ombrey") == "Ombrey sing."
 
 
+def test_words_that_only_hold_sentences_together_find_nothing(tmp_path: Path) -> None:
+    passages = Passages(folder(tmp_path, a_txt=ONE, b_txt=TWO, c_txt=THREE))
+    assert asked(passages, "The Velmari are OF no use, and every one of them isn't.") == THREE
+    assert asked(passages, "This is the end of every one, and they would have it so.") is None
+    assert asked(passages, "is") is None
+
+
+def test_a_word_of_more_than_half_of_ten_passages_finds_nothing_in_any_language(tmp_path: Path) -> None:
+    """`kaj` is in six of ten, `ili` in five."""
+    texts = [f"Ombrey{n} {'kaj' if n < 6 else 'ne'} {'ili' if n < 5 else 'sed'} kantas" for n in range(10)]
+    passages = Passages(folder(tmp_path, a_txt="\n\n".join(texts)), k=1)
+    assert asked(passages, "Ombrey7 kaj kantas") == texts[7]
+    assert asked(passages, "Quillish kaj kantas") is None
+    assert asked(passages, "Quillish ili") == texts[0]
+    # Of nine passages, a share of more than half says nothing about a word.
+    folder(tmp_path, a_txt="\n\n".join(texts[:9]))
+    assert asked(Passages(tmp_path, k=1), "Quillish kaj") == texts[0]
+
+
+def test_common_words_change_no_score(tmp_path: Path) -> None:
+    passages = Passages(folder(tmp_path, a_txt=f"{ONE}\n\n{TWO}", b_md=THREE), k=3)
+    for message in ("library book early", "library", "Tessok rise"):
+        assert asked(passages, f"They are of the {message} and it is is is is") == asked(passages, message)
+
+
 def test_passages_are_paragraphs_and_rows(tmp_path: Path) -> None:
     folder(
         tmp_path,

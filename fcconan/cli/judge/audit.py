@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fcconan.cli.judge import rate
+from fcconan.cli.judge import inputs
 from fcconan.errors import InputError
 
 NAME = "audit"
@@ -21,9 +21,9 @@ def run(
     own: Annotated[
         list[str] | None, typer.Option("--own", help="RATER=SYSTEM: the judge is the model behind this system.")
     ] = None,
-    config: rate.Config = "replies",
-    split: rate.Split = None,
-    column: rate.Column = None,
+    config: inputs.Config = "replies",
+    split: inputs.Split = None,
+    column: inputs.Column = None,
     resamples: Annotated[int, typer.Option("--resamples", min=100, help="Of the bootstrap over HS.")] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
@@ -34,7 +34,6 @@ def run(
     from fcconan.judge.audit import audit
     from fcconan.judge.compare import COLUMNS
     from fcconan.judge.rate import RATED
-    from fcconan.judge.replies import load_replies
     from fcconan.row_files import read_typed_rows
 
     if not ratings and not comparisons:
@@ -42,12 +41,12 @@ def run(
     check_json_target(json_file, Path("/dev/null"))
     judged = None
     if replies is not None:
-        judged = list(load_replies(replies, split=split, columns=rate.columns_of(column), config=config))
+        judged = list(inputs.open_replies(replies, config=config, split=split, column=column))
     found = audit(
         ratings=[row for path in ratings for row in read_typed_rows(path, RATED)] if ratings else None,
         comparisons=[row for path in comparisons for row in read_typed_rows(path, COLUMNS)] if comparisons else None,
         replies=judged,
-        own=rate.named("--own", own, "RATER=SYSTEM, such as gpt:rubric=gpt") or None,
+        own=inputs.named("--own", own, "RATER=SYSTEM, such as gpt:rubric=gpt") or None,
         resamples=resamples,
         seed=seed,
         confidence=confidence,

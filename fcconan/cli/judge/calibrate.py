@@ -1,5 +1,6 @@
 """`fcconan judge calibrate`."""
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fcconan.cli import models
-from fcconan.cli.judge import rate
+from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
 
 NAME = "calibrate"
@@ -17,8 +18,9 @@ EXAMPLE = (
 )
 
 
+@models.connected()
 def run(
-    dataset: rate.Dataset,
+    dataset: inputs.Dataset,
     aspect: Annotated[str, typer.Option("--aspect", help="The aspect of the task to calibrate.")],
     model: Annotated[str, typer.Option("--model", help=f"The judge. {models.MODEL_HELP}.")],
     out: Annotated[Path, typer.Option("--out", help="The file of steps to write (.yaml); a log goes beside it.")],
@@ -32,34 +34,32 @@ def run(
     trials: Annotated[int, typer.Option("--trials", help="Drafts of each size.")] = 5,
     keep: Annotated[int, typer.Option("--keep", help="Candidates refined in a round.")] = 3,
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds of refinement.")] = 1,
-    errors: Annotated[int, typer.Option("--errors", help="Misjudged examples that are shown.")] = 3,
+    refinements: Annotated[int, typer.Option("--refinements", help="How often each edit is asked for.")] = 1,
+    errors: Annotated[int, typer.Option("--errors", help="Worst predicted examples that a refinement is shown.")] = 3,
+    least_predicted: Annotated[
+        float, typer.Option("--least-predicted", help="Share of ratings without which steps are not chosen.")
+    ] = 0.8,
+    temperatures: Annotated[
+        str, typer.Option("--temperatures", help="Of drafts: LOW,HIGH, refinements taking HIGH; or model for its own.")
+    ] = "0,0.5",
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Longest answer of the drafter.")] = 1024,
     metric: Annotated[str, typer.Option("--metric", help="spearman, kendall or pearson.")] = "spearman",
     published: Annotated[
         list[str] | None, typer.Option("--published", help="A choice of the published code; see docs/judges.md.")
     ] = None,
     resamples: Annotated[int, typer.Option("--resamples", help="Of the bootstrap over HS.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of parts, examples, sampling and bootstrap.")] = 0,
-    config: rate.Config = "replies",
-    split: rate.Split = None,
-    column: rate.Column = None,
+    config: inputs.Config = "replies",
+    split: inputs.Split = None,
+    column: inputs.Column = None,
+    background: inputs.Background = None,
+    passages: inputs.PassageCount = 3,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first rated replies only.")] = None,
-    base_url: models.BaseUrl = None,
-    api_key_variable: models.KeyVariable = "OPENAI_API_KEY",
-    journal: models.JournalFile = None,
-    concurrency: models.Concurrency = 8,
-    requests_per_minute: models.PerMinute = None,
-    timeout: models.Timeout = 60.0,
-    retries: models.Retries = 4,
-    schema: models.Structured = True,
-    prices: models.Prices = None,
-    max_cost: models.MaxCost = None,
-    dry_run: models.DryRun = False,
-    device: models.Device = None,
-    batch_size: models.BatchSize = 8,
+    connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
     """Find evaluation steps that agree with people's ratings (Auto-CSEval)."""
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.judge.calibrate import calibrate
@@ -67,68 +67,65 @@ def run(
     from fcconan.judge.calibration_data import Example
     from fcconan.judge.calibration_data import split as split_parts
     from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.replies import load_replies
     from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import Plan
+    from fcconan.judge.strategies import TEXTS, Plan
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
-    rate.check_outside(dataset, out)
+    inputs.check_whole(dataset)
+    inputs.check_outside(dataset, out)
     check_json_target(json_file, out)
-    chosen = load_rubric(task).aspect(aspect)
+    rubric = load_rubric(task)
+    chosen = rubric.aspect(aspect)
+    plan = Plan(rubric, "auto-cseval", (aspect,), steps={aspect: chosen.steps})
+    knowledge = inputs.knowledge_of(background, passages)
     rated = _people(dataset, ratings, split, aspect, rater)
-    examples = []
-    for row in load_replies(dataset, split=split, columns=rate.columns_of(column), config=config):
-        if row["reply_id"] in rated and row["text"].strip():
-            shown = {"hate_speech": row["hate_speech"], "counter_narrative": row["text"]}
-            examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
-    if not examples:
+    nobody = ModelJudge(models.Nobody(), plan, background=knowledge)
+    examples, n_rated = [], 0
+    for row in inputs.open_replies(dataset, config=config, split=split, column=column):
+        if row["reply_id"] in rated:
+            n_rated += 1
+            if calls := nobody.calls(row):
+                shown = {name: calls[0].variables[name] for name in plan.texts}
+                examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
+    if not n_rated:
         raise InputError(f"none of the replies in {dataset} has a rating of {aspect}: the reply ids differ")
+    needed = ", ".join(TEXTS[name] for name in plan.texts)
+    if not examples:
+        hint = "give --background" if "background" in plan.texts else "name its columns with --column"
+        raise InputError(f"none of the {n_rated} rated replies in {dataset} has all of {needed}: {hint}")
+    if len(examples) < n_rated:
+        print(f"{n_rated - len(examples)} of {n_rated} rated replies are left out: they lack one of {needed}")
     parts = split_parts(examples[:limit], seed=seed)
     settings = Settings(
         sizes=tuple(size) if size else (3, 6),
         trials=trials,
         keep=keep,
         rounds=rounds,
+        refinements=refinements,
         errors=errors,
+        least_predicted=least_predicted,
+        temperatures=_range(temperatures),
+        max_tokens=max_tokens,
         metric=metric,  # type: ignore[arg-type]
         resamples=resamples,
         seed=seed,
         published=tuple(published or ()),  # type: ignore[arg-type]
     )
-    if dry_run:
+    if connection.dry_run:
         drafts, judged = planned_calls(parts, settings)
         print_table("What would be asked at most (nothing was sent)", ("drafts", "ratings"), [(drafts, judged)])
         return
-    connection = models.Connection(
-        base_url,
-        api_key_variable,
-        journal,
-        concurrency,
-        requests_per_minute,
-        timeout,
-        retries,
-        schema,
-        prices,
-        max_cost,
-        device,
-        batch_size,
-    )
     judge_model = connection.open(model)
     drafting = judge_model if drafter is None or drafter == model else connection.open(drafter)
-    rubric = load_rubric(task)
 
     def judge(steps: Any, asked: Any) -> list[float | None]:
-        plan = Plan(rubric, "auto-cseval", (aspect,), steps={aspect: list(steps)})
+        judging = ModelJudge(judge_model, replace(plan, steps={aspect: list(steps)}))
         rows = [
-            {
-                "reply_id": str(number),
-                "hate_speech": each.variables["hate_speech"],
-                "text": each.variables["counter_narrative"],
-            }
+            {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
             for number, each in enumerate(asked)
         ]
-        return [rows_of_one[0]["value"] for rows_of_one in ModelJudge(judge_model, plan).rate(rows)]
+        return [rows_of_one[0]["value"] for rows_of_one in judging.rate(rows)]
 
     result = calibrate(
         chosen,
@@ -175,3 +172,16 @@ def _people(
         raise InputError(f"{dataset} is no dataset folder, so it has no ratings: give people's ratings with --ratings")
     files = [ratings] if ratings is not None else files_of(dataset, split, "ratings")
     return mean_of_people((row for file in files for row in read_rows(file)), aspect, raters=raters)
+
+
+def _range(given: str) -> tuple[float, float] | None:
+    """Reads LOW,HIGH, one number for both, or `model`."""
+    if given == "model":
+        return None
+    try:
+        ends = [float(part) for part in given.split(",")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2) or not all(math.isfinite(end) for end in ends):
+        raise InputError(f"--temperatures is {given!r}: give LOW,HIGH such as 0,0.5, one number, or model")
+    return ends[0], ends[-1]

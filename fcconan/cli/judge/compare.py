@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from fcconan.cli import models
-from fcconan.cli.judge import rate
+from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
 
 NAME = "compare"
@@ -17,8 +17,9 @@ FAILED = 1
 EXPLAINED = 1024  # tokens of scores and explanation
 
 
+@models.connected()
 def run(
-    dataset: rate.Dataset,
+    dataset: inputs.Dataset,
     out: Annotated[Path, typer.Option("--out", help="File of comparisons: .parquet, .jsonl or .csv.")],
     model: Annotated[str, typer.Option("--model", help=f"{models.MODEL_HELP}.")],
     protocol: Annotated[
@@ -51,22 +52,10 @@ def run(
     temperature: rate.Temperature = None,
     max_tokens: rate.MaxTokens = None,
     seed: rate.Seed = 0,
-    config: rate.Config = "replies",
-    split: rate.Split = None,
-    column: rate.Column = None,
-    base_url: models.BaseUrl = None,
-    api_key_variable: models.KeyVariable = "OPENAI_API_KEY",
-    journal: models.JournalFile = None,
-    concurrency: models.Concurrency = 8,
-    requests_per_minute: models.PerMinute = None,
-    timeout: models.Timeout = 60.0,
-    retries: models.Retries = 4,
-    schema: models.Structured = True,
-    prices: models.Prices = None,
-    max_cost: models.MaxCost = None,
-    dry_run: models.DryRun = False,
-    device: models.Device = None,
-    batch_size: models.BatchSize = 8,
+    config: inputs.Config = "replies",
+    split: inputs.Split = None,
+    column: inputs.Column = None,
+    connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
@@ -78,13 +67,12 @@ def run(
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
     from fcconan.judge.prompt import load_prompt
     from fcconan.judge.rate import RETRIED
-    from fcconan.judge.replies import load_replies
     from fcconan.judge.task import load_task
     from fcconan.llm.call import Sampling
     from fcconan.row_files import RowWriter, check_row_target
 
     check_row_target(out)
-    rate.check_outside(dataset, out)
+    inputs.check_outside(dataset, out)
     check_json_target(json_file, out)
     if protocol not in PROTOCOLS:
         raise InputError(f"there is no protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
@@ -92,20 +80,6 @@ def run(
         raise InputError("--explain and --reference go with --protocol judgelm: leave them out")
     shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if reference else ()))
     own = None if prompt is None else load_prompt(prompt, known=shown, needed=("reply_1", "reply_2"))
-    connection = models.Connection(
-        base_url,
-        api_key_variable,
-        journal,
-        concurrency,
-        requests_per_minute,
-        timeout,
-        retries,
-        schema,
-        prices,
-        max_cost,
-        device,
-        batch_size,
-    )
     opened: Any = connection.open(model)
     room = None
     if context is not None:
@@ -122,14 +96,14 @@ def run(
         if protocol == "judgelm"
         else ChoiceJudge(load_task(task), own, context=room, sampling=sampling)
     )
-    replies = load_replies(dataset, split=split, columns=rate.columns_of(column), config=config)
+    replies = inputs.open_replies(dataset, config=config, split=split, column=column)
     drawn = max(seed or 0, 0)
 
     def pairs() -> Any:
         return all_pairs(replies) if budget is None else budgeted_pairs(replies, budget=budget, seed=drawn)
 
     total = sum(1 for _ in pairs())
-    rehearsal = models.Rehearsal(opened) if dry_run else None
+    rehearsal = models.Rehearsal(opened) if connection.dry_run else None
     results = compare(
         rehearsal or opened,
         pairs(),
@@ -142,7 +116,7 @@ def run(
     if rehearsal is not None:
         for _ in results:
             pass
-        models.print_rehearsals([rehearsal], prices, json_file)
+        models.print_rehearsals([rehearsal], connection.prices, json_file)
         return
     summary, failed = Summary(), 0
     with RowWriter(out, COLUMNS) as writer:

@@ -1,16 +1,13 @@
 """`fcconan judge prompt`."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fcconan.cli.judge import rate
+from fcconan.cli import models
+from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
-
-if TYPE_CHECKING:
-    from fcconan.llm.call import Call, Reply
 
 NAME = "prompt"
 EXAMPLE = "Example: fcconan judge prompt --task cseval --strategy g-eval --aspect relevance"
@@ -23,16 +20,16 @@ def run(
     prompt: rate.PromptFile = None,
     steps: rate.StepsFiles = None,
     dataset: Annotated[Path | None, typer.Option("--dataset", help="Fill in the first reply of this dataset.")] = None,
-    config: rate.Config = "replies",
-    split: rate.Split = None,
-    column: rate.Column = None,
-    background: rate.Background = None,
+    config: inputs.Config = "replies",
+    split: inputs.Split = None,
+    column: inputs.Column = None,
+    background: inputs.Background = None,
+    passages: inputs.PassageCount = 3,
 ) -> None:
     """Print what a model will see: the messages, as a prompt file, for every aspect asked by itself."""
     from fcconan.judge.comparison_protocols import ChoiceJudge
     from fcconan.judge.prompt import dump_prompt
     from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.replies import load_replies
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
 
@@ -59,20 +56,10 @@ def run(
             typer.echo(("\n" if number else "") + dump_prompt(messages), nl=False)
         return
 
-    judge = ModelJudge(_Nobody(), plan, background=rate.knowledge_of(background))
-    for row in load_replies(dataset, split=split, columns=rate.columns_of(column), config=config):
+    judge = ModelJudge(models.Nobody(), plan, background=inputs.knowledge_of(background, passages))
+    for row in inputs.open_replies(dataset, config=config, split=split, column=column):
         if calls := judge.calls(row):
             asked = {str(call.messages): call.messages for call in calls}  # samples are the same messages
             typer.echo("\n".join(dump_prompt(messages) for messages in asked.values()), nl=False)
             return
     raise InputError(f"{dataset} has no reply that can be judged: check its columns")
-
-
-class _Nobody:
-    """Stands where a model would: prompts are printed, never sent."""
-
-    def __init__(self) -> None:
-        self.name, self.configuration = "nobody", dict[str, Any]()
-
-    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
-        raise NotImplementedError

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import models
+from fcconan.cli.judge import inputs
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,12 +19,6 @@ EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexica
 FAILED = 1
 LEXICAL = "lexical"
 
-Dataset = Annotated[Path, typer.Argument(help="A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")]
-Config = Annotated[str, typer.Option("--config", help="Part of the folder: replies, or pairs, bronze, ...")]
-Split = Annotated[str | None, typer.Option("--split", help="Split of the folder, where it has several.")]
-Column = Annotated[
-    list[str] | None, typer.Option("--column", help="NAME=COLUMN of the file, such as text=predicted_reply.")
-]
 TaskName = Annotated[
     str, typer.Option("--task", help="A task of annotations/, a task.yaml, or a rubric file (CSV, JSON).")
 ]
@@ -40,13 +35,11 @@ Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling; -1 sends none.")]
-Background = Annotated[
-    Path | None, typer.Option("--background", help="Background knowledge: a built kn-conan, or a folder of passages.")
-]
 
 
+@models.connected()
 def run(
-    dataset: Dataset,
+    dataset: inputs.Dataset,
     out: Annotated[Path, typer.Option("--out", help="File of ratings: .parquet, .jsonl or .csv.")],
     model: Annotated[list[str], typer.Option("--model", help=f"{models.MODEL_HELP}, or lexical; once for each.")],
     task: TaskName = "multi-aspect",
@@ -59,28 +52,16 @@ def run(
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
-    background: Background = None,
-    passages: Annotated[int, typer.Option("--passages", min=1, help="Passages a message.")] = 3,
+    background: inputs.Background = None,
+    passages: inputs.PassageCount = 3,
     panel: Annotated[
         str | None, typer.Option("--panel", help="Also combine the models: mean, median or majority.")
     ] = None,
-    config: Config = "replies",
-    split: Split = None,
-    column: Column = None,
+    config: inputs.Config = "replies",
+    split: inputs.Split = None,
+    column: inputs.Column = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first replies only.")] = None,
-    base_url: models.BaseUrl = None,
-    api_key_variable: models.KeyVariable = "OPENAI_API_KEY",
-    journal: models.JournalFile = None,
-    concurrency: models.Concurrency = 8,
-    requests_per_minute: models.PerMinute = None,
-    timeout: models.Timeout = 60.0,
-    retries: models.Retries = 4,
-    schema: models.Structured = True,
-    prices: models.Prices = None,
-    max_cost: models.MaxCost = None,
-    dry_run: models.DryRun = False,
-    device: models.Device = None,
-    batch_size: models.BatchSize = 8,
+    connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
@@ -89,14 +70,13 @@ def run(
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.panel import RULES, rate_together
     from fcconan.judge.rate import LABELLED, RATED, ModelJudge
-    from fcconan.judge.replies import load_replies
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
     from fcconan.judge.summary import Summary, print_summary
     from fcconan.row_files import RowWriter, check_row_target
 
     check_row_target(out)
-    check_outside(dataset, out)
+    inputs.check_outside(dataset, out)
     check_json_target(json_file, out)
     if panel is not None and (panel not in RULES or len(model) < 2):
         raise InputError(f"--panel {panel} with {len(model)} model: give {', '.join(RULES)}, and two models or more")
@@ -117,32 +97,19 @@ def run(
         seed=None if seed is not None and seed < 0 else seed,
     )
     plan.questions()  # refuses what does not go together, before a model is loaded
-    connection = models.Connection(
-        base_url,
-        api_key_variable,
-        journal,
-        concurrency,
-        requests_per_minute,
-        timeout,
-        retries,
-        schema,
-        prices,
-        max_cost,
-        device,
-        batch_size,
-    )
-    knowledge = knowledge_of(background, passages)
-    replies = _First(load_replies(dataset, split=split, columns=columns_of(column), config=config), limit)
-
+    knowledge = inputs.knowledge_of(background, passages)
+    replies = _First(inputs.open_replies(dataset, config=config, split=split, column=column), limit)
+    shown = "background" in plan.texts and model != [LEXICAL]
+    items = inputs.count_background(replies, knowledge) if shown else None
     opened = [None if name == LEXICAL else connection.open(name, of_several=panel is not None) for name in model]
-    if dry_run:
+    if connection.dry_run:
         rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
         for rehearsal in rehearsals:
             for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
                 pass
         if not rehearsals:
             raise InputError("the lexical baseline asks nothing: leave --dry-run out")
-        models.print_rehearsals(rehearsals, prices, json_file)
+        models.print_rehearsals(rehearsals, connection.prices, json_file)
         return
     judges: list[Any] = [
         LexicalJudge(chosen) if each is None else ModelJudge(each, plan, background=knowledge) for each in opened
@@ -164,6 +131,7 @@ def run(
     result = summary.result(
         judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
         failed_requests=failed,
+        background=items,
     )
     print_summary(result, out)
     if json_file is not None:
@@ -179,49 +147,6 @@ def progress(rows: Iterable[Any], total: int | None, what: str) -> Iterator[Any]
     yield from tqdm(rows, total=total, desc=what, disable=None, leave=False)
 
 
-def columns_of(given: list[str] | None) -> dict[str, str]:
-    """Reads NAME=COLUMN options.
-
-    Raises:
-        InputError: One is written otherwise, or names what no reply has.
-    """
-    from fcconan.rows import REPLY
-
-    found = named("--column", given, "NAME=COLUMN, such as text=predicted_reply")
-    known = [*REPLY, "pair_id", "source_id", "background"]
-    unknown = next((name for name in found if name not in known), None)
-    if unknown is not None:
-        raise InputError(f"--column {unknown}={found[unknown]}: replies have no {unknown!r}, only {', '.join(known)}")
-    return found
-
-
-def named(option: str, given: list[str] | None, expected: str) -> dict[str, str]:
-    """Reads options such as NAME=COLUMN.
-
-    Raises:
-        InputError: One is written otherwise, or a name is given twice.
-    """
-    found: dict[str, str] = {}
-    for each in given or ():
-        name, equals, theirs = each.partition("=")
-        if not (name and equals and theirs):
-            raise InputError(f"{option} {each}: expected {expected}")
-        if name in found:
-            raise InputError(f"{option} {each}: {name} is {found[name]} already; name it once")
-        found[name] = theirs
-    return found
-
-
-def check_outside(dataset: Path, out: Path) -> None:
-    """Checks that a result does not go into the folder of a release, where it would be taken for a part of it.
-
-    Raises:
-        InputError: It does.
-    """
-    if (dataset / "manifest.json").is_file() and out.resolve().is_relative_to(dataset.resolve()):
-        raise InputError(f"{out} is in the folder {dataset}, which holds the release only: choose another --out")
-
-
 def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | None":
     """Reads calibrated steps of some aspects of a task.
 
@@ -234,15 +159,6 @@ def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | 
         return None
     loaded = [load_steps(path) for path in paths]
     return {each.aspect: each.onto(task.aspect(each.aspect)).steps for each in loaded}
-
-
-def knowledge_of(folder: Path | None, passages: int = 3) -> Any:
-    """Opens background knowledge: a dataset with pairs, or a folder of passages."""
-    from fcconan.judge.background import KnownKnowledge, Passages
-
-    if folder is None:
-        return None
-    return KnownKnowledge(folder) if (folder / "pairs").is_dir() else Passages(folder, k=passages)
 
 
 def _one_after_another(judges: list[Any], replies: Iterable["Row"]) -> "Iterator[list[Row]]":

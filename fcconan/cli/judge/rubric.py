@@ -14,7 +14,10 @@ EXAMPLE = (
     "--model gpt-4o --out empathy.yaml"
 )
 
+SLOW = models.Connection(timeout=120.0, concurrency=1)  # all grades in one answer
 
+
+@models.connected(without=("concurrency", "per_minute", "prices", "max_cost", "dry_run", "batch_size"))
 def run(
     aspect: Annotated[str, typer.Argument(help="Name of the new aspect, such as empathy.")],
     definition: Annotated[str, typer.Option("--definition", help="What it measures.")],
@@ -25,13 +28,7 @@ def run(
     high: Annotated[int, typer.Option("--high", help="Highest grade.")] = 5,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="A low grade is praise.")] = False,
     seed: Annotated[int, typer.Option("--seed", help="Of sampling.")] = 0,
-    base_url: models.BaseUrl = None,
-    api_key_variable: models.KeyVariable = "OPENAI_API_KEY",
-    journal: models.JournalFile = None,
-    timeout: models.Timeout = 120.0,
-    retries: models.Retries = 4,
-    schema: models.Structured = True,
-    device: models.Device = None,
+    connection: models.Connection = SLOW,
 ) -> None:
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""
     from fcconan.errors import InputError
@@ -45,9 +42,6 @@ def run(
         raise InputError(f"{out} is there already, and a person may have edited it: choose another --out")
     if not os.access(out.absolute().parent, os.W_OK):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
-    connection = models.Connection(
-        base_url, api_key_variable, journal, 1, None, timeout, retries, schema, device=device
-    )
     task = draft_rubric(
         connection.open(model),
         name=aspect,

@@ -1,0 +1,117 @@
+"""What verbs of `fcconan judge` are given: replies and background knowledge, from options to rows."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from fcconan.judge.replies import Replies
+
+Dataset = Annotated[Path, typer.Argument(help="A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")]
+Config = Annotated[str, typer.Option("--config", help="Part of the folder: replies, or pairs, bronze, ...")]
+Split = Annotated[str | None, typer.Option("--split", help="Split of the folder, where it has several.")]
+Column = Annotated[
+    list[str] | None, typer.Option("--column", help="NAME=COLUMN of the file, such as text=predicted_reply.")
+]
+Background = Annotated[
+    Path | None, typer.Option("--background", help="Background knowledge: a built kn-conan, or a folder of passages.")
+]
+PassageCount = Annotated[int, typer.Option("--passages", min=1, help="Passages a message.")]
+
+
+def open_replies(dataset: Path, *, config: str, split: str | None, column: list[str] | None) -> "Replies":
+    """Opens the replies that the options name.
+
+    Raises:
+        InputError: They are not there, or a column option is wrong.
+    """
+    from fcconan.judge.replies import load_replies
+
+    check_whole(dataset)
+    return load_replies(dataset, split=split, columns=columns_of(column), config=config)
+
+
+def check_whole(dataset: Path) -> None:
+    """Checks that a folder is not a part of a dataset, given in its place.
+
+    Raises:
+        InputError: It is.
+    """
+    if dataset.is_dir() and any(dataset.glob("*.parquet")) and not any(dataset.glob("*/*.parquet")):
+        folder = dataset if dataset.name not in ("", "..") else dataset.resolve()
+        raise InputError(
+            f"{dataset} is one config of a dataset, not its folder: give {folder.parent} --config {folder.name}"
+        )
+
+
+def columns_of(given: list[str] | None) -> dict[str, str]:
+    """Reads NAME=COLUMN options.
+
+    Raises:
+        InputError: One is written otherwise, or names what no reply has.
+    """
+    from fcconan.rows import REPLY
+
+    found = named("--column", given, "NAME=COLUMN, such as text=predicted_reply")
+    known = [*REPLY, "pair_id", "source_id", "background"]
+    unknown = next((name for name in found if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"--column {unknown}={found[unknown]}: replies have no {unknown!r}, only {', '.join(known)}")
+    return found
+
+
+def named(option: str, given: list[str] | None, expected: str) -> dict[str, str]:
+    """Reads options such as NAME=COLUMN.
+
+    Raises:
+        InputError: One is written otherwise, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, equals, theirs = each.partition("=")
+        if not (name and equals and theirs):
+            raise InputError(f"{option} {each}: expected {expected}")
+        if name in found:
+            raise InputError(f"{option} {each}: {name} is {found[name]} already; name it once")
+        found[name] = theirs
+    return found
+
+
+def check_outside(dataset: Path, out: Path) -> None:
+    """Checks that a result does not go into the folder of a release, where it would be taken for a part of it.
+
+    Raises:
+        InputError: It does.
+    """
+    if (dataset / "manifest.json").is_file() and out.resolve().is_relative_to(dataset.resolve()):
+        raise InputError(f"{out} is in the folder {dataset}, which holds the release only: choose another --out")
+
+
+def knowledge_of(folder: Path | None, passages: int) -> Any:
+    """Opens background knowledge: a dataset with pairs, or a folder of passages."""
+    from fcconan.judge.background import KnownKnowledge, Passages
+
+    if folder is None:
+        return None
+    return KnownKnowledge(folder) if (folder / "pairs").is_dir() else Passages(folder, k=passages)
+
+
+def count_background(replies: Iterable[Mapping[str, Any]], knowledge: Any) -> dict[str, int]:
+    """Counts the items of replies, and those without background knowledge, neither a row's own nor found.
+
+    Says so before anything is asked about the others.
+    """
+    items: dict[int, bool] = {}
+    for row in replies:
+        item = hash(row["item_id"])
+        own = str(row.get("background") or "").strip()
+        items[item] = items.get(item, False) or bool(own or (knowledge is not None and knowledge(row)))
+    without = sum(not known for known in items.values())
+    if without:
+        why = "they have none, and none was given" if knowledge is None else knowledge.nothing
+        print(f"{without} of {len(items)} items have no background knowledge ({why}): their replies are not rated")
+    return {"items": len(items), "without": without}

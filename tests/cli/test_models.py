@@ -1,0 +1,85 @@
+"""The options of a connection are written down once, and every verb that is connected has them."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fcconan.cli import app, models
+from fcconan.cli.models import Connection, Nobody
+
+OPTIONS = [
+    *("--base-url", "--api-key-variable", "--journal", "--concurrency", "--requests-per-minute", "--timeout"),
+    *("--retries", "--schema", "--prices", "--max-cost", "--dry-run", "--device", "--batch-size"),
+]
+
+
+def options_of(verb: str) -> list[str]:
+    command: Any = typer.main.get_command(app)
+    return [parameter.opts[0] for parameter in command.commands["judge"].commands[verb].params]
+
+
+@pytest.mark.parametrize("verb", ["rate", "compare", "calibrate"])
+def test_verbs_with_a_model_have_all_options_in_their_order(verb: str) -> None:
+    found = options_of(verb)
+    assert [option for option in found if option in OPTIONS] == OPTIONS
+    assert found[-1] == "--json"
+    assert "--connection" not in found
+
+
+def test_a_verb_may_have_some_of_them_only() -> None:
+    left_out = {"--concurrency", "--requests-per-minute", "--prices", "--max-cost", "--dry-run", "--batch-size"}
+    assert [each for each in options_of("rubric") if each in OPTIONS] == [
+        each for each in OPTIONS if each not in left_out
+    ]
+
+
+@pytest.fixture
+def given() -> list[tuple[str, Connection]]:
+    return []
+
+
+def run(given: list[tuple[str, Connection]], *arguments: str, without: tuple[str, ...] = ()) -> Any:
+    small = typer.Typer()
+
+    @small.command()
+    @models.connected(without=without)
+    def verb(
+        name: Annotated[str, typer.Argument()],
+        connection: Connection = Connection(timeout=7.0, concurrency=3),  # noqa: B008
+        last: Annotated[bool, typer.Option("--last")] = False,
+    ) -> None:
+        """Notes what it is given."""
+        given.append((f"{name} {last}", connection))
+
+    return CliRunner().invoke(small, [*arguments])
+
+
+def test_what_is_not_said_is_the_verbs_own_default(given: list[tuple[str, Connection]]) -> None:
+    assert run(given, "one").exit_code == 0
+    assert given == [("one False", Connection(timeout=7.0, concurrency=3))]
+
+
+def test_what_is_said_is_in_the_connection(given: list[tuple[str, Connection]]) -> None:
+    told = ["--base-url", "u", "--api-key-variable", "K", "--journal", "j", "--concurrency", "2"]
+    told += ["--requests-per-minute", "5", "--timeout", "9", "--retries", "0", "--no-schema", "--prices", "p"]
+    told += ["--max-cost", "1.5", "--dry-run", "--device", "cpu", "--batch-size", "4"]
+    done = run(given, "one", *told, "--last")
+    assert done.exit_code == 0, done.output
+    expected = Connection("u", "K", Path("j"), 2, 5.0, 9.0, 0, False, Path("p"), 1.5, True, "cpu", 4)
+    assert given == [("one True", expected)]
+    assert all(getattr(expected, each.name) != each.default for each in fields(Connection))
+
+
+def test_an_option_that_a_verb_does_not_have_is_refused(given: list[tuple[str, Connection]]) -> None:
+    assert run(given, "one", "--concurrency", "2", without=("concurrency",)).exit_code == 2
+    assert run(given, "one", "--retries", "2", without=("concurrency",)).exit_code == 0
+    assert given == [("one False", Connection(timeout=7.0, concurrency=3, retries=2))]
+
+
+def test_nobody_answers() -> None:
+    with pytest.raises(NotImplementedError):
+        Nobody().replies([])

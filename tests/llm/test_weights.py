@@ -1,0 +1,136 @@
+"""The identity of local weights changes with every byte of them, and is computed once for every state of the files."""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from fcconan.llm import weights
+from fcconan.llm.weights import locate
+from fcconan.sources import cache_folder, sha256_of
+
+TICK = 0.05  # seconds; the clock of a disk is coarser than ours
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read whole, as they are."""
+    found: list[str] = []
+
+    def noted(path: Path) -> str:
+        found.append(path.name)
+        return sha256_of(path)
+
+    monkeypatch.setattr(weights, "sha256_of", noted)
+    monkeypatch.setattr(weights, "_SETTLED", 0.0)
+    return found
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in ("model-1.safetensors", "model-2.safetensors", "config.json"):
+        (folder / name).write_text(f"{name} as it was", encoding="utf-8")
+    (folder / "notes.md").write_text("not loaded", encoding="utf-8")
+    time.sleep(TICK)
+    return folder
+
+
+def identity(folder: Path) -> str:
+    _, commit, found = locate(str(folder), None)
+    assert commit is None and found is not None
+    return found
+
+
+def expected(folder: Path) -> str:
+    files = sorted(path for path in folder.iterdir() if path.suffix != ".md")
+    lines = [f"{path.name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+def test_weights_are_read_once_and_the_other_files_always(model: Path, read: list[str]) -> None:
+    first = identity(model)
+    assert first == expected(model)
+    assert read == ["config.json", "model-1.safetensors", "model-2.safetensors"]
+    read.clear()
+    assert identity(model) == first
+    assert read == ["config.json"]
+
+
+@pytest.mark.parametrize("way", ["written", "replaced", "written back in time", "grown"])
+def test_a_changed_file_changes_the_identity_whatever_its_time_says(model: Path, read: list[str], way: str) -> None:
+    first = identity(model)
+    path = model / "model-2.safetensors"
+    before, changed = path.stat(), b"x" * path.stat().st_size
+    if way == "replaced":
+        (model / "other").write_bytes(changed)
+        os.utime(model / "other", ns=(before.st_atime_ns, before.st_mtime_ns))
+        (model / "other").replace(path)
+    else:
+        path.write_bytes(changed + b"x" * (way == "grown"))
+    if way == "written back in time":
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_mtime_ns == before.st_mtime_ns
+    time.sleep(TICK)
+    read.clear()
+    assert identity(model) == expected(model) != first
+    assert read == ["config.json", "model-2.safetensors"]
+
+
+def test_a_copy_elsewhere_has_the_same_identity_and_is_read_itself(
+    model: Path, read: list[str], tmp_path: Path
+) -> None:
+    first = identity(model)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in model.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    read.clear()
+    assert identity(copy) == first
+    assert len(read) == 3
+
+
+def test_what_was_written_just_now_is_not_kept(model: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "_SETTLED", 60.0)
+    assert identity(model) == identity(model) == expected(model)
+    assert len(read) == 6
+    assert not (cache_folder() / "weights").exists()
+
+
+def test_what_changes_while_it_is_read_is_not_kept(
+    model: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(path: Path) -> str:
+        found = sha256_of(path)
+        path.write_text("changed meanwhile", encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(weights, "sha256_of", meanwhile)
+    identity(model)
+    monkeypatch.setattr(weights, "sha256_of", sha256_of)
+    time.sleep(TICK)
+    assert identity(model) == expected(model)
+
+
+@pytest.mark.parametrize("kept", ["", "[]", "{}", '{"state": {}, "sha256": "0"}', "no JSON"])
+def test_a_cache_that_cannot_be_used_costs_time_only(model: Path, read: list[str], kept: str) -> None:
+    first = identity(model)
+    places = list((cache_folder() / "weights").iterdir())
+    assert len(places) == 2
+    for place in places:
+        place.write_text(kept, encoding="utf-8")
+    read.clear()
+    assert identity(model) == first
+    assert len(read) == 3
+
+
+def test_without_a_place_for_a_cache_files_are_read(
+    model: Path, read: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FCCONAN_CACHE", str(tmp_path / "file"))
+    assert identity(model) == identity(model) == expected(model)
+    assert len(read) == 6
