@@ -12,12 +12,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fcconan.build import build, load_recipe
     from fcconan.errors import InputError
-    from fcconan.judge.parse import parse_comparison, parse_rating
+    from fcconan.judge.parse import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.judge.rate import Judge
     from fcconan.retrieve.system import Retriever
     from fcconan.score.evaluate import evaluate_run
 
 __all__ = [
+    "AspectField",
     "InputError",
     "Judge",
     "Retriever",
@@ -26,13 +27,16 @@ __all__ = [
     "evaluate_run",
     "load_recipe",
     "parse_comparison",
+    "parse_multi",
     "parse_rating",
 ]
 
 _HOMES = {
     "load_recipe": "fcconan.build",
     "InputError": "fcconan.errors",
+    "AspectField": "fcconan.judge.parse",
     "parse_comparison": "fcconan.judge.parse",
+    "parse_multi": "fcconan.judge.parse",
     "parse_rating": "fcconan.judge.parse",
     "Judge": "fcconan.judge.rate",
     "Retriever": "fcconan.retrieve.system",

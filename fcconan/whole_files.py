@@ -1,14 +1,32 @@
 """Files are written whole or not at all."""
 
-import os
+from contextlib import suppress
 from pathlib import Path
 
+from fcconan.leftovers import leftovers, mark
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file under a temporary name and renames it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+
+def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
+    """Writes a file under a temporary name and renames it.
+
+    What killed processes left of the same file is removed.
+
+    Args:
+        path: The file.
+        text: Its content.
+        errors: What is done with half characters, as in `str.encode`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    prefix = f".{path.name}."
+    with suppress(OSError):  # a folder that cannot be listed may still be written
+        for stale in leftovers(path.parent, prefix):
+            stale.unlink()
+    temporary = path.with_name(mark(prefix) + "whole")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors=errors)
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

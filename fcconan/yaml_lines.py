@@ -1,6 +1,7 @@
 """Reads YAML and remembers on which line each value stands, so that a message can name the line."""
 
 import difflib
+import re
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 from fcconan.errors import InputError
 
 Location = tuple[Hashable, ...]
+_HALF = re.compile(r"[\ud800-\udfff]")
+_UNFOLDED = 10_000  # values that aliases may stand for, besides what is written out
 
 
 class YamlFile:
@@ -29,12 +32,15 @@ class YamlFile:
             top: What it must hold at the top level.
 
         Raises:
-            InputError: The file is not UTF-8, not YAML, not a mapping (or list), or says one key twice.
+            InputError: The file is not UTF-8, not one document of YAML, not a mapping (or list), says one key twice,
+                or its aliases stand for more than anybody writes.
         """
         self.path = path
         self._lines: dict[Location, int] = {(): 1}
+        self._n_values = self._most_values = 0
         try:
             text = path.read_text(encoding="utf-8")
+            self._most_values = _UNFOLDED + len(text)
             node = yaml.compose(text, Loader=yaml.SafeLoader)
             wanted = {"mapping": yaml.MappingNode, "list": yaml.SequenceNode}[top]
             data = self._plain(node, ()) if isinstance(node, wanted) else None
@@ -42,6 +48,10 @@ class YamlFile:
             raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
+            if error.problem == "but found another document":
+                raise InputError(
+                    f"{path}, line {line}: another document begins (`---`), expected one; keep the one that is meant"
+                ) from error
             raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); mend that line") from error
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
@@ -62,6 +72,9 @@ class YamlFile:
 
     def _plain(self, node: yaml.Node, location: Location) -> Any:
         self._lines.setdefault(location, node.start_mark.line + 1)
+        self._n_values += 1
+        if self._n_values > self._most_values:
+            raise InputError(f"{self.path}: its aliases (`*name`) stand for too many values; write out what is meant")
         if isinstance(node, yaml.MappingNode):
             plain: dict[Any, Any] = {}
             for key_node, value_node in node.value:
@@ -79,14 +92,21 @@ class YamlFile:
         return self._scalar(node)
 
     def _scalar(self, node: yaml.Node) -> Any:
-        try:
-            return yaml.constructor.SafeConstructor().construct_object(node)
-        except (ValueError, KeyError) as error:
-            kind = node.tag.rpartition(":")[2]
+        where = f"{self.path}, line {node.start_mark.line + 1}"
+        kind = node.tag.rpartition(":")[2]
+        if kind in ("int", "float") and ":" in node.value:
             raise InputError(
-                f"{self.path}, line {node.start_mark.line + 1}: {node.value!r} is not a valid {kind}; "
-                "put it in quotes if it is text"
+                f"{where}: YAML takes {node.value} for a number of base 60; put it in quotes if it is text"
+            )
+        try:
+            value = yaml.constructor.SafeConstructor().construct_object(node)
+        except (ValueError, KeyError) as error:
+            raise InputError(
+                f"{where}: {node.value!r} is not a valid {kind}; put it in quotes if it is text"
             ) from error
+        if isinstance(value, str) and _HALF.search(value):
+            raise InputError(f"{where}: {_HALF.findall(value)[0]!a} is half a character; mend that line")
+        return value
 
 
 def explain(

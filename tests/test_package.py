@@ -32,7 +32,7 @@ def _imported(*arguments: str) -> set[str]:
     "arguments",
     [
         ("-c", "import fcconan"),
-        ("-c", "from fcconan import Judge, parse_comparison, parse_rating"),
+        ("-c", "from fcconan import AspectField, Judge, parse_comparison, parse_multi, parse_rating"),
         ("-m", "fcconan", "--help"),
         ("-m", "fcconan", "list"),
     ],

@@ -76,5 +76,7 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print("fcconan: " + " ".join(message.split()), file=sys.stderr)
+    from fcconan.cli.output import printable
+
+    print(printable("fcconan: " + " ".join(message.split())), file=sys.stderr)
     sys.exit(code)

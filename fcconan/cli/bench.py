@@ -77,6 +77,7 @@ def run(
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = 4,
 ) -> None:
     """Run retrieval systems on a dataset and score them, with intervals, tests and chance level."""
+    from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
     from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
@@ -84,6 +85,8 @@ def run(
     from fcconan.retrieve.kept import KeptRuns, default_folder
     from fcconan.retrieve.suite import Maker, load_suite
 
+    given = [Path(each.partition("=")[2]) for each in qrels or ()]
+    check_files({"--json": json_file}, read=[Path(dataset), *(run_file or ()), *given, suite])
     target = report if report is not None else Path(os.devnull)
     check_json_target(json_file, target)
     if report is not None:

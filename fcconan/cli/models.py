@@ -1,7 +1,7 @@
 """Options that verbs with a language model share, and the models that they name."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -23,8 +23,10 @@ JournalFile = Annotated[
     Path | None,
     typer.Option("--journal", help="Where answers are kept; default: the cache. A second run asks nothing."),
 ]
-Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")]
-PerMinute = Annotated[float | None, typer.Option("--requests-per-minute", help="The most that are sent.")]
+Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once, of a panel together.")]
+PerMinute = Annotated[
+    float | None, typer.Option("--requests-per-minute", help="The most that are sent, by a panel together.")
+]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds without a sign of the endpoint.")]
 Retries = Annotated[int, typer.Option("--retries", min=0, help="Tries after a failed request.")]
 Structured = Annotated[
@@ -39,6 +41,7 @@ MaxCost = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost, and send nothing.")]
 Device = Annotated[str | None, typer.Option("--device", help="Of local models: cpu, cuda, ...")]
 BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Prompts a batch of local models.")]
+LEXICAL = "lexical"
 MODEL_HELP = "Name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 
 
@@ -50,8 +53,8 @@ class Connection:
         base_url: The endpoint.
         key_variable: The environment variable with the key.
         journal: The file of answers; None for the one in the cache.
-        concurrency: Requests at once.
-        per_minute: The most that are sent in a minute.
+        concurrency: Requests at once, of all models that are asked at the same time.
+        per_minute: The most that are sent in a minute, by all models that are asked at the same time.
         timeout: Seconds.
         retries: Tries after a failed request.
         structured: Whether structured output is asked for.
@@ -88,22 +91,60 @@ class Connection:
         return None if self.max_cost is None else Purse(self.max_cost)
 
     def journal_path(self) -> Path:
-        """Returns the file of answers."""
+        """Returns the file of answers.
+
+        Raises:
+            InputError: The file holds something else.
+        """
+        from fcconan.cli.files import check_journal
         from fcconan.retrieve.kept import default_folder
 
-        return self.journal or default_folder() / "journal.jsonl"
+        path = self.journal or default_folder() / "journal.jsonl"
+        check_journal(path)
+        return path
 
-    def open(self, name: str, *, of_several: bool = False) -> "Model":
+    def check_files(
+        self,
+        written: Mapping[str, Path | None],
+        *,
+        read: Iterable[Path | None] = (),
+        folders: Iterable[Path | None] = (),
+        names: Iterable[str] = (),
+    ) -> None:
+        """Checks that a run destroys nothing: see `fcconan.cli.files.check_files`.
+
+        Args:
+            written: Option -> file, besides the journal.
+            read: What is read, besides prices and models.
+            folders: Folders of which every file counts.
+            names: Of the models.
+
+        Raises:
+            InputError: It would.
+        """
+        from fcconan.cli.files import check_files, files_of_models
+
+        recorded, local = files_of_models(names)
+        check_files(
+            {**written, "--journal": self.journal_path()},
+            read=[*read, self.prices, *recorded],
+            folders=[*folders, *local],
+        )
+
+    def open(self, name: str, *, beside: Sequence[str] = ()) -> "Model":
         """Returns the model that a name stands for.
 
         Args:
             name: See `MODEL_HELP`.
-            of_several: Whether its answers are waited for in turn with those of others.
+            beside: All models, this one among them, whose answers are waited for in turn. They share the limits of
+                requests, of which everyone gets one at least.
 
         Raises:
             InputError: There is no such model, or the options do not go together.
         """
         kind, _, rest = name.partition(":")
+        if name == LEXICAL:
+            raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
         if not name.strip() or (kind in ("replay", "local") and not rest):
             raise InputError(
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
@@ -123,18 +164,24 @@ class Connection:
         price = None if self.prices is None else load_price(self.prices, name)
         if self.max_cost is not None and price is None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
+        sharing = [each for each in beside if _at_endpoint(each)] or [name]
+        share, more = divmod(self.concurrency, len(sharing))
         client = Client(
             journal=self.journal_path(),
             base_url=self.base_url,
             api_key_variable=self.key_variable,
             timeout=self.timeout,
             retries=self.retries,
-            concurrency=self.concurrency,
-            requests_per_minute=self.per_minute,
-            budget=None if price is None or self.purse is None else Budget(self.purse, price),
-            own_thread=of_several,
+            concurrency=max(1, share + (sharing.index(name) < more)),
+            requests_per_minute=None if self.per_minute is None else self.per_minute / len(sharing),
+            budget=Budget(self.purse, price),
+            own_thread=bool(beside),
         )
         return EndpointModel(client, name, structured=self.structured)
+
+
+def _at_endpoint(name: str) -> bool:
+    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
 
 
 DEFAULT = Connection()
@@ -191,6 +238,11 @@ class Nobody:
 class Rehearsal:
     """Stands in for a model and counts what it would be asked.
 
+    Args:
+        model: The model.
+        role: What it is asked for, where a verb asks for several things.
+        answer: Makes the text of its answers, of a call and its number; by default it answers nothing.
+
     Attributes:
         calls: Calls in all.
         kept: Those that are answered already.
@@ -199,13 +251,16 @@ class Rehearsal:
         most_completion_tokens: Bound; None if an answer may be of any length.
     """
 
-    def __init__(self, model: "Model") -> None:
+    def __init__(
+        self, model: "Model", *, role: str | None = None, answer: "Callable[[Call, int], str] | None" = None
+    ) -> None:
         self.model, self.name, self.configuration = model, model.name, model.configuration
+        self._role, self._answer = role, answer
         self.calls = self.kept = self.prompt_tokens = self.most_prompt_tokens = 0
         self.most_completion_tokens: int | None = 0
 
     def replies(self, calls: Iterable["Call"]) -> Iterator["Reply"]:
-        """Counts the calls and answers none."""
+        """Counts the calls."""
         from fcconan.llm.call import Reply
         from fcconan.llm.cost import estimated_tokens, longest_answer, longest_prompt
         from fcconan.llm.endpoint import EndpointModel
@@ -226,7 +281,7 @@ class Rehearsal:
                     self.most_completion_tokens = None
                 else:
                     self.most_completion_tokens += answer
-            yield Reply(reason="not_recorded")
+            yield Reply(self._answer(call, self.calls)) if self._answer is not None else Reply(reason="not_recorded")
 
     def summary(self, prices: Path | None) -> dict[str, Any]:
         """Returns the counts, and the cost if there are prices; models that are no endpoint's cost nothing.
@@ -239,6 +294,7 @@ class Rehearsal:
 
         found: dict[str, Any] = {
             "model": self.name,
+            **({} if self._role is None else {"asked_for": self._role}),
             "calls": self.calls,
             "answered_already": self.kept,
             "to_send": self.calls - self.kept,
@@ -253,11 +309,44 @@ class Rehearsal:
         return found
 
 
-def print_rehearsals(rehearsals: list[Rehearsal], prices: Path | None, json_file: Path | None) -> None:
+def print_rehearsals(
+    rehearsals: list[Rehearsal], prices: Path | None, json_file: Path | None, *, at_most: bool = False
+) -> None:
     """Prints what models would be asked; the estimate counts a token for four bytes."""
     from fcconan.cli.output import print_table, write_json
 
     found = [rehearsal.summary(prices) for rehearsal in rehearsals]
-    print_table("What would be asked (nothing was sent)", list(found[0]), [list(each.values()) for each in found])
+    most = " at most" if at_most else ""
+    print_table(
+        f"What would be asked{most} (nothing was sent)", list(found[0]), [list(each.values()) for each in found]
+    )
     if json_file is not None:
         write_json(json_file, {"dry_run": found})
+
+
+def print_used(opened: Iterable[Any]) -> list[dict[str, Any]]:
+    """Prints what models behind an endpoint were sent in this run, and returns it; others count nothing.
+
+    `cost` is that of the counted tokens; None without prices.
+    """
+    from fcconan.cli.output import print_table
+
+    found = []
+    for model in opened:
+        budget = getattr(getattr(model, "client", None), "budget", None)
+        if budget is not None:
+            used, cost = budget.used, budget.cost
+            found.append(
+                {
+                    "model": model.name,
+                    "requests": used.requests,
+                    "prompt_tokens": used.prompt_tokens,
+                    "completion_tokens": used.completion_tokens,
+                    "requests_without_count": used.uncounted,
+                    "cost": None if cost is None else round(cost, 6),
+                }
+            )
+    if found:
+        shown = [name for name in found[0] if name != "cost" or found[0]["cost"] is not None]
+        print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in found])
+    return found

@@ -2,30 +2,42 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.whole_files import write_whole
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Prints a table; columns of numbers are set flush right."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table()
     for position, column in enumerate(columns):
         numbers = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
-        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+        table.add_column(Text(printable(column)), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))  # as text: names may hold what looks like markup
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
     console = Console(width=None if sys.stdout.isatty() else 1_000, highlight=False)
-    console.print(title, markup=False)
+    console.print(printable(title), markup=False)
     console.print(table)
+
+
+def printable(text: str) -> str:
+    """Returns a text in which control characters are written out, so that none of them reaches a terminal.
+
+    Line breaks and tabs stay.
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
 def check_json_target(path: Path | None, out: Path) -> None:
@@ -48,15 +60,10 @@ def write_json(path: Path, data: Any) -> None:
     """
     if not path.name:  # `.` or `/`
         raise InputError(f"{path} cannot be written (Is a directory): choose another --json file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
         # A path that is not Unicode holds lone surrogates; `\udcff` is how JSON writes one.
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-        temporary.replace(path)
+        write_whole(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n", errors="backslashreplace")
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another --json file") from error
 
 

@@ -1,8 +1,10 @@
 """What a judge lets itself be swayed by: length, position, refusals, its own replies, the middle of the scale.
 
-Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and a
-percentile interval from a bootstrap whose unit is the HS with all that belongs to it. People are audited as any other
-rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets its rows, by `check`:
+Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and an
+interval whose unit is the HS with all that belongs to it: Wilson's for shares, a percentile bootstrap for the rest.
+Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judge.audit_intervals`. People are
+audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets its
+rows, by `check`:
 
 - `length_wins`: how often the longer reply (words) wins, ties counting half.
 - `length_correlation`: Spearman between words and grade, the grade's sign turned where a low one is praise.
@@ -11,8 +13,9 @@ rater: where they, too, prefer longer replies, longer replies may be better. Eve
 - `refusal_wins`, `refusal_difference`: how often a refusal wins against a reply that is none; mean grade of refusals
   minus that of the others, in points of the scale, the sign turned where a low one is praise.
 - `modal_share`, `levels_used`, `entropy`: share of the most frequent grade; different grades over possible ones;
-  entropy over the logarithm of the possible ones. Baseline: the same of all grades that people gave these replies. A
-  resample can lose grades and never find new ones: the intervals of the last two lie low.
+  entropy over the logarithm of the possible ones. Baseline: the same of all grades that people gave these replies. The
+  interval of the first is wide enough for any grade to be the most frequent one; the other two have none, as resamples
+  can lose grades and never find new ones.
 - `spread`: standard deviation over that of people's grades of the same replies, on scales of length 1.
 - `self_preference`: how often its own replies win, minus how often they do with people, or with the other raters where
   there are no people, over comparisons that both judged.
@@ -23,6 +26,7 @@ rater: where they, too, prefer longer replies, longer replies may be better. Eve
 """
 
 import hashlib
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -31,7 +35,7 @@ import numpy as np
 
 from fcconan import __version__
 from fcconan.errors import InputError
-from fcconan.judge.audit_findings import Findings, Statistic, deviation, difference, entropy, ratio
+from fcconan.judge.audit_findings import Findings, deviation, difference, entropy, ratio
 from fcconan.judge.audit_rows import Graded, Replies, Verdict, read_comparisons, read_ratings
 from fcconan.judge.refusal import PATTERNS
 from fcconan.score.significance import Floats
@@ -66,12 +70,14 @@ def audit(
         confidence: Of the intervals.
 
     Returns:
-        `signature`, and `rows`: `check`, `rater`, `aspect`, `failure`, `value`, `low`, `high`, `n` (ratings or
+        `signature`, and `rows`: `check`, `rater`, `aspect`, `failure`, `value`, `low`, `high`, `no_interval`
+        (why a value has none: `one_unit`; `no_spread`, where all resamples are alike; `biased`), `n` (ratings or
         comparisons behind the value), `n_units`, `n_missing` (missing, invalid, or of a reply without text),
-        `baseline`, `reason` (why there is no value; otherwise null) and `note`. With one unit there is no interval.
+        `baseline`, `reason` (why there is no value; otherwise null) and `note`.
 
     Raises:
-        InputError: There is nothing to audit, a row cannot be read, or an option is out of range.
+        InputError: There is nothing to audit, a row cannot be read or is given twice, `own` names who is not there, or
+            an option is out of range.
     """
     if ratings is None and comparisons is None:
         raise InputError("there are neither ratings nor comparisons: give one of them to be audited")
@@ -80,6 +86,10 @@ def audit(
     known = Replies(replies)
     findings = Findings(resamples, seed, confidence)
     verdicts = read_comparisons(comparisons or (), known)
+    graded = read_ratings(ratings or (), known)
+    if own is not None and (verdicts or graded):
+        written = {system for each in verdicts for system in each.systems} | known.systems()
+        _check_own(own, {each.rater for each in verdicts} | {each.rater for each in graded}, written)
     for rater in sorted({each.rater for each in verdicts}):
         mine = [each for each in verdicts if each.rater == rater]
         _wins(findings, "length_wins", rater, mine, lambda reply: known.words(reply))
@@ -87,15 +97,14 @@ def audit(
         _wins(findings, "refusal_wins", rater, mine, lambda reply: known.refuses(reply))
         _self_preference(findings, rater, mine, verdicts, _systems(rater, own))
         _failures(findings, rater, None, [(each.unit, each.reason) for each in mine])
-    graded = read_ratings(ratings or (), known)
     for rater, aspect in sorted({(each.rater, each.aspect) for each in graded}):
         grades = [each for each in graded if (each.rater, each.aspect) == (rater, aspect)]
         _length_correlation(findings, grades, known)
         _refusal_difference(findings, grades, known)
         others = [each for each in graded if each.aspect == aspect and each.rater != rater]
         _self_preference_grades(findings, grades, others, _systems(rater, own), known)
-        _compression(findings, grades, [each for each in others if each.kind == _PEOPLE])
-        _failures(findings, rater, aspect, [(each.unit, each.reason) for each in grades])
+        _compression(findings, grades, [each for each in others if each.kind == _PEOPLE], known)
+        _failures(findings, rater, aspect, [(each.unit, each.reason) for each in grades], _texts(grades, known))
     patterns = hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8]
     signature = f"audit|resamples:{resamples}|seed:{seed}|confidence:{confidence}|refusals:{patterns}|v:{__version__}"
     return {"signature": signature, "rows": findings.rows}
@@ -104,24 +113,54 @@ def audit(
 def _share(findings: Findings, check: str, rater: str, found: Sequence[tuple[str, float]], **columns: Any) -> None:
     """Adds the mean of values, each with its unit."""
     values = np.array([value for _, value in found], dtype=np.float64)
-    terms = np.stack([values, np.ones(len(values))])
-    findings.add(check, rater, [unit for unit, _ in found], terms, ratio, **columns)
+    findings.add_share(check, rater, [unit for unit, _ in found], values, **columns)
+
+
+def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written: set[str]) -> None:
+    for rater in own:
+        if rater not in raters:
+            raise InputError(
+                f"own replies are named for the rater {rater!r}, and there are {', '.join(sorted(raters))}"
+            )
+        systems = _systems(rater, own)
+        if not systems & written:
+            there = ", ".join(sorted(written)) or "none that are named"
+            raise InputError(
+                f"{rater} is said to have written the replies of {', '.join(sorted(systems))}, and there are replies "
+                f"of {there}"
+            )
+
+
+def _texts(grades: Sequence[Graded], known: Replies) -> list[str]:
+    return [known.key(each.reply) for each in grades]
+
+
+def _unknown(number: int, what: str) -> str:
+    return f"{number} {what} in --replies" if number else ""
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def _wins(
     findings: Findings, check: str, rater: str, verdicts: list[Verdict], size: Callable[[str | None], int | None]
 ) -> None:
     """Adds how often the reply with more of something wins."""
-    found, missing, equal = [], 0, 0
+    found, missing, equal, unknown = [], 0, 0, 0
     for each in verdicts:
         a, b = (size(reply) for reply in each.replies)
+        unknown += a is None or b is None
         if a is None or b is None or (a != b and each.share is None):
             missing += 1
         elif a == b:
             equal += 1
         elif each.share is not None:
             found.append((each.unit, each.share if a > b else 1 - each.share))
-    note = f"{equal} comparisons of replies that do not differ in this are left out"
+    note = _joined(
+        f"{equal} comparisons of replies that do not differ in this are left out",
+        _unknown(unknown, "comparisons have a reply that is not"),
+    )
     _share(findings, check, rater, found, n_missing=missing, baseline=0.5, note=note)
 
 
@@ -216,6 +255,7 @@ def _self_preference_grades(
         [each.unit for each in used],
         own_minus_others(mine - theirs),
         difference,
+        texts=_texts(used, known),
         n_missing=len(grades) - len(used),
         aspect=grades[0].aspect,
         baseline=0.0,
@@ -224,71 +264,81 @@ def _self_preference_grades(
     )
 
 
-def _failures(findings: Findings, rater: str, aspect: str | None, found: list[tuple[str, str | None]]) -> None:
+def _failures(
+    findings: Findings, rater: str, aspect: str | None, found: list[tuple[str, str | None]], texts: Sequence[str] = ()
+) -> None:
     counts = Counter(reason for _, reason in found if reason)
     for failure in (None, *sorted(counts)):
         missing = [(unit, float(reason is not None and failure in (None, reason))) for unit, reason in found]
-        _share(findings, "failures", rater, missing, aspect=aspect, failure=failure, baseline=0.0)
+        _share(findings, "failures", rater, missing, aspect=aspect, failure=failure, baseline=0.0, texts=texts)
 
 
 def _length_correlation(findings: Findings, grades: list[Graded], known: Replies) -> None:
-    found = [
-        (each.unit, words, each.sign * each.value)
-        for each in grades
-        if each.value is not None and (words := known.words(each.reply)) is not None
-    ]
+    sized = [(each, words) for each in grades if (words := known.words(each.reply)) is not None]
+    found = [(each, words, each.sign * each.value) for each, words in sized if each.value is not None]
     findings.add_spearman(
         "length_correlation",
         grades[0].rater,
-        [unit for unit, _, _ in found],
+        [each.unit for each, _, _ in found],
         np.array([row[1:] for row in found], dtype=np.float64).reshape(-1, 2).T,
+        texts=_texts([each for each, _, _ in found], known),
         n_missing=len(grades) - len(found),
         aspect=grades[0].aspect,
         baseline=0.0,
+        note=_unknown(len(grades) - len(sized), "ratings have no reply"),
     )
 
 
 def _refusal_difference(findings: Findings, grades: list[Graded], known: Replies) -> None:
-    found = [
-        (each.unit, float(declines), each.sign * each.value)
-        for each in grades
-        if each.value is not None and (declines := known.refuses(each.reply)) is not None
-    ]
+    seen = [(each, declines) for each in grades if (declines := known.refuses(each.reply)) is not None]
+    found = [(each, float(declines), each.sign * each.value) for each, declines in seen if each.value is not None]
     refuses, values = (np.array([row[at] for row in found], dtype=np.float64) for at in (1, 2))
     findings.add(
         "refusal_difference",
         grades[0].rater,
-        [unit for unit, _, _ in found],
+        [each.unit for each, _, _ in found],
         np.stack([refuses * values, refuses, (1 - refuses) * values, 1 - refuses]),
         difference,
+        texts=_texts([each for each, _, _ in found], known),
         n_missing=len(grades) - len(found),
         aspect=grades[0].aspect,
         baseline=0.0,
         undefined="one_group",
-        note=f"{int(refuses.sum())} refusals",
+        note=_joined(
+            f"{int(refuses.sum())} refusals" if found else "",
+            _unknown(len(grades) - len(seen), "ratings have no reply"),
+        ),
     )
 
 
-def _compression(findings: Findings, grades: list[Graded], people: list[Graded]) -> None:
+def _compression(findings: Findings, grades: list[Graded], people: list[Graded], known: Replies) -> None:
     found = [each for each in grades if each.value is not None]
     rated = {each.reply for each in found}
     same = [each for each in people if each.value is not None and each.reply in rated]
     common: dict[str, Any] = {"aspect": grades[0].aspect, "n_missing": len(grades) - len(found)}
     rater, units = grades[0].rater, [each.unit for each in found]
     possible, theirs = _levels(found), _levels(same)
-    checks: list[tuple[str, Callable[[int], Statistic]]] = [
-        ("modal_share", lambda _: lambda sums: ratio(np.stack([sums.max(axis=0), sums.sum(axis=0)]))),
-        ("levels_used", lambda levels: lambda sums: (sums > 0).sum(axis=0) / levels),
-        ("entropy", lambda levels: lambda sums: entropy(sums) / np.log(levels)),
+    checks: list[tuple[str, Callable[[Floats, int], float]]] = [
+        ("modal_share", lambda counts, _: float(counts.max() / counts.sum())),
+        ("levels_used", lambda counts, levels: len(counts) / levels),
+        ("entropy", lambda counts, levels: min(1.0, float(entropy(counts)) / math.log(levels))),
     ]
     for check, statistic in checks:
         if possible is None:
             undefined: dict[str, Any] = {"n": len(found), "n_units": len(set(units)), "undefined": "no_levels"}
             findings.write(check, rater, np.nan, None, **undefined, **common)
             continue
-        baseline = None if theirs is None else float(statistic(theirs)(_indicators(same).sum(axis=1)))
-        findings.add(check, rater, units, _indicators(found), statistic(possible), baseline=baseline, **common)
-    _spread(findings, rater, found, same, common)
+        counts = _indicators(found).sum(axis=1)
+        baseline = None if theirs is None else statistic(_indicators(same).sum(axis=1), theirs)
+        if check == "modal_share":
+            is_modal, texts = _indicators(found)[counts.argmax()], _texts(found, known)
+            findings.add_share(
+                check, rater, units, is_modal, texts=texts, among=len(counts), baseline=baseline, **common
+            )
+            continue
+        row: dict[str, Any] = {"n": len(found), "n_units": len(set(units)), "no_interval": "biased"}
+        findings.write(check, rater, statistic(counts, possible), None, baseline=baseline, **row, **common)
+    _spread(findings, rater, found, same, common, known)
 
 
 def _levels(grades: list[Graded]) -> int | None:
@@ -315,7 +365,12 @@ def _indicators(grades: list[Graded]) -> Floats:
 
 
 def _spread(
-    findings: Findings, rater: str, found: list[Graded], people: list[Graded], common: Mapping[str, Any]
+    findings: Findings,
+    rater: str,
+    found: list[Graded],
+    people: list[Graded],
+    common: Mapping[str, Any],
+    known: Replies,
 ) -> None:
     rated = {each.reply for each in people}
     mine = [each for each in found if each.reply in rated]
@@ -330,6 +385,7 @@ def _spread(
         [each.unit for each in both],
         terms,
         lambda sums: ratio(np.stack([deviation(sums[:3]), deviation(sums[3:])])),
+        texts=_texts(both, known),
         n=int(is_mine.sum()),
         baseline=1.0,
         undefined="constant" if people else "no_people",

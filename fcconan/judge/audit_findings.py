@@ -6,9 +6,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.significance import CHUNK, Floats, bootstrap_means, percentile_interval
+from fcconan.judge.audit_intervals import Codes, codes_of, crossed, share_interval, weights
+from fcconan.score.significance import Floats, bootstrap_means, percentile_interval
 
 Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
+NoInterval = Literal[
+    "one_unit",
+    "no_spread",  # all resamples give the same value
+    "biased",  # resamples lie beside the value: they lose grades, and find no new ones
+]
+_NO_WIDTH = 1e-9
 Statistic = Callable[[Floats], Floats]
 
 
@@ -20,39 +27,79 @@ class Findings:
         self.rows: list[dict[str, Any]] = []
 
     def add(
-        self, check: str, rater: str, units: Sequence[str], terms: Floats, statistic: Statistic, **columns: Any
+        self,
+        check: str,
+        rater: str,
+        units: Sequence[str],
+        terms: Floats,
+        statistic: Statistic,
+        *,
+        texts: Sequence[str] = (),
+        **columns: Any,
     ) -> None:
-        """Adds what a statistic of sums says; it takes shape (terms, ...) and must not depend on a common factor."""
-        names, codes = np.unique(np.array(units, dtype=str), return_inverse=True)
-        sums = np.zeros((len(terms), len(names)))
-        for term, row in zip(sums, terms, strict=True):
-            np.add.at(term, codes, row)
-        value = float(statistic(sums.sum(axis=1)))
-        draws = statistic(bootstrap_means(sums, resamples=self.resamples, seed=self.seed).T) if len(names) > 1 else None
-        self.write(check, rater, value, draws, n=columns.pop("n", len(units)), n_units=len(names), **columns)
+        """Adds what a statistic of sums says; it takes shape (terms, ...) and must not depend on a common factor.
 
-    def add_spearman(self, check: str, rater: str, units: Sequence[str], values: Floats, **columns: Any) -> None:
+        With the text of every row, texts are resampled, too, where units have texts in common.
+        """
+        groupings = _groupings(units, texts)
+        sums = np.zeros((len(terms), int(groupings[0].max(initial=-1)) + 1))
+        for term, row in zip(sums, terms, strict=True):
+            np.add.at(term, groupings[0], row)
+        value, draws = float(statistic(sums.sum(axis=1))), None
+        if sums.shape[1] > 1 and len(groupings) == 1:
+            draws = statistic(bootstrap_means(sums, resamples=self.resamples, seed=self.seed).T)
+        elif sums.shape[1] > 1:
+            parts = [terms @ drawn.T for drawn in weights(groupings, self.resamples, self.seed)]
+            draws = statistic(np.concatenate(parts, axis=1))
+        self.write(
+            check, rater, value, self._ends(draws), n=columns.pop("n", len(units)), n_units=sums.shape[1], **columns
+        )
+
+    def add_share(
+        self,
+        check: str,
+        rater: str,
+        units: Sequence[str],
+        values: Floats,
+        *,
+        texts: Sequence[str] = (),
+        among: int = 1,
+        **columns: Any,
+    ) -> None:
+        """Adds a mean of values from 0 to 1 with Wilson's interval; wider (Bonferroni) for the largest of several."""
+        groupings = _groupings(units, texts)
+        n_units = int(groupings[0].max(initial=-1)) + 1
+        ends: tuple[float, float] | None = None
+        if n_units > 1:
+            ends = share_interval(values, groupings, 1 - (1 - self.confidence) / among)
+        value = float(values.mean()) if len(values) else np.nan
+        self.write(check, rater, value, ends, n=len(values), n_units=n_units, **columns)
+
+    def add_spearman(
+        self, check: str, rater: str, units: Sequence[str], values: Floats, *, texts: Sequence[str] = (), **columns: Any
+    ) -> None:
         """Adds Spearman's rho of two values; shape (2, rows). Values are ranked anew in every resample."""
-        names, codes = np.unique(np.array(units, dtype=str), return_inverse=True)
+        groupings = _groupings(units, texts)
+        n_units = int(groupings[0].max(initial=-1)) + 1
         x, y = (np.unique(each, return_inverse=True)[1] for each in values)
-        value = float(spearman(x, y, np.ones((1, len(units))))[0])
-        draws = None
-        if len(names) > 1:
-            generator, parts = np.random.default_rng(self.seed), []
-            size = max(1, CHUNK // len(units))
-            for start in range(0, self.resamples, size):
-                drawn = generator.integers(len(names), size=(min(size, self.resamples - start), len(names)))
-                weights = np.stack([np.bincount(each, minlength=len(names)) for each in drawn]).astype(np.float64)
-                parts.append(spearman(x, y, weights[:, codes]))
-            draws = np.concatenate(parts)
-        self.write(check, rater, value, draws, n=len(units), n_units=len(names), **columns)
+        value, draws = float(spearman(x, y, np.ones((1, len(units))))[0]), None
+        if n_units > 1:
+            drawn = weights(groupings, self.resamples, self.seed)
+            draws = np.concatenate([spearman(x, y, each) for each in drawn])
+        self.write(check, rater, value, self._ends(draws), n=len(units), n_units=n_units, **columns)
+
+    def _ends(self, draws: Floats | None) -> tuple[float, float] | None:
+        if draws is None:
+            return None
+        low, high = percentile_interval(draws[:, None], self.confidence)
+        return float(low[0]), float(high[0])
 
     def write(
         self,
         check: str,
         rater: str,
         value: float,
-        draws: Floats | None,
+        ends: tuple[float, float] | None,
         *,
         n: int,
         n_units: int,
@@ -61,14 +108,19 @@ class Findings:
         failure: str | None = None,
         baseline: float | None = None,
         undefined: Reason = "constant",
+        no_interval: NoInterval | None = None,
         note: str = "",
     ) -> None:
-        """Adds a row; a value that is not finite is missing: there are no rows, or for the reason `undefined`."""
-        ends: list[float | None] = [None, None]
+        """Adds a row; a value that is not finite is missing: there are no rows, or for the reason `undefined`.
+
+        An interval without width is none: that all resamples are alike does not show that other data would be.
+        """
         there = bool(np.isfinite(value))
-        if there and draws is not None:
-            ends = [float(end[0]) for end in percentile_interval(draws[:, None], self.confidence)]
-            ends = [end if end is not None and np.isfinite(end) else None for end in ends]
+        if ends is None:
+            no_interval = no_interval or "one_unit"
+        elif not np.isfinite(ends).all() or ends[1] - ends[0] < _NO_WIDTH:
+            no_interval = no_interval or "no_spread"
+        low, high = ends if there and ends is not None and no_interval is None else (None, None)
         reason = None if there else "no_rows" if n == 0 and undefined != "no_people" else undefined
         self.rows.append(
             {
@@ -77,8 +129,9 @@ class Findings:
                 "aspect": aspect,
                 "failure": failure,
                 "value": value if there else None,
-                "low": ends[0],
-                "high": ends[1],
+                "low": low,
+                "high": high,
+                "no_interval": no_interval if there else None,
                 "n": n,
                 "n_units": n_units,
                 "n_missing": n_missing,
@@ -87,6 +140,13 @@ class Findings:
                 "note": note,
             }
         )
+
+
+def _groupings(units: Sequence[str], texts: Sequence[str]) -> list[Codes]:
+    found = [codes_of(units)]
+    if len(texts) and crossed(found[0], codes_of(texts)):
+        found.append(codes_of(texts))
+    return found
 
 
 def ratio(sums: Floats) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.errors import InputError
+from fcconan.identity import normalise
 from fcconan.judge.refusal import is_refusal
 from fcconan.rows import VERDICTS
 
@@ -100,6 +101,15 @@ class Replies:
         system = self._rows.get(name, {}).get("system")
         return None if system is None else str(system)
 
+    def systems(self) -> set[str]:
+        """Returns who wrote replies, as far as that is known."""
+        return {str(row["system"]) for row in self._rows.values() if row.get("system") is not None}
+
+    def key(self, name: str) -> str:
+        """Returns what is the same for replies with the same text, or their id where that is not known."""
+        text = self.text(name)
+        return f"id {name}" if text is None else f"text {normalise(text)}"
+
     def refuses(self, name: str | None) -> bool | None:
         """Whether a reply is a refusal; None where its text is not known."""
         text = self.text(name)
@@ -119,9 +129,17 @@ def read_ratings(rows: Iterable[Row], replies: Replies) -> list[Graded]:
     """Returns the ratings.
 
     Raises:
-        InputError: A row lacks a column, or a value is no number.
+        InputError: A row lacks a column, a value is no number, or a rating is given twice.
     """
-    return [_graded(row, replies) for row in rows]
+    read, seen = [_graded(row, replies) for row in rows], set()
+    for each in read:
+        if (each.rater, each.aspect, each.reply) in seen:
+            raise InputError(
+                f"{each.rater} rated the {each.aspect} of {each.reply} twice: give every file once, and ratings made "
+                "under other conditions with another --name"
+            )
+        seen.add((each.rater, each.aspect, each.reply))
+    return read
 
 
 def read_comparisons(rows: Iterable[Row], replies: Replies) -> list[Verdict]:
@@ -130,13 +148,22 @@ def read_comparisons(rows: Iterable[Row], replies: Replies) -> list[Verdict]:
     The verdict of joined rows is the mean of their shares, and invalid where one of them is.
 
     Raises:
-        InputError: A row lacks a column, a verdict or an order is unknown, or one order of a pair is given twice.
+        InputError: A row lacks a column, a verdict or an order is unknown, or a comparison or one order of it is given
+            twice.
     """
     read = [_verdict(row, replies) for row in rows]
+    seen = set()
     joined: dict[tuple[str, tuple[str | None, ...]], Verdict] = {}
     whole = []
     for verdict, is_part in read:
         if not is_part:
+            if (verdict.rater, verdict.pair) in seen:
+                item, *sides = verdict.pair
+                raise InputError(
+                    f"{verdict.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
+                    "comparisons made under other conditions with another --name"
+                )
+            seen.add((verdict.rater, verdict.pair))
             whole.append(verdict)
             continue
         key = (verdict.rater, (*verdict.pair, *verdict.systems, *verdict.replies))
@@ -164,6 +191,8 @@ def _joined(one: Verdict, other: Verdict) -> Verdict:
 
 
 def _graded(row: Row, replies: Replies) -> Graded:
+    if "label" in row and "value" not in row:
+        raise InputError("these are labels, and the audit looks at grades and comparisons: give ratings of aspects")
     reply, rater, aspect = (_given(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
     if "value" not in row:
         raise InputError(f"ratings have the columns {', '.join(row)}, and no value: give one")

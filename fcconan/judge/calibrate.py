@@ -5,9 +5,12 @@ with people are kept; the model improves them on the examples that they misjudge
 returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
 
 - The drafter sees the drafting part only, misjudged examples included; candidates are scored on the selection part;
-  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS.
+  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS, nor a CN where
+  HS that share CNs make small groups; where they do not, the result says how many replies of a part another one holds.
 - Algorithm 1 samples among misjudged examples; the paper's text takes the three worst, and so does this.
-- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen.
+- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen. Of the
+  others, the one is best whose correlation is highest in the worst case, with every missing rating as far from people's
+  as the scale allows: steps that fail on hard examples gain nothing by it.
 
 What the published code does instead is `calibration.PUBLISHED`: options, all off by default, named in every result.
 """
@@ -38,6 +41,7 @@ from fcconan.judge.drafting import (
     parse_steps,
     refine_messages,
 )
+from fcconan.judge.rate import RETRIED
 from fcconan.judge.task import Aspect
 from fcconan.llm.call import Call, Messages, Model, Reply, Sampling
 
@@ -211,7 +215,7 @@ class _Work:
                 f"none of {len(self.candidates)} candidates for {self.aspect.name} can be used ({found}): see "
                 f"{self.log.partial}, and try another drafter, other settings, or another judge"
             )
-        return sorted(able, key=lambda each: (-(each.selection.value or 0.0), each.candidate))
+        return sorted(able, key=lambda each: (-(each.selection.least or 0.0), each.candidate))
 
     def report(self, best: Candidate, signed: str) -> Calibration:
         """Scores the best candidate and the task's own steps on the report part: the only use of that part."""
@@ -222,7 +226,7 @@ class _Work:
         human, items = [example.value for example in examples], [example.item for example in examples]
         chosen = self._rated(best.steps, examples)
         baseline = self._rated(tuple(self.aspect.steps), examples)
-        scoring = Scoring(self.settings.resolved_metric, self.settings.substitute)
+        scoring = self._scoring
         bootstrap = Bootstrap(tuple(items), self.settings.resamples, self.settings.seed)
         return Calibration(
             Steps(self.aspect.name, self.aspect.low, self.aspect.high, best.steps, signed),
@@ -234,7 +238,13 @@ class _Work:
             self.parts.summary(),
             self.settings,
             dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
+            sum(each.reason in RETRIED for each in self.candidates),
         )
+
+    @property
+    def _scoring(self) -> Scoring:
+        scale = float(self.aspect.low), float(self.aspect.high)
+        return Scoring(self.settings.resolved_metric, self.settings.substitute, scale)
 
     def _try(self, requests: Sequence[_Request], what: str) -> None:
         """Asks the drafter, scores what it wrote, and writes one record for each request."""
@@ -280,7 +290,7 @@ class _Work:
         if self._selection is self._drafting:
             self._predictions[made.candidate] = predictions
         human = [example.value for example in self._selection]
-        found = score(Scoring(self.settings.resolved_metric, self.settings.substitute), predictions, human)
+        found = score(self._scoring, predictions, human)
         made.selection = found
         predicted = (len(human) - found.n_missing) / len(human)
         if self.settings.substitute is None and predicted < self.settings.least_predicted:

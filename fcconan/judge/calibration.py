@@ -52,7 +52,7 @@ class Settings:
         rounds: Rounds of refinement.
         refinements: How often each edit is asked for, of each candidate in a round (N of the second loop).
         errors: How many misjudged examples are shown.
-        metric: What candidates are chosen by.
+        metric: What candidates are chosen by, in the worst case where ratings are missing.
         least_predicted: The share of examples that a candidate must have a rating for to be chosen.
         temperatures: Drafts are sampled at a temperature from this range, refinements at its upper end; None leaves
             it to the model.
@@ -189,9 +189,10 @@ class Calibration:
         report: Their score on the report part.
         baseline: The score of the task's own steps on the report part.
         gain: The first less the second, on the examples that both have a rating for.
-        parts: Items, rows and fingerprint of every part.
+        parts: Of every part what `Parts.summary` says.
         settings: What was asked.
         tally: Candidates by phase and status.
+        failed_drafts: Requests to the drafter that failed for a passing reason: another run asks them again.
     """
 
     steps: Steps
@@ -203,6 +204,7 @@ class Calibration:
     parts: Mapping[str, Mapping[str, int | str]]
     settings: Settings
     tally: Mapping[str, int]
+    failed_drafts: int = 0
 
     def save(self, path: Path) -> None:
         """Writes the calibration as YAML, whole or not at all.
@@ -256,6 +258,7 @@ def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, d
         "metric": settings.resolved_metric,
         "level": "pooled",
         "missing": "left-out" if settings.substitute is None else f"{settings.substitute:g}",
+        "selected": "worst-case",
         "least-predicted": settings.least_predicted,
         "sizes": ",".join(map(str, settings.sizes)),
         "trials": settings.trials,

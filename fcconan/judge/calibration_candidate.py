@@ -53,6 +53,6 @@ class Candidate:
     def record(self) -> dict[str, Any]:
         """Returns the record of the log, without what only report scores have."""
         fields = asdict(self)
-        keys = ("value", "n", "n_missing")
+        keys = ("value", "n", "n_missing", *(() if self.selection.worst is None else ("worst",)))
         fields["selection"] = None if self.selection is _NOT_SCORED else {key: fields["selection"][key] for key in keys}
         return {"record": "candidate", **fields}

@@ -1,9 +1,9 @@
-"""People's ratings for calibration, in three parts of which no two share an HS."""
+"""People's ratings for calibration, in three parts of which no two share an HS nor, where it can be done, a CN."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from fcconan.identity import digest, normalise
 
 PARTS = ("draft", "select", "report")
 LEAST_ITEMS = 5  # in a part; with fewer, the bootstrap over items says nothing
+LARGEST_GROUP = 0.1  # of all HS; groups that share CNs and are larger cannot be spread over three parts
+_TEXTS = ("hate_speech", "counter_narrative")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Parts:
                         f"the item {example.item} is in the {first_part[example.item]} part and in the {name} part: "
                         "keep all rows of an HS in one part"
                     )
-                message = normalise(example.variables.get("hate_speech", "")) or example.item
+                message = _text(example, "hate_speech") or example.item
                 if items.setdefault(message, example.item) != example.item:
                     raise InputError(
                         f"the items {items[message]} and {example.item} have one HS: give all rows of an HS one item"
@@ -70,11 +72,16 @@ class Parts:
         return iter(zip(PARTS, (self.draft, self.select, self.report), strict=True))
 
     def summary(self) -> dict[str, dict[str, int | str]]:
-        """Returns items, rows and fingerprint of every part."""
+        """Returns items, rows and fingerprint of every part, and how many rows have a CN that another part holds."""
+        texts = {name: {_text(example, "counter_narrative") for example in examples} - {""} for name, examples in self}
+        elsewhere = {
+            name: set().union(*(texts[other] for other in PARTS if other != name)) & texts[name] for name in PARTS
+        }
         return {
             name: {
                 "items": len({example.item for example in examples}),
                 "examples": len(examples),
+                "shared_texts": sum(_text(example, "counter_narrative") in elsewhere[name] for example in examples),
                 "fingerprint": digest(*(repr((e.item, sorted(e.variables.items()), e.value)) for e in examples)),
             }
             for name, examples in self
@@ -84,19 +91,26 @@ class Parts:
 def split(examples: Sequence[Example], *, seed: int = 0, shares: tuple[float, float, float] = (0.2, 0.4, 0.4)) -> Parts:
     """Splits human ratings by item.
 
+    Items with the same HS become one item, whatever its upper case and white space. So do items that share a CN, unless
+    that makes a group of more than `LARGEST_GROUP` of all or too few groups, as where all messages have the same
+    replies: then parts share CNs, and `Parts.summary` says how many.
+
     Args:
         examples: In any order; every part keeps it.
         seed: Decides which item goes where.
         shares: Of the items, for drafting, selection and report.
 
     Raises:
-        InputError: The shares are no shares, there are too few items, or two items have one HS.
+        InputError: The shares are no shares, or there are too few items.
     """
     if len(shares) != len(PARTS) or any(share <= 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
         raise InputError(f"the shares are {', '.join(map(str, shares))}: give three that are above 0 and add up to 1")
-    items = sorted({example.item for example in examples})
-    ends = [round(len(items) * end) for end in np.cumsum(shares)]
-    if min(np.diff([0, *ends])) < LEAST_ITEMS:
+    by_message, by_text = _linked(examples, _TEXTS[:1]), _linked(examples, _TEXTS)
+    largest = max(Counter(by_text.values()).values(), default=0)
+    apart = largest <= max(1.0, LARGEST_GROUP * len(by_text)) and _is_enough(_ends(by_text, shares))
+    first = by_text if apart else by_message
+    items, ends = sorted(set(first.values())), _ends(first, shares)
+    if not _is_enough(ends):
         raise InputError(
             f"there are ratings of {len(items)} HS: each of the three parts needs {LEAST_ITEMS}, so give about "
             f"{math.ceil(LEAST_ITEMS / min(shares))} or more with these shares"
@@ -107,7 +121,40 @@ def split(examples: Sequence[Example], *, seed: int = 0, shares: tuple[float, fl
     for name, end in zip(PARTS, ends, strict=True):
         part_of |= {items[position]: name for position in order[start:end]}
         start = end
-    return Parts(*(tuple(example for example in examples if part_of[example.item] == name) for name in PARTS))
+    joined = [replace(example, item=first[example.item]) for example in examples]
+    return Parts(*(tuple(example for example in joined if part_of[example.item] == name) for name in PARTS))
+
+
+def _ends(first: Mapping[str, str], shares: Sequence[float]) -> list[int]:
+    return [round(len(set(first.values())) * end) for end in np.cumsum(shares)]
+
+
+def _is_enough(ends: Sequence[int]) -> bool:
+    return bool(min(np.diff([0, *ends])) >= LEAST_ITEMS)
+
+
+def _text(example: Example, name: str) -> str:
+    return normalise(example.variables.get(name, "")).casefold()
+
+
+def _linked(examples: Sequence[Example], names: Sequence[str]) -> dict[str, str]:
+    """Returns, for every item, the first of all items that it shares a text of these names with, at any remove."""
+    above: dict[str, str] = {}
+
+    def first(item: str) -> str:
+        while above[item] != item:
+            above[item] = above[above[item]]
+            item = above[item]
+        return item
+
+    holder: dict[tuple[str, str], str] = {}
+    for example in examples:
+        above.setdefault(example.item, example.item)
+        for name in names:
+            if text := _text(example, name):
+                one, other = first(example.item), first(holder.setdefault((name, text), example.item))
+                above[max(one, other)] = min(one, other)
+    return {item: first(item) for item in above}
 
 
 def spread(examples: Sequence[Example], size: int, generator: np.random.Generator) -> list[Example]:

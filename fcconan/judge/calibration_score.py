@@ -30,6 +30,8 @@ class Score:
         low: Lower end of the interval; None where there is none.
         high: Its upper end.
         n_undefined: Resamples without a coefficient; the interval is over the others.
+        worst: The coefficient if every missing prediction were as far from what people said as the scale allows; None
+            where nothing is missing, or the scale is unknown.
     """
 
     value: float | None
@@ -39,6 +41,12 @@ class Score:
     low: float | None = None
     high: float | None = None
     n_undefined: int = 0
+    worst: float | None = None
+
+    @property
+    def least(self) -> float | None:
+        """What is certain: the worst case, or the coefficient where nothing is missing."""
+        return self.value if self.worst is None else self.worst
 
 
 @dataclass(frozen=True)
@@ -48,15 +56,28 @@ class Scoring:
     Attributes:
         metric: Which coefficient.
         substitute: What a missing prediction counts as; None leaves its row out.
+        scale: Lowest and highest grade; None where they are unknown, and there is no worst case.
     """
 
     metric: Metric
     substitute: float | None = None
+    scale: tuple[float, float] | None = None
 
     def filled(self, predictions: Sequence[float | None]) -> Floats:
         """Returns the predictions, nan where one is left out."""
         gap = np.nan if self.substitute is None else self.substitute
         return np.array([gap if value is None else value for value in predictions], dtype=np.float64)
+
+    def worst(self, predicted: Floats, human: Floats) -> float | None:
+        """Returns the coefficient with the worst grades where predictions are missing; None where none is.
+
+        The worst grade is the lowest one for what people rated above their median, and the highest one for the rest.
+        """
+        missing = np.isnan(predicted)
+        if self.scale is None or not missing.any():
+            return None
+        ends = np.where(human > np.median(human), *self.scale)
+        return correlation(self.metric, np.where(missing, ends, predicted), human)[0]
 
 
 @dataclass(frozen=True)
@@ -113,9 +134,9 @@ def score(
         kept = rows[~np.isnan(predicted[rows])]
         return correlation(scoring.metric, predicted[kept], people[kept])
 
-    return _scored(
-        on, int((~np.isnan(predicted)).sum()), sum(each is None for each in predictions), len(people), bootstrap
-    )
+    n_missing = sum(each is None for each in predictions)
+    found = _scored(on, int((~np.isnan(predicted)).sum()), n_missing, len(people), bootstrap)
+    return found if found.value is None else replace(found, worst=_rounded(scoring.worst(predicted, people)))
 
 
 def difference(

@@ -28,6 +28,7 @@ Reason = Literal[
     ParseReason,
     CallReason,
     QuestionReason,
+    "no_hate_speech",
     "empty_reply",  # one of the two replies has no text
     "orders_disagree",
 ]
@@ -150,8 +151,8 @@ def compare(
 ) -> Iterator[ComparisonResult]:
     """Yields a verdict for every pair, in their order; pairs are read as the model asks for calls.
 
-    Both orders of a pair are asked one after the other, reply a first. Equal texts (but for white space) are a tie and
-    a reply without text makes the verdict invalid; of neither the model is asked.
+    Both orders of a pair are asked one after the other, reply a first. Equal texts (but for white space) are a tie; a
+    message or a reply without text makes the verdict invalid. Of neither the model is asked.
 
     Args:
         model: The judge.
@@ -206,6 +207,8 @@ def _compare(
 
 def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
     nothing = Question(None, None)
+    if not identity.normalise(pair.a["hate_speech"] or ""):
+        return _Asked(pair, nothing, reason="no_hate_speech")
     texts = [identity.normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
     if not all(texts):
         return _Asked(pair, nothing, reason="empty_reply")

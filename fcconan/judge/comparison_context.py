@@ -22,7 +22,10 @@ def careful_estimate(messages: Messages) -> int:
 
     For endpoints, which do not say. English has about four bytes a token.
     """
-    return sum(ceil(len(each["content"].encode()) / _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE for each in messages)
+    return sum(
+        ceil(len(each["content"].encode(errors="surrogatepass")) / _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE
+        for each in messages
+    )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from fcconan.llm.call import Call, Messages, Sampling
 
 QuestionReason = Literal["too_long", "no_reference"]
 VARIABLES = ("hate_speech", "reply_1", "reply_2")
-_FAST_TOKENS = 32
+FAST_TOKENS = 32
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,8 @@ class JudgeLM(_Judge):
         reference: JudgeLM's reference mode: whether the first reference of the item is shown as an example of a good
             reply. Replies to items without references then are invalid.
         context: What the model can read and write; None sends replies of any length.
-        sampling: How the model draws its words; fast mode lowers `max_tokens` and stops at a line break.
+        sampling: How the model draws its words; fast mode stops at a line break and sets `max_tokens`.
+        fast_tokens: The longest answer in fast mode; models that think before they answer need more.
 
     Raises:
         InputError: The context has no room for an answer of unknown length, or the prompt file has other variables.
@@ -153,10 +154,11 @@ class JudgeLM(_Judge):
         reference: bool = False,
         context: ContextBudget | None = None,
         sampling: Sampling | None = None,
+        fast_tokens: int = FAST_TOKENS,
     ) -> None:
         sampling = sampling or Sampling(max_tokens=1024)
         if not explain:
-            sampling = replace(sampling, max_tokens=_FAST_TOKENS, stop=(*sampling.stop, "\n"))
+            sampling = replace(sampling, max_tokens=fast_tokens, stop=(*sampling.stop, "\n"))
         super().__init__(
             "judgelm",
             prompt or _TwoScores(explain),

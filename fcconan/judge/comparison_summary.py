@@ -21,8 +21,9 @@ class Summary:
         identical: Ties of equal texts, which nobody was asked about.
         shortened: Comparisons in which words of a reply were left out.
         suspicious: Comparisons in which a reply may have told the judge its verdict.
-        first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons with
-            one failed order are left out: only with both orders does the quality of the replies cancel out.
+        first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons
+            without a readable verdict in both orders are left out: only there does the quality of the replies cancel
+            out.
         second_chosen: How often the reply shown second was preferred.
     """
 
@@ -50,7 +51,7 @@ class Summary:
         self.both_orders += result.flipped is not None
         self.flipped += bool(result.flipped)
         self.reversed += {result.verdict_ab, result.verdict_ba} == {"a", "b"}
-        if result.reason_ab is None and result.reason_ba is None:
+        if result.flipped is not None:
             self.first_chosen += (result.verdict_ab == "a") + (result.verdict_ba == "b")
             self.second_chosen += (result.verdict_ab == "b") + (result.verdict_ba == "a")
 
@@ -61,7 +62,9 @@ class Summary:
 
     @property
     def first_preference(self) -> float | None:
-        """Share of the reply shown first among all preferences; 0.5 is none. None where nothing was preferred."""
+        """Share of the reply shown first among all preferences; 0.5 is none. None where nothing was preferred in
+        both orders.
+        """
         chosen = self.first_chosen + self.second_chosen
         return self.first_chosen / chosen if chosen else None
 

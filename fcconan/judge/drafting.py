@@ -14,6 +14,7 @@ from fcconan.identity import normalise
 from fcconan.judge.calibration_data import Example
 from fcconan.judge.task import Aspect
 from fcconan.llm.call import Messages
+from fcconan.llm.completion import whole_characters
 
 Edit = Literal["modify", "paraphrase", "add", "calibrate"]
 StepsReason = Literal[
@@ -162,7 +163,7 @@ def _from_json(text: str) -> list[str] | StepsReason:
         data = data[0][1]
     if not isinstance(data, list) or not data or not all(isinstance(step, str) for step in data):
         return "no_list"
-    return data
+    return [whole_characters(step) for step in data]
 
 
 def _from_lines(lines: Sequence[str]) -> list[str] | StepsReason:

@@ -51,7 +51,7 @@ class KeptRatings:
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
         """Yields what `judge.rate` yields; for the replies at the head that are in the file, from there.
 
-        After the first reply of which a call failed, nothing is kept: another run asks again.
+        After the first reply with a failure that no journal keeps, nothing is kept: another run asks again.
         """
         file = self._open()
         if file is None:
@@ -81,7 +81,7 @@ class KeptRatings:
 
             for number, rows in enumerate(self._judge.rate(noted())):
                 of = asked.popleft()
-                if not self._judge.failed:
+                if not self._judge.not_kept:
                     file.write(_line(of, rows))
                     if number % _EVERY == 0:
                         file.flush()

@@ -1,7 +1,6 @@
 """What came of asking one question about one reply, once or several times."""
 
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from fcconan.judge.parse import (
 )
 from fcconan.judge.strategies import Question
 from fcconan.judge.task import Aspect
-from fcconan.llm.call import CallReason, Reply
+from fcconan.llm.call import CallReason, Reply, TokenAlternatives
 
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
@@ -90,30 +89,31 @@ def keys(aspect: Aspect) -> tuple[str, ...]:
 
 
 def _read_ratings(question: Question, reply: Reply, fields: Mapping[str, AspectField]) -> dict[str, Outcome]:
-    text = _readable(reply, also_cut=question.form == "object")
+    text, cut = _readable(reply) if question.form == "object" else (reply.text, False)
     if text is None:
         return dict.fromkeys(fields, _failed(reply))
-    return {name: _outcome(rating, reply, text) for name, rating in _parse(question, text, fields).items()}
+    return {name: _outcome(rating, reply, text) for name, rating in _parse(question, text, fields, cut).items()}
 
 
-def _parse(question: Question, text: str, fields: Mapping[str, AspectField]) -> dict[str, ParsedRating]:
+def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut: bool) -> dict[str, ParsedRating]:
     if question.form == "object":
-        return parse_multi(text, aspects=fields)
+        return parse_multi(text, aspects=fields, cut=cut)
     ((name, field),) = fields.items()
-    parse = parse_result if question.form == "result" else parse_rating
-    return {name: parse(text, scale=field.scale, decimals=field.decimals)}
+    if question.form == "result":
+        return {name: parse_result(text, scale=field.scale, decimals=field.decimals)}
+    return {name: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys)}
 
 
 def _read_label(reply: Reply, labels: Sequence[str]) -> Outcome:
-    text = _readable(reply, also_cut=True)
-    return _failed(reply) if text is None else _outcome(parse_label(text, labels), reply, text)
+    text, cut = _readable(reply)
+    return _failed(reply) if text is None else _outcome(parse_label(text, labels, cut=cut), reply, text)
 
 
-def _readable(reply: Reply, *, also_cut: bool) -> str | None:
-    """The words of a reply. Cut ones are read where an object shows by itself whether it is whole."""
-    if reply.reason == "truncated" and reply.cut is not None and also_cut:
-        return reply.cut + _CUT
-    return reply.text
+def _readable(reply: Reply) -> tuple[str | None, bool]:
+    """The words of a reply, and whether they were cut: of cut ones, only an object shows whether it is whole."""
+    if reply.reason == "truncated" and reply.cut is not None:
+        return reply.cut + _CUT, True
+    return reply.text, False
 
 
 def _outcome(parsed: ParsedRating | ParsedLabel, reply: Reply, text: str) -> Outcome:
@@ -172,30 +172,58 @@ def _weighted(reply: Reply, aspect: Aspect) -> Outcome:
     """
     if reply.text is None:
         return _failed(reply)
-    read = _outcome(parse_rating(reply.text, scale=aspect.scale), reply, reply.text)
+    names = keys(aspect)
+    read = _outcome(parse_rating(reply.text, scale=aspect.scale, names=names), reply, reply.text)
     if read.value is None:
         return read
     missing = Outcome(None, "no_logprobs", _beginning(reply.text), 1)
-    if reply.logprobs is None:
-        return missing
     grades = {str(number): number for number in range(aspect.low, aspect.high + 1)}
-    before, thinking = "", "</think>" in reply.text
-    for token in reply.logprobs:
-        if not thinking and token.token.strip() in grades:
-            # Digits or a bracket before it may be the scale: `Score (1-5): 4`.
-            if grades[token.token.strip()] != read.value or re.search(r"[\d(]", before):
-                return missing
-            mass = [
-                (grades[written.strip()], math.exp(min(logprob, 0.0)))
-                for written, logprob in token.logprobs.items()
-                if written.strip() in grades
-            ]
-            retained = sum(share for _, share in mass)
-            if retained == 0:
-                return missing
-            value = sum(number * share for number, share in mass) / retained
-            return Outcome(value, None, read.explanation, 1, 1, min(retained, 1.0))
-        before += token.token
-        if thinking and "</think>" in before:
-            before, thinking = "", False
-    return missing
+    token = _token_of_grade(reply, read.value, aspect, names)
+    if token is None:
+        return missing
+    mass = [
+        (grades[written.strip()], math.exp(min(logprob, 0.0)))
+        for written, logprob in token.logprobs.items()
+        if written.strip() in grades
+    ]
+    retained = sum(share for _, share in mass)
+    if retained == 0:
+        return missing
+    value = sum(number * share for number, share in mass) / retained
+    return Outcome(value, None, read.explanation, 1, 1, min(retained, 1.0))
+
+
+def _token_of_grade(
+    reply: Reply, value: float | str, aspect: Aspect, names: tuple[str, ...]
+) -> TokenAlternatives | None:
+    """The token that is the grade: where another grade in its place would be read as another answer."""
+    words, tokens = (reply.text or "").strip(), reply.logprobs or ()
+    whole = "".join(token.token for token in tokens)
+    begin = _place(words, whole)
+    if begin is None:
+        return None
+    other = str(aspect.low if value != aspect.low else aspect.high)
+    after, end = len(whole) - begin - len(words), 0
+    for token in tokens:
+        position, end = end, end + len(token.token)
+        written = token.token.strip()
+        if written == f"{value:g}" and begin < end and position < len(whole) - after:
+            changed = whole[:position] + token.token.replace(written, other) + whole[end:]
+            answer = changed[begin : len(changed) - after]
+            if parse_rating(answer, scale=aspect.scale, names=names).value != value:
+                return token
+    return None
+
+
+def _place(words: str, whole: str) -> int | None:
+    """Where an answer begins in the text of all tokens; None if nobody knows.
+
+    Thinking may precede it, and a stop string or a mark of the end may follow; which of both must be certain.
+    """
+    blanks = len(whole) - len(whole.lstrip())
+    if whole.strip() == words:
+        return blanks
+    begins, ends = whole.startswith(words, blanks), whole.rstrip().endswith(words)
+    if begins == ends:
+        return None
+    return blanks if begins else len(whole.rstrip()) - len(words)

@@ -6,7 +6,8 @@ all there is. Digits elsewhere are prose. Numbers are read as follows:
 - digits of any script count (`４` is 4), a minus sign too, and `4.0` is a whole number;
 - a decimal comma is refused, since `3,5` may be two grades, and so are `1e1`, `NaN` and ranges such as `3-4`;
 - a grade may carry its name (`2 (Possibly to choose)`) and the top of the scale (`4/5`), but no other top (`8/10`);
-- the same answer twice is one answer, two different ones are none;
+- the same answer twice is one answer, two different ones are none, be it in JSON, on lines or before `</think>`;
+- what a field cites is no field, and a value ends with a comma, a brace or its line: `"4"5` is no number;
 - a number at the very end of an unclosed object may have been cut, and is not read.
 """
 
@@ -20,11 +21,13 @@ from fcconan.judge.answer import (
     answer_of,
     check_field,
     explanation_beside,
+    outside_strings,
     plain_name,
     read_choice,
     read_field,
     read_result,
     read_without_key,
+    unless_thought,
     with_explanation,
 )
 from fcconan.judge.parsed import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
@@ -45,9 +48,12 @@ __all__ = [
     "parse_verdict",
 ]
 
-_FENCE_LINE = re.compile(r"\s*```[A-Za-z]*\s*")
-# Two numbers at the head of the first line, and after them the end of the line or a word: never a third number.
-_TWO_SCORES = re.compile(rf"""["'`\s]*{NUMBER}(?:\s*,\s*|\s+){NUMBER}["'`]*\s*(?:$|(?<=\s)[^\d\s].*$)""")
+# Two numbers at the head of the first line, and after them its end, a mark or a reason: never what they count.
+_TWO_SCORES = re.compile(
+    rf"""["'`\s]*{NUMBER}(?:\s*,\s*|\s+){NUMBER}["'`]*\s*"""
+    r"""(?:$|(?<=\s)(?:(?:[-–—]\s|["'“”(\[])(?!\s*\d)|(?:because|since|as|for)\b).*$)""",
+    re.IGNORECASE,
+)
 _BRACKETS = re.compile(r"\[\[\s*+(a|b|c|tie)\s*+\]\]", re.IGNORECASE)
 
 
@@ -55,13 +61,27 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
     """Reads JudgeLM's verdict: two scores on the first line of the output, the first reply's first.
 
     Args:
-        text: The raw output. Code fences, quotes, a comma between the scores and prose after them are understood.
+        text: The raw output. Code fences, quotes, a comma between the scores, thinking before them and a reason or
+            punctuated prose after them are understood.
         scale: Lowest and highest possible score; JudgeLM is asked for 1 to 10.
+
+    Raises:
+        InputError: The output is no text.
     """
-    lines = [line for line in text.splitlines() if line.strip() and not _FENCE_LINE.fullmatch(line)]
-    if not lines:
+    said = answer_of(text)
+    thought = _two_scores(said.thought, scale)
+    if said.reason is not None:
+        return thought if thought.value is not None else ParsedComparison(None, said.reason)
+    found = _two_scores(said.answer, scale)
+    # Scores on the first line are no thinking, and what explains them may cite anything.
+    return thought if found.reason == "no_scores" and thought.value is not None else unless_thought(found, thought)
+
+
+def _two_scores(text: str, scale: tuple[float, float]) -> ParsedComparison:
+    line = next((each for each in text.splitlines() if each.strip()), None)
+    if line is None:
         return ParsedComparison(None, "empty")
-    match = _TWO_SCORES.match(lines[0])
+    match = _TWO_SCORES.match(line)
     if match is None:
         return ParsedComparison(None, "no_scores")
     first, second = float(match[1]), float(match[2])
@@ -70,29 +90,42 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
 
 
-def parse_rating(text: str, *, scale: tuple[float, float], key: str | None = None, decimals: int = 0) -> ParsedRating:
+def parse_rating(
+    text: str,
+    *,
+    scale: tuple[float, float],
+    key: str | None = None,
+    decimals: int = 0,
+    names: Collection[str] = (),
+) -> ParsedRating:
     """Reads one grade.
 
     Args:
-        text: The raw output. What precedes `</think>` is not part of the answer.
+        text: The raw output. What precedes `</think>` is not part of the answer; if it may be one, as no `<think>`
+            opens it, and differs from what follows, there is no answer.
         scale: Lowest and highest grade.
         key: The field that was asked for: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line `Relevance: 4`,
             with anything around it; nothing else is read. None: the output must be nothing but the grade, or hold JSON
-            with one number, a line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
+            with one field such as `score` or `rating`, a line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
         decimals: How many a grade may have.
+        names: Without a key, further names that the field may have in JSON.
 
     Raises:
-        InputError: The scale, the key or the number of decimals makes no sense.
+        InputError: The scale, the key or the number of decimals makes no sense, or the output is no text.
     """
     field = AspectField(() if key is None else (key,), scale, decimals)
     check_field(field, keyed=key is not None)
-    answer, reason = answer_of(text)
-    if reason is not None:
-        return ParsedRating(None, reason)
-    found = read_without_key(answer, field) if key is None else read_field(answer, field)
-    if found.value is None or found.explanation is not None:
-        return found
-    return with_explanation(found, explanation_beside(answer), field)
+    said = answer_of(text)
+    if said.reason is not None:
+        return ParsedRating(None, said.reason)
+
+    def read(part: str) -> ParsedRating:
+        found = read_without_key(part, field, names) if key is None else read_field(part, field)
+        if found.value is None or found.explanation is not None:
+            return found
+        return with_explanation(found, explanation_beside(part), field)
+
+    return unless_thought(read(said.answer), read(said.thought))
 
 
 def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
@@ -104,56 +137,68 @@ def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: in
         decimals: How many a grade may have.
 
     Raises:
-        InputError: The scale or the number of decimals makes no sense.
+        InputError: The scale or the number of decimals makes no sense, or the output is no text.
     """
     field = AspectField((), scale, decimals)
     check_field(field, keyed=False)
-    answer, reason = answer_of(text)
-    return ParsedRating(None, reason) if reason is not None else read_result(answer, field)
+    said = answer_of(text)
+    if said.reason is not None:
+        return ParsedRating(None, said.reason)
+    return unless_thought(read_result(said.answer, field), read_result(said.thought, field))
 
 
-def parse_multi(text: str, *, aspects: Mapping[str, AspectField]) -> dict[str, ParsedRating]:
+def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = False) -> dict[str, ParsedRating]:
     """Reads a grade for each of several aspects; one that is missing leaves the others as they are.
 
     Args:
         text: The raw output: JSON with a field for each aspect, which holds a number or an object with `score` and
             `explanation`, or lines such as `Relevance: 4`.
         aspects: Where each aspect stands.
+        cut: Whether the output was cut at its longest: then only fields in JSON are read, whose form shows whether
+            they are whole.
 
     Returns:
         A grade or the reason why there is none, for every name in `aspects`.
 
     Raises:
-        InputError: An aspect has no key, or its scale makes no sense.
+        InputError: An aspect has no key, its scale makes no sense, or the output is no text.
     """
     for field in aspects.values():
         check_field(field, keyed=True)
-    answer, reason = answer_of(text)
-    if reason is not None:
-        return {name: ParsedRating(None, reason) for name in aspects}
-    return {name: read_field(answer, field) for name, field in aspects.items()}
+    said = answer_of(text)
+    if said.reason is not None:
+        return {name: ParsedRating(None, said.reason) for name in aspects}
+    return {
+        name: unless_thought(read_field(said.answer, field, cut=cut), read_field(said.thought, field))
+        for name, field in aspects.items()
+    }
 
 
-def parse_label(text: str, labels: Collection[str]) -> ParsedLabel:
+def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> ParsedLabel:
     """Reads a choice among labels: `{"label": "..."}`, a line `Label: ...`, or nothing but the label.
 
     Args:
         text: The raw output.
         labels: What may be chosen; case does not count, and spaces, underscores and hyphens are alike.
+        cut: Whether the output was cut at its longest: then only `{"label": "..."}` is read.
 
     Raises:
-        InputError: Two labels are alike, or there are none.
+        InputError: Two labels are alike, there are none, or the output is no text.
     """
     choices = {plain_name(label): label for label in labels}
     if len(choices) < max(1, len(labels)):
         raise InputError(
             f"the labels are {sorted(labels)}: give at least one, and none that differ in case or spaces only"
         )
-    answer, reason = answer_of(text)
-    if reason is not None:
-        return ParsedLabel(None, reason)
-    found = read_choice(answer, "label", choices)
-    return ParsedLabel(*agreed_answer(found), explanation_beside(answer)) if found else ParsedLabel(None, "no_answer")
+    said = answer_of(text)
+    if said.reason is not None:
+        return ParsedLabel(None, said.reason)
+
+    def read(part: str, cut: bool = False) -> ParsedLabel:
+        found = read_choice(part, "label", choices, cut=cut)
+        return ParsedLabel(*agreed_answer(found), explanation_beside(part)) if found else ParsedLabel(None, "no_answer")
+
+    return unless_thought(read(said.answer, cut), read(said.thought))
 
 
 def parse_verdict(text: str) -> ParsedComparison:
@@ -161,12 +206,20 @@ def parse_verdict(text: str) -> ParsedComparison:
 
     Args:
         text: The raw output. `[[C]]` is a tie, as in MT-Bench.
+
+    Raises:
+        InputError: The output is no text.
     """
-    answer, reason = answer_of(text)
-    if reason is not None:
-        return ParsedComparison(None, reason)
+    said = answer_of(text)
+    if said.reason is not None:
+        return ParsedComparison(None, said.reason)
+    return unless_thought(_verdict(said.answer), _verdict(said.thought))
+
+
+def _verdict(text: str) -> ParsedComparison:
     verdicts: dict[str, Verdict] = {"a": "a", "b": "b", "tie": "tie"}
-    found: list[tuple[Verdict | None, Reason | None]] = read_choice(answer, "better", verdicts)
-    found += [(verdicts.get(match[1].lower(), "tie"), None) for match in _BRACKETS.finditer(answer)]
+    found: list[tuple[Verdict | None, Reason | None]] = read_choice(text, "better", verdicts)
+    marks = _BRACKETS.finditer(outside_strings(text))
+    found += [(verdicts.get(match[1].lower(), "tie"), None) for match in marks]
     verdict: tuple[Verdict | None, Reason | None] = agreed_answer(found) if found else (None, "no_answer")
     return ParsedComparison(*verdict)

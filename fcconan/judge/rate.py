@@ -1,10 +1,12 @@
 """Rates replies with a model: one row for every aspect of every reply, with a value or the reason why there is none."""
 
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from fcconan.identity import digest
 from fcconan.judge.citation import cites
 from fcconan.judge.injection import copied
 from fcconan.judge.outcome import Outcome, RowReason, keys, read
@@ -25,6 +27,8 @@ RATED: Columns = RATING | EXTRA
 LABELLED: Columns = VOTE | {"rater_kind": "string", "reason": "string", "explanation": "text"} | EXTRA
 # Failures that another try may mend; the others say something about the model.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
+# What no journal keeps, so that another run sends it again.
+_NOT_KEPT = RETRIED | {"bad_request", "too_long"}
 _Shown = tuple[dict[str, str], RowReason | None]
 _MISSING: dict[str, RowReason] = {
     "hate_speech": "no_hate_speech",
@@ -34,6 +38,7 @@ _MISSING: dict[str, RowReason] = {
 }
 
 
+@runtime_checkable
 class Judge(Protocol):
     """Anything that rates replies.
 
@@ -54,7 +59,8 @@ class ModelJudge:
     Args:
         model: The model.
         plan: What it is asked.
-        name: The rater's name; by default model and strategy.
+        name: The rater's name; by default model and strategy, and what differs from the strategy's defaults: see
+            `name_of`.
         background: Finds background knowledge for a row that has none of its own. What it finds by may stand in an
             attribute `configuration`.
 
@@ -62,7 +68,8 @@ class ModelJudge:
         name: The rater's name.
         configuration: All that changes its ratings.
         columns: Names and types of the columns of its rows.
-        failed: Calls without an answer so far; another run asks them again.
+        failed: Calls without an answer so far for a passing reason; another run asks them again.
+        not_kept: Those, and the other calls whose failure is in no journal.
     """
 
     def __init__(
@@ -74,12 +81,12 @@ class ModelJudge:
         background: Callable[[Row], str | None] | None = None,
     ) -> None:
         self.model, self.plan = model, plan
-        self.name = name or f"{model.name}:{plan.strategy}"
+        self.name = name or f"{model.name}:{name_of(plan)}"
         self._questions = plan.questions()
         self._texts = plan.texts
         self._background = background
         self.columns = LABELLED if plan.task.labels else RATED
-        self.failed = 0
+        self.failed = self.not_kept = 0
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "task": plan.task.name,
@@ -147,10 +154,10 @@ class ModelJudge:
         for name in self._texts:
             value = row.get(TEXTS[name])
             if name == "reference" and isinstance(value, list | tuple):
-                value = next((each for each in value if isinstance(each, str) and each.strip()), None)
-            if name == "background" and not (value and str(value).strip()) and self._background is not None:
+                value = next((each for each in value if _has_words(each)), None)
+            if name == "background" and not _has_words(value) and self._background is not None:
                 value = self._background(row)
-            if not isinstance(value, str) or not value.strip():
+            if not _has_words(value):
                 return {}, _MISSING[name]
             texts[name] = value
         return texts, None
@@ -165,7 +172,9 @@ class ModelJudge:
                 outcomes = {name: Outcome(None, reason) for name in _names(question)}
             else:
                 said = [next(rest) for _ in range(question.samples)]
-                self.failed += sum(reply.text is None and reply.reason in RETRIED for reply in said)
+                without = [reply.reason for reply in said if reply.text is None]
+                self.failed += sum(reason in RETRIED for reason in without)
+                self.not_kept += sum(reason in _NOT_KEPT for reason in without)
                 outcomes = read(question, said, labels)
             for name, outcome in outcomes.items():
                 rows.append(self._row(row, name, outcome, question, texts))
@@ -208,6 +217,36 @@ class ModelJudge:
             "explanation": outcome.explanation,
             **extra,
         }
+
+
+def name_of(plan: Plan) -> str:
+    """Returns a strategy with what differs from its defaults: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
+
+    The task, its aspects and calibrated steps are not in it.
+    """
+    asked = plan.questions()
+    mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
+    parts: list[str] = [plan.strategy]
+    if plan.logprobs:
+        parts.append("logprobs")
+    if mine.samples != usual.samples:
+        parts.append(f"{mine.samples}-samples")
+    if mine.sampling.temperature != replace(plan, temperature=None).questions()[0].sampling.temperature:
+        parts.append(f"temperature-{mine.sampling.temperature:g}")
+    if mine.sampling.max_tokens != usual.sampling.max_tokens:
+        parts.append(f"{mine.sampling.max_tokens}-tokens")
+    if plan.seed != 0:
+        parts.append("no-seed" if plan.seed is None else f"seed-{plan.seed}")
+    if plan.prompt is not None:
+        parts.append(f"prompt-{digest(*(question.prompt.hash for question in asked))[:6]}")
+    return "-".join(parts)
+
+
+def _has_words(value: object) -> TypeGuard[str]:
+    """Whether this is a text of more than white space and characters that nobody sees, such as U+200B."""
+    return isinstance(value, str) and any(
+        not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
+    )
 
 
 def _names(question: Question) -> list[str]:

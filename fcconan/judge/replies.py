@@ -136,6 +136,11 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
             f"{source} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
             f"file that ends in {', '.join(SUFFIXES)}"
         )
+    if any(source.glob("*.parquet")) and not any(source.glob("*/*.parquet")):
+        folder = source if source.name not in ("", "..") else source.resolve()
+        raise InputError(
+            f"{source} is one config of a dataset, not its folder: give {folder.parent} --config {folder.name}"
+        )
     found = sorted((source / config).glob("*.parquet"))
     if not found:
         there = ", ".join(sorted({each.parent.name for each in source.glob("*/*.parquet")})) or "no parquet files"

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from fcconan.errors import InputError
 from fcconan.judge.task import Aspect, Task
 from fcconan.llm.call import Call, Model, Sampling
+from fcconan.llm.completion import whole_characters
 
 _INSTRUCTION = (
     "You write rubrics for raters of counter-narratives: civil replies that refute a hateful message. You get a JSON "
@@ -136,7 +137,16 @@ def _read(text: str) -> dict[str, Any] | None:
         found = json.loads(text[begin : end + 1])
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return _whole(found) if isinstance(found, dict) else None
+
+
+def _whole(value: Any) -> Any:
+    """JSON can write half characters, which no file can hold."""
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return {str(key): _whole(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _schema(low: int, high: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -13,6 +14,9 @@ from fcconan.errors import InputError
 from fcconan.judge.task import Aspect, Task, load_task
 
 # `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
+# The last words before the grades, such as `Here is what each star means:`; the grades are listed apart.
+_ANNOUNCEMENT = re.compile(r"(?<=[.!?\])])\s+[^.!?]*:$")
+_DESCRIBED = re.compile(r"score(\d+)_description")
 _GRADE = re.compile(r"^[ \t]*(?:score[ \t]+(\d+)|(\d+)[ \t]*stars?)[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -20,8 +24,10 @@ def load_rubric(name: str) -> Task:
     """Loads a task: one of the catalogue, a `task.yaml`, or a rubric file.
 
     A rubric file is a CSV with a column for each aspect, whose only row holds what is asked and a line for each grade
-    (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`. In
-    both the highest grade is the best one, for toxicity, too: 5 stands for a reply that is not toxic.
+    (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`, or
+    aspect -> an object with `criteria` and `score1_description`, `score2_description` and so on, as prometheus-eval
+    writes them. Such an object alone is one aspect with the name of the file. The highest grade is the best one, for
+    toxicity, too: 5 stands for a reply that is not toxic.
 
     Raises:
         InputError: There is no such task, or the file is none of these.
@@ -69,12 +75,34 @@ def _from_csv(path: Path, text: str) -> Mapping[str, str]:
 
 def _from_json(path: Path, text: str) -> Mapping[str, str]:
     try:
-        rubrics = json.loads(text)["rubrics"]
+        found = json.loads(text)
+        rubrics = {path.stem: found} if isinstance(found, dict) and "criteria" in found else found["rubrics"]
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected a JSON object with `rubrics`, found none ({error})") from error
-    if not isinstance(rubrics, dict) or not all(isinstance(each, str) for each in rubrics.values()) or not rubrics:
+        raise InputError(
+            f"{path}: expected a JSON object with `rubrics`, or with `criteria`, found none ({error})"
+        ) from error
+    if not isinstance(rubrics, dict) or not rubrics:
         raise InputError(f"{path}: `rubrics` is no object of texts; give aspect -> text")
-    return rubrics
+    return {title: _lines(path, title, rubric) for title, rubric in rubrics.items()}
+
+
+def _lines(path: Path, title: str, rubric: Any) -> str:
+    """Returns a rubric of either form as lines."""
+    if isinstance(rubric, str):
+        return rubric
+    if not isinstance(rubric, dict):
+        raise InputError(f"{path}: `rubrics` is no object of texts; give aspect -> text")
+    lines = []
+    for key, text in rubric.items():
+        described = _DESCRIBED.fullmatch(key)
+        if not isinstance(text, str) or not (described or key == "criteria"):
+            raise InputError(
+                f"{path}: {title} has {key!r}: give texts under `criteria` and `score1_description`, "
+                "`score2_description` and so on"
+            )
+        words = " ".join(text.split())  # on a line of its own, nothing in it passes for another grade
+        lines.append(f"Score {described[1]}: {words}" if described else words)
+    return "\n".join(sorted(lines, key=lambda line: bool(_GRADE.match(line))))
 
 
 def _aspect(path: Path, title: str, rubric: str) -> Aspect:
@@ -89,7 +117,7 @@ def _aspect(path: Path, title: str, rubric: str) -> Aspect:
         raise InputError(
             f"{path}: {title} has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade"
         )
-    question = " ".join(asked.split()).strip("[]")
+    question = _ANNOUNCEMENT.sub("", " ".join(asked.split())).strip("[]")
     empty = [str(grade) for grade, meaning in sorted(grades.items()) if not meaning]
     if not question or empty:
         where = f"grade {empty[0]}" if empty else "grades that nothing is asked about"

@@ -153,6 +153,10 @@ class Plan:
         if len(set(names)) < len(names):
             raise InputError(f"the aspects are {', '.join(names)}: name each once")
         self._check_sampling()
+        if self.strategy != "auto-cseval" and self.steps:
+            raise InputError(
+                f"calibrated steps go with --strategy auto-cseval, not with {self.strategy}: leave them out"
+            )
         if self.strategy == "auto-cseval" and self.steps is None:
             raise InputError(
                 "auto-cseval needs calibrated steps: give --steps FILE, which `fcconan judge calibrate` wrote"
@@ -233,6 +237,8 @@ class Plan:
         prompt = load_prompt(path, known=_KNOWN, needed=())
         if not prompt.variables & {"counter_narrative", "texts"}:
             raise InputError(f"{path}: the prompt does not show the reply; put {{{{counter_narrative}}}} into it")
+        if self.steps and "steps" not in prompt.variables:
+            raise InputError(f"{path}: the prompt does not show the calibrated steps; put {{{{steps}}}} into it")
         sampling, samples = self._sampling(_LONG)
         cited = self.strategy == "grounded"
         if self.task.labels:

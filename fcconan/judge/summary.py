@@ -78,12 +78,13 @@ def print_summary(result: dict[str, Any], out: Path) -> None:
         return "" if value is None else f"{value:.3f}"
 
     rows = []
+    given = "labels" if any("labels" in row for row in result["rows"]) else "mean"
     for row in result["rows"]:
         what = ", ".join(f"{name} {number}" for name, number in row["missing"].items())
         mean = ", ".join(f"{name} {number}" for name, number in row.get("labels", {}).items()) or share(row["mean"])
         rows.append((row["rater"], row["aspect"], row["n"], mean, what, share(row["cited"]), row["n_suspicious"]))
     print_table(
-        f"Ratings in {out}", ("rater", "aspect", "n", "mean", "missing", "explanations that cite", "suspicious"), rows
+        f"Ratings in {out}", ("rater", "aspect", "n", given, "missing", "explanations that cite", "suspicious"), rows
     )
     if result.get("failed_requests"):
         print(

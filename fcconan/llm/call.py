@@ -86,7 +86,8 @@ class TokenAlternatives:
 
     Attributes:
         token: The token.
-        logprobs: Natural logarithm of the probability of each alternative, the token among them.
+        logprobs: Natural logarithm of the probability of each alternative, the token among them; what the model says
+            is impossible, or gives no number for, is left out.
     """
 
     token: str

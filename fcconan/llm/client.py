@@ -49,11 +49,12 @@ class Client:
         backoff: Seconds before the first repetition, doubled for every further one. `Retry-After` goes before it, and
             holds back all requests.
         requests_per_minute: The most that are sent in a minute, evenly spread; None for no limit.
-        budget: Keeps the cost of chat completions at or below a limit.
+        budget: Counts what chat completions use, and keeps their cost at or below a limit.
         own_thread: For one of several clients that are waited for in turn: it goes on while others are waited for.
 
     Attributes:
         endpoint: The address without user and password, for configurations and messages.
+        budget: The given one.
         sent: Requests that were sent so far, repetitions among them.
     """
 
@@ -86,7 +87,7 @@ class Client:
         self._key_variable = api_key_variable
         self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
         self._gap = 60 / requests_per_minute if requests_per_minute else 0.0
-        self._budget, self._own_thread = budget, own_thread
+        self.budget, self._own_thread = budget, own_thread
 
     def send_all(
         self, path: str, bodies: Sequence[Body], *, sample: int = 0, check: Check | None = None
@@ -174,7 +175,7 @@ class Client:
             self._concurrency,
             self._backoff,
             self._gap,
-            self._budget,
+            self.budget,
             self._own_thread,
         )
 

@@ -1,7 +1,7 @@
 """Reads a chat completion, OpenAI's shape of an answer, which the journal keeps for every back end."""
 
 from collections.abc import Mapping
-from math import isnan
+from math import isfinite
 from typing import Any
 
 from fcconan.llm.call import Reply, TokenAlternatives
@@ -12,10 +12,16 @@ def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None
     choices = response.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "no choices"
-    message = choices[0].get("message")
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
+    choice = choices[0]
+    if choice.get("error") or choice.get("finish_reason") == "error":  # gateways whose own endpoint fails half-way
+        return f"the choice is an error ({choice.get('error')})"
+    message = choice.get("message")
+    if not isinstance(message, dict):
         return "no message"
-    return None
+    content = message.get("content")
+    if isinstance(content, list):
+        return None if all(isinstance(each, dict) for each in content) else "no message"
+    return None if isinstance(content, str | None) else "no message"
 
 
 def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
@@ -28,26 +34,37 @@ def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
     tokens = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
     counted = [each if type(each) is int else None for each in tokens]
     said: dict[str, Any] = {
-        "model": None if body.get("model") is None else str(body["model"]),
+        "model": None if body.get("model") is None else whole_characters(str(body["model"])),
         "prompt_tokens": counted[0],
         "completion_tokens": counted[1],
         "structured": structured,
     }
     if choice["message"].get("refusal"):
         return Reply(reason="refused", **said)
+    text = whole_characters(_text(choice["message"].get("content")))
     if choice.get("finish_reason") == "length":
-        return Reply(reason="truncated", cut=_whole_characters(choice["message"].get("content")) or None, **said)
+        return Reply(reason="truncated", cut=text or None, **said)
     if choice.get("finish_reason") == "content_filter":
         return Reply(reason="filtered", **said)
-    text = _whole_characters(choice["message"].get("content"))
     if not text.strip():
         return Reply(reason="empty", **said)
     return Reply(text, logprobs=_logprobs(choice.get("logprobs")), **said)
 
 
-def _whole_characters(text: str | None) -> str:
-    """Replaces the halves of characters that some endpoints send when a token ends in the middle of one."""
-    return (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def whole_characters(text: str) -> str:
+    """Replaces halves of characters, which endpoints send when a token ends in the middle of one.
+
+    JSON can write them, and no file can hold them.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _text(content: Any) -> str:
+    """The words of a message, which some endpoints give in parts; parts of other kinds, such as thinking, are none."""
+    if not isinstance(content, list):
+        return content or ""
+    texts = [each.get("text") for each in content if each.get("type", "text") == "text"]
+    return "".join(each for each in texts if isinstance(each, str))
 
 
 def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
@@ -59,10 +76,10 @@ def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
         try:
             alternatives: dict[str, float] = {}
             for each in (*(entry.get("top_logprobs") or ()), entry):  # two tokens may have one text: the likelier one
-                token, logprob = str(each["token"]), float(each["logprob"])
-                if isnan(logprob):
-                    return None
-                alternatives[token] = max(logprob, alternatives.get(token, logprob))
+                token, logprob = str(each["token"]), each["logprob"]
+                # What is impossible is left out: minus infinity is no JSON, and the journal could not keep it.
+                if logprob is not None and isfinite(float(logprob)):
+                    alternatives[token] = max(float(logprob), alternatives.get(token, float(logprob)))
             tokens.append(TokenAlternatives(str(entry["token"]), alternatives))
         except (AttributeError, KeyError, TypeError, ValueError):
             return None

@@ -59,7 +59,7 @@ def load_price(path: Path, model: str) -> Price:
 
 def estimated_tokens(messages: list[dict[str, str]]) -> int:
     """Returns roughly how many tokens a prompt has: a token for four bytes."""
-    return sum(ceil(len(each["content"].encode()) / BYTES_A_TOKEN) for each in messages)
+    return sum(ceil(_length(each["content"]) / BYTES_A_TOKEN) for each in messages)
 
 
 def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
@@ -77,8 +77,13 @@ def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
 def longest_prompt(body: Mapping[str, Any]) -> int:
     """Returns a bound for the tokens of a request: its bytes, and some for every message and for the whole."""
     schema = len(str(body.get("response_format", "")).encode())
-    messages = sum(len(each["content"].encode()) + TOKENS_A_MESSAGE for each in body["messages"])
+    messages = sum(_length(each["content"]) + TOKENS_A_MESSAGE for each in body["messages"])
     return messages + schema + TOKENS_A_MESSAGE
+
+
+def _length(text: str) -> int:
+    """Returns the bytes of a text, also of one with half characters."""
+    return len(text.encode(errors="surrogatepass"))
 
 
 def longest_answer(body: Mapping[str, Any]) -> int | None:
@@ -140,30 +145,62 @@ class Purse:
             wake()
 
 
-class Budget:
-    """Keeps what calls cost at or below a limit: what they may cost is set aside before they are sent.
+@dataclass
+class Used:
+    """What a model was sent and has answered in this run, as the endpoint counts.
 
-    Args:
-        purse: The limit, with what is spent; a number is a purse of its own.
-        price: Of the model.
+    Attributes:
+        requests: Those that were sent, repetitions among them.
+        prompt_tokens: Of those with a count.
+        completion_tokens: Of those with a count.
+        uncounted: Requests that may have been charged, without a count: cut answers, timeouts, unusable bodies.
     """
 
-    def __init__(self, purse: Purse | float, price: Price) -> None:
-        self.purse = purse if isinstance(purse, Purse) else Purse(purse)
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+
+
+class Budget:
+    """Counts what calls use, and keeps their cost at or below a limit: what they may cost is set aside beforehand.
+
+    Args:
+        purse: The limit, with what is spent; a number is a purse of its own, None sets no limit.
+        price: Of the model; None where nobody knows it, which goes without a limit only.
+
+    Attributes:
+        purse: The limit.
+        price: Of the model.
+        used: What was sent so far.
+    """
+
+    def __init__(self, purse: Purse | float | None, price: Price | None) -> None:
+        self._limited = purse is not None
+        if self._limited and price is None:
+            raise InputError("a limit of cost needs the price of the model")
+        self.purse = purse if isinstance(purse, Purse) else Purse(purse or 0.0)
         self.price = price
+        self.used = Used()
 
     @property
     def spent(self) -> float:
         """What answered calls cost, those of other models with the same purse among them."""
         return self.purse.spent
 
+    @property
+    def cost(self) -> float | None:
+        """What the counted tokens of this model cost; None without a price."""
+        used = self.used
+        return None if self.price is None else self.price.of(used.prompt_tokens, used.completion_tokens)
+
     def bound(self, body: Mapping[str, Any]) -> float:
-        """Returns the most that a request can cost."""
-        return self.price.of(*most_tokens(body))
+        """Returns the most that a request can cost; 0 where there is no limit."""
+        return self.price.of(*most_tokens(body)) if self._limited and self.price is not None else 0.0
 
     def set_aside(self, amount: float) -> bool:
         """As `Purse.set_aside`."""
-        return self.purse.set_aside(amount)
+        return self.purse.set_aside(amount) if self._limited else True
 
     def settle(self, amount: float, usage: Mapping[str, Any] | None, *, charged: bool = True) -> None:
         """Books a call for which an amount was set aside.
@@ -173,8 +210,15 @@ class Budget:
             usage: The endpoint's count of tokens, if there is one.
             charged: False for a call that the endpoint turned away.
         """
-        numbers = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-        if all(type(each) is int and each >= 0 for each in numbers):
-            self.purse.settle(amount, self.price.of(*numbers))  # type: ignore[arg-type]
-        else:
-            self.purse.settle(amount, amount if charged else 0.0)
+        counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+        prompt, completion = (each if type(each) is int and each >= 0 else None for each in counts)
+        cost = amount if charged else 0.0
+        self.used.requests += 1
+        if prompt is not None and completion is not None:
+            self.used.prompt_tokens += prompt
+            self.used.completion_tokens += completion
+            cost = 0.0 if self.price is None else self.price.of(prompt, completion)
+        elif charged:
+            self.used.uncounted += 1
+        if self._limited:
+            self.purse.settle(amount, cost)

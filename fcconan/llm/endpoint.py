@@ -1,9 +1,10 @@
 """A chat model behind an OpenAI-compatible endpoint."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from fcconan.llm.call import Call, Reply, Sampling
 from fcconan.llm.client import Client
@@ -17,8 +18,9 @@ _PATH = "/chat/completions"
 class EndpointModel:
     """One chat model of an endpoint.
 
-    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too. What was
-    answered without it in an earlier run is not asked again.
+    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too; if it
+    wants `max_completion_tokens` for `max_tokens`, as reasoning models of OpenAI do, likewise. What was answered in
+    another of these forms in an earlier run is not asked again.
 
     Args:
         client: Sends the requests and keeps the answers.
@@ -28,7 +30,7 @@ class EndpointModel:
 
     Attributes:
         name: The endpoint's name of the model.
-        configuration: Endpoint, model and further fields.
+        configuration: Endpoint, model, whether structured output is asked for, and further fields.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class EndpointModel:
         further: Mapping[str, Any] | None = None,
     ) -> None:
         self.client, self.name = client, model
-        self.configuration: dict[str, Any] = {"endpoint": client.endpoint, "model": model, **(further or {})}
+        asked = {"endpoint": client.endpoint, "model": model, "structured": structured}
+        self.configuration: dict[str, Any] = {**asked, **(further or {})}
         self._further = dict(further or {})
         self._takes_schema: bool | None = None if structured else False
-        self._probed = not structured
-        self._kept_structured = structured  # where the last answer was found; most are found where it was
+        self._newer_limit = False  # whether it wants `max_completion_tokens`
+        self._probed: set[bool] = set()  # with a schema, without one
+        self._kept = _Form(structured)  # where the last answer was found; most are found where it was
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Yields one reply for every call, in their order; many are asked at the same time.
@@ -58,26 +62,33 @@ class EndpointModel:
 
     def body(self, call: Call) -> dict[str, Any]:
         """Returns the request of a call, without a schema."""
-        return {"model": self.name, **_sampling(call.sampling), **self._further, "messages": call.messages}
+        return self._body(call, _Form(False, self._newer_limit))
 
     def bodies(self, call: Call) -> list[tuple[dict[str, Any], bool]]:
         """Returns the requests that a call may become, and whether they have its schema; the longest comes last."""
-        bodies = [(self.body(call), False)]
-        if call.schema is not None and self._takes_schema is not False:
-            bodies.append((_with_schema(bodies[0][0], call.schema), True))
-        return bodies
+        forms = [False, True] if call.schema is not None and self._takes_schema is not False else [False]
+        return [(self._body(call, _Form(structured, self._newer_limit)), structured) for structured in forms]
+
+    def _body(self, call: Call, form: "_Form") -> dict[str, Any]:
+        fields = _sampling(call.sampling)
+        if form.newer_limit:
+            fields = {
+                ("max_completion_tokens" if name == "max_tokens" else name): each for name, each in fields.items()
+            }
+        body = {"model": self.name, **fields, **self._further, "messages": call.messages}
+        return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
     def known(self, call: Call) -> Reply | None:
         """Returns the reply that is in the journal, or None."""
         return self._known(_Requests(self, call))
 
     def _known(self, requests: "_Requests") -> Reply | None:
-        forms = [self._kept_structured, not self._kept_structured] if requests.may_have_schema else [False]
-        for structured in forms:
-            answer = self.client.known(requests.of(structured), fault)
+        for form in sorted(requests.forms, key=lambda form: form != self._kept):
+            answer = self.client.known(requests.of(form), fault)
             if answer is not None and answer.body is not None:
-                self._kept_structured = structured
-                return _read(answer.body, requests.call, structured)
+                self._kept = form
+                self._newer_limit = self._newer_limit or form.newer_limit
+                return _read(answer.body, requests.call, form.structured)
         return None
 
     def _job(self, call: Call, probe: asyncio.Lock) -> Known[Reply] | Job[Reply]:
@@ -87,13 +98,14 @@ class EndpointModel:
 
     async def _ask(self, session: Session, requests: "_Requests", probe: asyncio.Lock) -> Reply:
         answer, structured = None, False
-        if requests.call.schema is not None and not self._probed:
-            # One call tells whether the endpoint takes a schema, so that not all are refused; the others wait for it
-            # and then go at once, even if it told nothing.
+        kind = requests.may_have_schema
+        if kind not in self._probed:
+            # One call tells what the endpoint takes, so that not all are refused; the others wait for it and then go at
+            # once, even if it told nothing.
             async with probe:
-                if not self._probed:
+                if kind not in self._probed:
                     answer, structured = await self._try_schema(session, requests)
-                    self._probed = True
+                    self._probed.add(kind)
         if answer is None:
             answer, structured = await self._try_schema(session, requests)
         if answer.body is None:
@@ -102,34 +114,60 @@ class EndpointModel:
 
     async def _try_schema(self, session: Session, requests: "_Requests") -> tuple[Answer, bool]:
         if requests.call.schema is None or self._takes_schema is False:
-            return await session.send(requests.of(False), fault), False
-        answer = await session.send(requests.of(True), fault)
+            return await self._try_limit(session, requests, False), False
+        answer = await self._try_limit(session, requests, True)
         if answer.body is not None:
             self._takes_schema = True
             return answer, True
         if answer.reason != "bad_request":
             return answer, False
-        answer = await session.send(requests.of(False), fault)
+        answer = await self._try_limit(session, requests, False)
         if self._takes_schema is None and answer.body is not None:
             self._takes_schema = False
         return answer, False
 
+    async def _try_limit(self, session: Session, requests: "_Requests", structured: bool) -> Answer:
+        newer = self._newer_limit
+        answer = await session.send(requests.of(_Form(structured, newer)), fault)
+        if newer or answer.reason != "bad_request" or not _wants_newer_limit(answer.detail):
+            return answer
+        again = await session.send(requests.of(_Form(structured, True)), fault)
+        # Only who refuses the one name and takes the other, schemas aside, is known to want it.
+        if again.body is not None or not _wants_newer_limit(again.detail):
+            self._newer_limit = True
+        return again
+
+
+class _Form(NamedTuple):
+    """In which form a call is sent: with its schema, and with `max_completion_tokens` for `max_tokens`."""
+
+    structured: bool
+    newer_limit: bool = False
+
 
 class _Requests:
-    """What a call may become: a request without its schema, and one with it."""
+    """What a call may become."""
 
     def __init__(self, model: EndpointModel, call: Call) -> None:
         self.call, self._model = call, model
         self.may_have_schema = call.schema is not None and model._takes_schema is not False
-        self._made: dict[bool, Request] = {}
+        limits = (False, True) if call.sampling.max_tokens is not None else (False,)
+        self.forms = [
+            _Form(structured, newer) for newer in limits for structured in (True, False)[not self.may_have_schema :]
+        ]
+        self._made: dict[_Form, Request] = {}
 
-    def of(self, structured: bool) -> Request:
-        if structured not in self._made:
-            body = self._model.body(self.call)
-            if structured and self.call.schema is not None:
-                body = _with_schema(body, self.call.schema)
-            self._made[structured] = self._model.client.request(_PATH, body, sample=self.call.sample)
-        return self._made[structured]
+    def of(self, form: _Form) -> Request:
+        if form not in self._made:
+            self._made[form] = self._model.client.request(
+                _PATH, self._model._body(self.call, form), sample=self.call.sample
+            )
+        return self._made[form]
+
+
+def _wants_newer_limit(said: str) -> bool:
+    """Whether an endpoint that refuses a request names both, the field that it refuses and the one that it wants."""
+    return "max_completion_tokens" in said and re.search(r"\bmax_tokens\b", said) is not None
 
 
 def _read(body: Mapping[str, Any], call: Call, structured: bool) -> Reply:

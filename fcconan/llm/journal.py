@@ -280,7 +280,12 @@ def _line(key: str, whole: Mapping[str, Any], finished: Finished) -> bytes:
     try:
         text = orjson.dumps(record)
     except TypeError:
-        text = json.dumps(record, ensure_ascii=True).encode()
+        try:
+            text = json.dumps(record, ensure_ascii=True).encode()
+        except RecursionError as error:
+            raise InputError(
+                "a response has too many objects and lists in one another for a journal: check the endpoint"
+            ) from error
     rest = b'", ' + text[1:] + b"\n"
     return _HEAD + key.encode() + _SUM + _sum(rest) + rest
 

@@ -18,7 +18,7 @@ class ReplayModel:
 
     The file (CSV, JSONL or parquet) has a column `output`, and columns named like what prompts are filled with, such as
     `hate_speech`, `counter_narrative`, `aspect`. A call is answered by the row with the same texts; a repeated call by
-    the next such row.
+    the next such row. Different outputs for one text are samples: who asks once only, is refused.
 
     Args:
         path: The file.
@@ -54,8 +54,10 @@ class ReplayModel:
         """Yields one reply for every call, in their order.
 
         Raises:
-            InputError: A column of the file is nothing that these calls are filled with.
+            InputError: A column of the file is nothing that these calls are filled with; or, at the end, every text was
+                asked about once, and the file has different outputs for one.
         """
+        repeated, several = False, None
         for call in calls:
             unknown = [name for name in self._columns if name not in call.variables]
             if unknown:
@@ -64,12 +66,20 @@ class ReplayModel:
                     f"{', '.join(sorted(call.variables))}: rename or remove it"
                 )
             outputs = self._outputs.get(self._key(call.variables), [])
+            repeated = repeated or call.sample > 0
+            if len(set(outputs)) > 1:
+                several = several or outputs
             if call.sample >= len(outputs):
                 yield Reply(reason="not_recorded", detail=f"{self.path.name} has no output for this", model=self.name)
             elif not outputs[call.sample].strip():
                 yield Reply(reason="empty", model=self.name)
             else:
                 yield Reply(outputs[call.sample], model=self.name)
+        if several is not None and not repeated:
+            raise InputError(
+                f"{self.path} has {len(several)} outputs for the same {', '.join(self._columns)}, and one is asked "
+                "for: keep one of them, add a column that tells them apart, or take them for samples with --samples"
+            )
 
     def _key(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(" ".join(_text(values[name]).split()) for name in self._columns)

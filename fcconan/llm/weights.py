@@ -48,12 +48,12 @@ def _weights_hash(folder: Path) -> str:
     if not any(path.suffix in _WEIGHTS for path in files):
         raise InputError(f"{folder} holds no weights (.safetensors, .bin): give the folder of a transformers model")
     together = "".join(
-        f"{path.name}\n{_known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)}\n" for path in files
+        f"{path.name}\n{known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)}\n" for path in files
     )
     return hashlib.sha256(together.encode()).hexdigest()[:12]
 
 
-def _known_hash(path: Path) -> str:
+def known_hash(path: Path) -> str:
     """Returns the sha256 of a file of weights, which may take minutes to read: once for every state of the file.
 
     The state is what no writing leaves as it was. Size and time of writing alone would not do: tools that copy and

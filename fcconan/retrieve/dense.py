@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
+from fcconan.llm.weights import known_hash
 from fcconan.retrieve.system import Rankings
 from fcconan.sources import sha256_of
 
@@ -17,6 +18,7 @@ Vectors = npt.NDArray[np.float32]
 MINILM = "minilm"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 QUERY, DOCUMENT = "query", "document"
+_WEIGHTS = (".safetensors", ".bin", ".onnx")
 
 
 class Encoder(Protocol):
@@ -182,13 +184,14 @@ def weights_hash(folder: Path) -> str:
         InputError: There are no weights in the folder.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
-    if not any(path.suffix in (".safetensors", ".bin", ".onnx") for path in files):
+    if not any(path.suffix in _WEIGHTS for path in files):
         raise InputError(
             f"{folder} holds no weights (.safetensors, .bin): give the folder of a sentence-transformers model"
         )
     together = hashlib.sha256()
     for path in files:
-        together.update(f"{path.relative_to(folder).as_posix()}\n{sha256_of(path)}\n".encode())
+        hashed = known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)
+        together.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
     return together.hexdigest()[:12]
 
 

@@ -70,7 +70,7 @@ class OpenAIEncoder:
         for batch, answer in zip(batches, answers, strict=True):
             if answer.body is None:
                 message = f"{self.name} at {self.client.endpoint}: a batch of {len(batch)} texts has no vectors"
-                if answer.reason == "bad_request" and role == "query":
+                if answer.reason in ("bad_request", "too_long") and role == "query":
                     raise RefusedTextError(f"{message} ({answer.detail})")
                 raise EndpointError(
                     f"{message} ({answer.reason}: {answer.detail}): check the endpoint and run again; what it answered "

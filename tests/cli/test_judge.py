@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -334,7 +335,11 @@ def test_replies_too_long_for_the_context_are_invalid_or_shortened(server: Serve
     long = " ".join(["word"] * 400)
     dataset = write("replies.csv", ["hate_speech", "text", "system"], [(OMBREY, long, "one"), (OMBREY, "No.", "two")])
     room = ("--max-tokens", 20, "--context")
-    assert compare(dataset, server, *room, 1000, "--overflow", "invalid").status == 0
+    told = compare(dataset, server, *room, 1000, "--overflow", "invalid")
+    assert told.status == 1
+    assert told.stdout.endswith(
+        "stub compared nothing: 1 of 1 are too_long; the texts do not fit the model: choose one with a longer context\n"
+    )
     assert [(row["verdict"], row["reason"]) for row in rows()] == [("invalid", "too_long")]
     assert server.requests == []
     assert compare(dataset, server, *room, 1000).status == 0
@@ -358,9 +363,59 @@ def test_the_audit_finds_the_preference_for_the_first_place(demo: Path, server: 
     found = {(row["rater"], row["check"]): row for row in summary("audit.json")["rows"] if not row.get("failure")}
     for check, value in (("first_position_wins", 1.0), ("position_flips", 1.0), ("failures", 0.0)):
         row = found["stub", check]
-        assert (row["value"], row["low"], row["high"]) == (value, value, value)
+        # All 24 comparisons, which do not show that there are no others.
+        assert (row["value"], row["low" if value == 0 else "high"]) == (value, value)
+        assert 0.05 < row["high"] - row["low"] < 0.25
     grades = Counter(row["value"] for row in rows("ratings.csv"))
     assert found["stub:rubric", "modal_share"]["value"] == pytest.approx(max(grades.values()) / 96, abs=1e-12)
+
+
+def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, replies: Path, server: Server) -> None:
+    done = fcconan("judge", "audit", "--ratings", demo, "--replies", demo, "--resamples", 100, "--json", "audit.json")
+    assert (done.status, done.stderr) == (0, "")
+    given = {row["rater"] for row in read_rows(next((demo / "ratings").glob("*.parquet")))}
+    assert {row["rater"] for row in summary("audit.json")["rows"]} == given
+    server.behaviour = says("I cannot say.")
+    rate(replies, server, "--aspect", "relevance", out="ratings.csv")
+    done = fcconan("judge", "audit", "--ratings", "ratings.csv", "--replies", demo, "--resamples", 100)
+    assert done.status == 0
+    found = " ".join(done.stdout.split())
+    assert "failures: no_field" in found and "no_rows" in found and "4 ratings" in found
+    server.behaviour = says('{"label": "not_sure"}')
+    assert rate(replies, server, "--task", "appropriateness", out="labels.csv").status == 0
+    assert fcconan("judge", "audit", "--ratings", "labels.csv").complaint == (
+        "these are labels, and the audit looks at grades and comparisons: give ratings of aspects"
+    )
+
+
+def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Server) -> None:
+    def named(*options: object) -> str:
+        assert rate(replies, server, "--aspect", "relevance", *options).status == 0
+        (name,) = {row["rater"] for row in rows()}
+        return str(name)
+
+    assert named("--samples", 3, "--max-tokens", 99) == "stub:rubric-3-samples-99-tokens"
+    assert named("--temperature", 0.5, "--seed", -1) == "stub:rubric-temperature-0.5-no-seed"
+    assert named("--temperature", 0, "--samples", 1) == "stub:rubric"
+    assert named("--name", "strict judge") == "strict judge"
+    server.behaviour = says('{"relevance": 3}')
+    prompt = [{"role": "user", "content": "{{texts}} {{low}}"}]
+    Path("prompt.yaml").write_text(json.dumps(prompt), encoding="utf-8")
+    own = named("--prompt", "prompt.yaml")
+    assert re.fullmatch(r"stub:rubric-prompt-[0-9a-f]{6}", own)
+    Path("prompt.yaml").write_text(json.dumps([*prompt, *prompt]), encoding="utf-8")
+    assert named("--prompt", "prompt.yaml") != own
+    assert rate(replies, server, "--name", "us", "--model", "another").complaint == (
+        "--name us is for one model: name one with --model, and not the lexical baseline"
+    )
+    server.behaviour = says("8 3")
+    for options, name in (
+        (("--protocol", "judgelm"), "stub:judgelm"),
+        (("--protocol", "judgelm", "--explain", "--orders", "ab"), "stub:judgelm-explain-ab"),
+        (("--protocol", "judgelm", "--name", "us"), "us"),
+    ):
+        assert compare(replies, server, *options).status == 0
+        assert {row["rater"] for row in rows()} == {name}
 
 
 # Faults of endpoints
@@ -497,11 +552,12 @@ def test_what_is_no_verdict_is_missing_and_not_asked_again(
 ) -> None:
     server.behaviour = lambda body, number: answer(body)
     done = rate(replies, server, "--aspect", "relevance", "--json", "out.json")
-    assert done.status == 0
+    assert done.status == 1
+    assert f"stub:rubric rated nothing: 4 of 4 are {reason}" in done.stdout
     assert [(row["value"], row["reason"]) for row in rows()] == [(None, reason)] * 4
     assert summary()["rows"][0]["missing"] == {reason: 4}
     assert summary()["rows"][0]["mean"] is None
-    assert rate(replies, server, "--aspect", "relevance").status == 0
+    assert rate(replies, server, "--aspect", "relevance").status == 1
     assert len(server.requests) == 4
 
 
@@ -551,7 +607,8 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{LEXICAL} --task none.yaml", "no task file at none.yaml"),
         (f"{LEXICAL} --dry-run", "the lexical baseline asks nothing: leave --dry-run out"),
         (f"{LEXICAL} --model lexical", "one model is named twice: name each once"),
-        (f"{LEXICAL} --panel mean", "--panel mean with 1 model: give mean, median, majority, and two models or more"),
+        (f"{LEXICAL} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
+        (f"{STUB} --panel foo --model other", "there is no panel 'foo': choose one of mean, median, majority"),
         (f"{LEXICAL} --limit 0", "Invalid value for '--limit': "),
         (f"{LEXICAL} --frob", "No such option: --frob"),
         ("rate replies.csv --model local:./none --out out.csv", "no model folder at ./none: give a folder, or a name"),
@@ -598,7 +655,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --logprobs", "log-probabilities go with --strategy g-eval and one sample"),
         (f"{STUB} --strategy auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
         (f"{STUB} --strategy auto-cseval --steps none.yaml", "none.yaml is not there: give a file that `fcconan judge"),
-        (f"{STUB} --background none", "there is no folder none: give one with passages"),
+        (
+            f"{STUB} --strategy grounded --task grounded --background none",
+            "there is no folder none: give one with passages",
+        ),
         (
             "compare replies.csv --model stub --out out.csv --protocol none",
             "there is no protocol 'none': choose one of",
@@ -618,7 +678,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "ratings have the columns hate_speech, text, system, and a row has no reply_id: ",
         ),
         ("audit --ratings header.csv", "header.csv: no rows, nothing to audit; give files that `fcconan judge` wrote"),
-        ("audit --comparisons folder", "folder is no file of rows: expected a name that ends in "),
+        ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),
         ("audit --ratings replies.csv --own stub", "--own stub: expected RATER=SYSTEM, such as gpt:rubric=gpt"),
         ("show", "there is no journal at "),
         ("show --journal none", "there is no journal at none: give the --journal of a run"),

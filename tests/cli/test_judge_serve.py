@@ -66,9 +66,9 @@ def requests_in(log: Path) -> int:
     return log.read_text(encoding="utf-8").count("POST /v1/chat/completions")
 
 
-def judged(verb: str, file: Path, model: object, *options: object) -> list[dict[str, Any]]:
+def judged(verb: str, file: Path, model: object, *options: object, status: int = 0) -> list[dict[str, Any]]:
     done = fcconan("judge", verb, file, "--model", model, "--journal", "journal", "--out", "out.parquet", *options)
-    assert (done.status, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (status, "")
     return list(read_rows(Path("out.parquet")))
 
 
@@ -138,5 +138,5 @@ def test_calibrate_returns_steps_that_it_drafted(
 def test_what_a_model_cannot_read_at_once_is_too_long(tmp_path: Path, replies: Path) -> None:
     small = tiny_chat(tmp_path / "small", context=512)
     asked = ("--task", "cseval", "--aspect", "relevance", "--limit", 2)
-    rated = judged("rate", replies, f"local:{small}", "--device", "cpu", *asked)
+    rated = judged("rate", replies, f"local:{small}", "--device", "cpu", *asked, status=1)
     assert [(row["value"], row["reason"]) for row in rated] == [(None, "too_long")] * 2

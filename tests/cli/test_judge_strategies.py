@@ -118,6 +118,7 @@ def test_background_for_all_is_not_spoken_of(replies: Path, server: Server) -> N
     told = as_grounded(replies, server, "--background", known("kn", {OMBREY: LIBRARY, TESSOK: BAKERS}))
     assert "background" not in told.partition("Ratings in")[0]
     assert summary()["background"] == {"items": 2, "without": 0}
+    server.behaviour = judge
     assert rate(replies, server, "--json", "out.json").status == 0  # a task that shows none
     assert summary()["background"] is None
 
@@ -156,7 +157,7 @@ def test_g_eval_weighs_grades_by_their_probability(replies: Path, server: Server
 
 def test_g_eval_at_an_endpoint_without_log_probabilities_has_no_values(replies: Path, server: Server) -> None:
     server.behaviour = says("4")
-    assert rate(replies, server, "--strategy", "g-eval", "--logprobs", "--aspect", "relevance").status == 0
+    assert rate(replies, server, "--strategy", "g-eval", "--logprobs", "--aspect", "relevance").status == 1
     assert [(row["value"], row["reason"]) for row in rows()] == [(None, "no_logprobs")] * 4
 
 
@@ -292,6 +293,28 @@ def test_calibrate_takes_its_settings_from_options(rated: Path, server: Server) 
     settings = summary()["settings"]
     assert (settings["temperatures"], settings["max_tokens"], settings["errors"]) == ([0.7, 0.9], 77, 1)
     assert (settings["refinements"], settings["least_predicted"]) == (2, 0.5)
+
+
+def test_calibrate_counts_what_failed_and_a_further_run_asks_it_again(rated: Path, server: Server) -> None:
+    broken = True
+
+    def behaviour(body: Body, number: int) -> Action:
+        drafted = "Texts:\n" not in body["messages"][-1]["content"]
+        down = broken and (number == 0 if drafted else "town 7 " in texts_of(body)["hate_speech"])
+        return Action(503, "down") if down else counts(body, number)
+
+    server.behaviour = behaviour
+    asked = ("--aspect", "relevance", "--rounds", 0, "--retries", 0, "--json", "out.json")
+    done = calibrate(server, *asked)
+    result, sent = summary(), len(server.requests)
+    failed = result["failed_requests"]
+    missing = sum(result[name]["n_missing"] for name in ("selection", "report", "baseline"))
+    assert (done.status, result["failed_drafts"], failed > 1, failed - 1 == missing) == (1, 1, True, True)
+    assert f"{failed} requests failed for a passing reason, which may have changed the result: run" in done.stdout
+    broken = False
+    assert calibrate(server, *asked).status == 0
+    assert summary()["failed_requests"] == 0
+    assert len(server.requests) > sent
 
 
 @pytest.mark.parametrize(("given", "sent"), [("model", {None}), ("0.3", {0.3})])

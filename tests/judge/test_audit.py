@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import binomtest, norm, spearmanr, t
 
 from fcconan.errors import InputError
 from fcconan.judge.audit import audit
+from fcconan.judge.audit_intervals import share_interval
 
 REFUSAL = "I'm sorry, but I cannot help with that."
 Row = dict[str, Any]
@@ -73,33 +74,75 @@ def test_wins_of_the_longer_reply() -> None:
     row = finding(audit(comparisons=rows, replies=replies[:-1]), "length_wins")
     assert row["value"] == (1 + 0 + 0.5 + 1) / 4
     assert (row["n"], row["n_units"], row["n_missing"], row["baseline"]) == (4, 4, 2, 0.5)
-    assert row["note"] == "1 comparisons of replies that do not differ in this are left out"
+    assert row["note"] == (
+        "1 comparisons of replies that do not differ in this are left out; 1 comparisons have a reply that is not in "
+        "--replies"
+    )
 
 
 def test_a_judge_that_always_prefers_the_longer_reply() -> None:
     rows, replies = duels(["a", "b"] * 20, [(5, 2), (2, 5)] * 20)
     row = finding(audit(comparisons=rows, replies=replies, resamples=500), "length_wins")
-    assert (row["value"], row["low"], row["high"]) == (1, 1, 1)
+    assert (row["value"], row["high"]) == (1, 1)
+    assert row["low"] == pytest.approx(binomtest(40, 40).proportion_ci(method="wilson").low)
+
+
+@pytest.mark.parametrize(("flips", "items"), [(0, 10), (1, 40), (20, 40), (10, 10)])
+def test_the_interval_of_a_share_is_wilsons_with_one_comparison_for_every_message(flips: int, items: int) -> None:
+    rows = [
+        comparison(item, "tie" if item < flips else "a", verdict_ab="a", verdict_ba="b" if item < flips else "a")
+        for item in range(items)
+    ]
+    row = finding(audit(comparisons=rows, resamples=1), "position_flips")
+    known = binomtest(flips, items).proportion_ci(method="wilson")
+    assert (row["value"], row["no_interval"]) == (flips / items, None)
+    assert (row["low"], row["high"]) == pytest.approx((known.low, known.high), abs=1e-12)
+
+
+def test_ratings_of_a_message_that_are_all_alike_count_little_more_than_one() -> None:
+    # Twelve HS with ten failures each or none: the design effect is 119/11, and Student's t for 11 counts further.
+    rows = [rating(f"r{number}", None if number < 30 else 3) for number in range(120)]
+    replies = [reply(f"r{number}", f"No {number}.", f"hs-{number // 10}") for number in range(120)]
+    row = finding(audit(rows, replies=replies, resamples=1), "failures")
+    effective = 120 / (119 / 11) * (t.ppf(0.975, 119) / t.ppf(0.975, 11)) ** 2
+    z = norm.ppf(0.975)
+    middle, half = 0.25 + z**2 / 2 / effective, z * math.sqrt(0.25 * 0.75 / effective + z**2 / 4 / effective**2)
+    ends = [(middle + side * half) / (1 + z**2 / effective) for side in (-1, 1)]
+    assert [row["low"], row["high"]] == pytest.approx(ends)
+    # Where nothing failed, each HS counts once.
+    none = finding(audit(rows[30:], replies=replies, resamples=1), "failures")
+    assert (none["value"], none["low"]) == (0, 0)
+    assert none["high"] == pytest.approx(binomtest(0, 9).proportion_ci(method="wilson").high)
+
+
+def test_intervals_of_shares_cover_rare_flips() -> None:
+    """Of 40 comparisons 3 % flip; the bootstrap covers that in 68 % of all cases only."""
+    generator, covered = np.random.default_rng(3), 0
+    codes = np.arange(40)
+    for _ in range(300):
+        low, high = share_interval((generator.random(40) < 0.03).astype(float), [codes], 0.95)
+        covered += low <= 0.03 <= high
+    assert covered / 300 > 0.92
 
 
 def test_an_interval_is_that_of_resampled_messages() -> None:
-    # Two comparisons of hs-0 won, two of hs-1 lost: a resample has 0, 1/2 or 1 with 1/4, 1/2 and 1/4.
-    rows = [comparison(item, verdict) for item, verdict in enumerate("aabb")]
+    # Of hs-0 the refusal gets 4 more, of hs-1 4 less: a resample has 4, 0 or -4 with 1/4, 1/2 and 1/4.
+    rows = [rating(f"r{number}", value) for number, value in enumerate((5, 1, 1, 5))]
     replies = [
-        reply(f"i{item}-{side}", words(size), f"hs-{item // 2}")
-        for item in range(4)
-        for side, size in zip("xy", (3, 2), strict=True)
+        reply(f"r{number}", f"No {number}." if number % 2 else REFUSAL, f"hs-{number // 2}") for number in range(4)
     ]
-    wide = finding(audit(comparisons=rows, replies=replies, confidence=0.6), "length_wins")
-    assert (wide["value"], wide["low"], wide["high"], wide["n"], wide["n_units"]) == (0.5, 0, 1, 4, 2)
-    narrow = finding(audit(comparisons=rows, replies=replies, confidence=0.4), "length_wins")
-    assert (narrow["low"], narrow["high"]) == (0.5, 0.5)
+    wide = finding(audit(rows, replies=replies, confidence=0.6), "refusal_difference")
+    assert (wide["value"], wide["low"], wide["high"], wide["n"], wide["n_units"]) == (0, -4, 4, 4, 2)
+    # Their middle 40 % are all 0, which says nothing of other messages.
+    narrow = finding(audit(rows, replies=replies, confidence=0.4), "refusal_difference")
+    assert (narrow["low"], narrow["high"], narrow["no_interval"]) == (None, None, "no_spread")
 
 
 def test_with_one_message_there_is_no_interval() -> None:
     rows, replies = duels(["a"], [(3, 2)])
     row = finding(audit(comparisons=rows, replies=replies), "length_wins")
     assert (row["value"], row["low"], row["high"], row["n_units"]) == (1, None, None, 1)
+    assert row["no_interval"] == "one_unit"
 
 
 def simulated(seed: int, longer_wins: float, first_wins: float = 0.5, items: int = 400) -> tuple[list[Row], list[Row]]:
@@ -262,8 +305,56 @@ def test_a_single_grade_has_no_entropy_and_no_spread() -> None:
     people = [rating(f"r{number}", number + 1, rater="p", rater_kind="human") for number in range(3)]
     result = audit([*judge, *people], resamples=50)
     assert finding(result, "modal_share")["value"] == 1
-    assert [finding(result, "entropy")[name] for name in ("value", "low", "high")] == [0, 0, 0]
-    assert finding(result, "spread")["value"] == 0
+    assert finding(result, "entropy")["value"] == 0
+    # That three grades are alike does not show that all are.
+    known = binomtest(3, 3).proportion_ci(method="wilson")
+    assert finding(result, "modal_share")["low"] == pytest.approx(known.low)
+    spread = finding(result, "spread")
+    assert (spread["value"], spread["low"], spread["no_interval"]) == (0, None, "no_spread")
+
+
+def test_grades_that_are_spread_evenly() -> None:
+    rows = [rating(f"r{number}", number % 5 + 1) for number in range(50)]
+    result = audit(rows, resamples=200)
+    modal = finding(result, "modal_share")
+    known = binomtest(10, 50).proportion_ci(0.99, method="wilson")  # each of five grades may be the most frequent one
+    assert (modal["value"], modal["low"], modal["high"]) == pytest.approx((0.2, known.low, known.high))
+    for check in ("levels_used", "entropy"):
+        row = finding(result, check)
+        assert (row["value"], row["low"], row["high"], row["no_interval"]) == (1, None, None, "biased")
+
+
+def test_in_a_grid_of_messages_and_texts_both_are_resampled() -> None:
+    generator = np.random.default_rng(8)
+    # Twenty messages with the same twenty replies, whose grade hangs on the reply alone.
+    sizes, merits = generator.permutation(20) + 1, generator.normal(size=20)
+    replies = [reply(f"r{h}-{c}", words(sizes[c]), f"hs-{h}") for h in range(20) for c in range(20)]
+    rows = [rating(f"r{h}-{c}", float(merits[c]), low=-5.0) for h in range(20) for c in range(20)]
+    row = finding(audit(rows, replies=replies, resamples=1000), "length_correlation")
+    assert row["value"] == pytest.approx(spearmanr(sizes, merits).statistic)
+    # Messages make no difference, so what is uncertain is the choice of the twenty texts.
+    draws = [spearmanr(sizes[drawn], merits[drawn]).statistic for drawn in generator.integers(20, size=(1000, 20))]
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.07)
+    # Without its grid, the same dataset is resampled by messages.
+    apart = [{**each, "text": f"{each['text']} {number}"} for number, each in enumerate(replies)]
+    row = finding(audit(rows, replies=apart, resamples=100), "length_correlation")
+    assert (row["low"], row["high"], row["no_interval"]) == (None, None, "no_spread")
+
+
+def test_the_share_of_a_grid_is_as_uncertain_as_its_texts() -> None:
+    # Of twenty texts under twenty messages five fail, always: 400 ratings know no more than 20.
+    replies = [reply(f"r{h}-{c}", f"No {c}.", f"hs-{h}") for h in range(20) for c in range(20)]
+    rows = [rating(f"r{h}-{c}", None if c < 5 else 3) for h in range(20) for c in range(20)]
+    row = finding(audit(rows, replies=replies, resamples=1), "failures")
+    known = binomtest(5, 20).proportion_ci(method="wilson")
+    assert (row["low"], row["high"]) == pytest.approx((known.low, known.high), abs=0.03)
+
+
+def test_ratings_of_other_replies_are_counted() -> None:
+    result = audit([rating("r1", 3), rating("r2", 4)], replies=[reply("r3", "No.")])
+    for check in ("length_correlation", "refusal_difference"):
+        row = finding(result, check)
+        assert (row["n"], row["n_missing"], row["note"]) == (0, 2, "2 ratings have no reply in --replies")
 
 
 def test_self_preference_is_what_people_do_not_share() -> None:
@@ -351,7 +442,8 @@ def test_self_preference_in_grades_needs_own_and_other_replies() -> None:
     row = finding(audit(rows[:2], replies=replies), "self_preference_grades", "x")
     assert (row["value"], row["reason"], row["n"], row["n_missing"]) == (None, "no_rows", 0, 2)
     # A rater without replies of its own has no such row, nor have people.
-    result = audit(rows, replies=replies, own={"x": "z", "p": ["y"]})
+    others = [reply("r8", "No.") | {"system": "z"}, reply("r9", "No.") | {"system": "y"}]
+    result = audit(rows, replies=[*replies, *others], own={"x": "z", "p": ["y"]})
     assert not [each for each in result["rows"] if each["check"] == "self_preference_grades"]
 
 
@@ -412,6 +504,27 @@ def test_without_replies_nothing_is_known_of_length() -> None:
             {"comparisons": [comparison(0, "a", order="ab")] * 2},
             "judge compared i0-x and i0-y of item i0 twice in the order ab: give one verdict for each order",
         ),
+        (
+            {"ratings": [rating("r", 3), rating("q", 3), rating("r", 4)]},
+            "judge rated the relevance of r twice: give every file once, and ratings made under other conditions with",
+        ),
+        (
+            {"comparisons": [comparison(0, "a"), comparison(0, "a")]},
+            "judge compared i0-x and i0-y of item i0 twice: give every file once, and comparisons made under other",
+        ),
+        (
+            {"comparisons": [comparison(0, "a")], "own": {"jugde": "x"}},
+            "own replies are named for the rater 'jugde', and there are judge",
+        ),
+        (
+            {"comparisons": [comparison(0, "a")], "own": {"judge": "X"}},
+            "judge is said to have written the replies of X, and there are replies of x, y",
+        ),
+        (
+            {"ratings": [rating("r", 3)], "own": {"judge": "x"}},
+            "judge is said to have written the replies of x, and there are replies of none that are named",
+        ),
+        ({"ratings": [{"pair_id": "p", "label": "not_sure"}]}, "these are labels, and the audit looks at grades"),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},
             "two replies have the id r: give every reply once",

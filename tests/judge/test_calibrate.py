@@ -323,6 +323,12 @@ def test_failed_drafts_are_recorded_with_their_reason(tmp_path: Path) -> None:
     assert made.tally == {"draft: failed": 3, "draft: usable": 1}
 
 
+def test_drafts_that_failed_for_a_passing_reason_are_counted(tmp_path: Path) -> None:
+    drafter = Drafter(Reply(reason="timeout"), written(5), Reply(reason="filtered"), Reply(reason="server_error"))
+    made, _ = run(tmp_path, drafter=drafter, settings=replace(SETTINGS, rounds=0))
+    assert (made.failed_drafts, made.tally) == (2, {"draft: failed": 3, "draft: usable": 1})
+
+
 def test_drafts_that_copy_an_example_that_they_saw_fail(tmp_path: Path) -> None:
     def told(example: Example) -> Example:
         return replace(example, variables={**example.variables, "note": f"The story of note {example.item[3:]}"})
@@ -384,11 +390,51 @@ def test_missing_ratings_are_left_out_and_too_many_rule_a_candidate_out(tmp_path
     right = stats.spearmanr(
         [min(5, e.value + row % 2) for row, e in enumerate(kept)], [e.value for e in kept]
     ).statistic
-    assert tried[1]["selection"] == {"value": pytest.approx(right, abs=1e-9), "n": 24, "n_missing": 6}
+    # In the worst case the first six were rated 1 where people are above the median, and 5 elsewhere.
+    people = [example.value for example in PARTS.select]
+    worst = [1 if value > np.median(people) else 5 for value in people]
+    given = [*worst[:6], *(min(5, value + row % 2) for row, value in enumerate(people[6:]))]
+    assert tried[1]["selection"] == {
+        "value": pytest.approx(right, abs=1e-9),
+        "n": 24,
+        "n_missing": 6,
+        "worst": pytest.approx(stats.spearmanr(given, people).statistic, abs=1e-9),
+    }
     assert tried[2]["selection"] == {"value": None, "n": 0, "n_missing": 30}
     assert (made.report.n, made.report.n_missing) == (24, 6)
     assert (made.baseline.n, made.baseline.n_missing) == (30, 0)
     assert (made.gain.n, made.gain.n_missing) == (24, 6)
+
+
+class Cowardly(Judge):
+    """Whatever the steps, the same ratings; odd steps give none on the five examples that it misjudges most."""
+
+    guesses = np.random.default_rng(4).normal(0, 1.2, size=len(EXAMPLES))
+
+    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+        given = [self.rating(0, example) for example in examples]
+        worst = sorted(range(len(examples)), key=lambda row: -abs(given[row] - examples[row].value))[:5]
+        return [None if row in worst and quality(steps) % 2 else value for row, value in enumerate(given)]
+
+    def rating(self, care: int, example: Example) -> float:
+        return float(np.clip(example.value + self.guesses[int(example.variables["counter_narrative"][-2:])], 1, 5))
+
+
+def test_steps_that_fail_on_hard_examples_gain_nothing_by_it(tmp_path: Path) -> None:
+    drafter = Drafter(written(3), written(2), written(5), written(7))
+    made, records = run(tmp_path, judge=Cowardly(), drafter=drafter, settings=replace(SETTINGS, rounds=0))
+    failing, whole = (each["selection"] for each in candidates(records)[:2])
+    assert (failing["n_missing"], whole["n_missing"]) == (5, 0)
+    assert failing["value"] > whole["value"] > failing["worst"]
+    assert (made.candidate, made.selection.least) == (2, whole["value"])
+
+
+def test_the_worst_case_is_known_only_with_a_scale_and_something_missing() -> None:
+    human, given = [1.0, 2.0, 3.0, 4.0], [1.0, None, 3.0, None]
+    plain, scaled = Scoring("pearson"), Scoring("pearson", scale=(1, 5))
+    assert score(scaled, given, human).worst == round(stats.pearsonr([1, 5, 3, 1], human).statistic, 10)
+    assert (score(plain, given, human).worst, score(scaled, [1.0, 2.0, 3.0, 4.0], human).worst) == (None, None)
+    assert score(Scoring("pearson", 3.0, (1, 5)), given, human).worst is None
 
 
 class Constant(Judge):
@@ -583,6 +629,35 @@ def test_split_keeps_items_together_and_depends_on_the_seed_only() -> None:
     assert [items(part) for _, part in split(EXAMPLES, seed=4)] != [items(part) for _, part in split(EXAMPLES, seed=3)]
 
 
+def test_texts_that_several_hs_share_stay_in_one_part() -> None:
+    # Ten pairs of HS that differ in case only, five pairs with one CN, twenty HS of their own.
+    examples = []
+    for number in range(50):
+        message = f"Ombrey {number // 2}" if number < 20 else f"Tessok {number}"
+        reply = f"Shared {number // 2}" if 20 <= number < 30 else f"Own {number}"
+        shown = {"hate_speech": message.upper() if number % 2 else message, "counter_narrative": f" {reply}"}
+        examples.append(Example(f"hs-{number:02}", shown, float(number % 5 + 1)))
+    for seed in range(5):
+        parts = split(examples, seed=seed)
+        assert [one["items"] for one in parts.summary().values()] == [7, 14, 14]
+        assert [one["shared_texts"] for one in parts.summary().values()] == [0, 0, 0]
+        for at in (0, 1):
+            texts = [{list(e.variables.values())[at].casefold() for e in part} for _, part in parts]
+            assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
+    assert {example.item for _, part in parts for example in part} == {
+        f"hs-{number:02}" for number in range(50) if number >= 30 or not number % 2
+    }
+
+
+def test_where_all_hs_have_the_same_replies_the_result_says_so() -> None:
+    examples = [
+        Example(f"hs-{row:02}", {"hate_speech": f"Ombrey {row}", "counter_narrative": f"No {row % 2}."}, float(row % 5))
+        for row in range(50)
+    ]
+    summary = split(examples).summary()
+    assert [(one["items"], one["shared_texts"]) for one in summary.values()] == [(10, 10), (20, 20), (20, 20)]
+
+
 def test_too_few_hs_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         split(EXAMPLES[:40])
@@ -607,6 +682,9 @@ def test_one_hs_under_two_items_is_refused() -> None:
     assert str(caught.value) == (
         f"the items {PARTS.draft[0].item} and hs-99 have one HS: give all rows of an HS one item"
     )
+    louder = replace(again, variables={"hate_speech": PARTS.draft[0].variables["hate_speech"].upper()})
+    with pytest.raises(InputError, match="have one HS"):
+        Parts(PARTS.draft, PARTS.select, (*PARTS.report, louder))
 
 
 def test_a_part_without_enough_hs_is_refused() -> None:
@@ -696,10 +774,11 @@ def test_saved_steps_are_read_back_and_replace_those_of_the_aspect(tmp_path: Pat
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert list(content) == [
         *("aspect", "low", "high", "steps", "signature", "candidate", "selection", "report", "baseline", "gain"),
-        *("parts", "settings", "tally"),
+        *("parts", "settings", "tally", "failed_drafts"),
     ]
     assert content["report"] == {
-        **{"value": 1.0, "reason": None, "n": 30, "n_missing": 0, "low": 1.0, "high": 1.0, "n_undefined": 0}
+        **{"value": 1.0, "reason": None, "n": 30, "n_missing": 0, "low": 1.0, "high": 1.0, "n_undefined": 0},
+        "worst": None,
     }
     assert {name: (part["items"], part["examples"]) for name, part in content["parts"].items()} == {
         "draft": (10, 20),

@@ -263,7 +263,9 @@ def test_one_order_shows_reply_a_first() -> None:
     }
     assert {(each.score_a, each.score_b) for each in results} == {(9.0, 4.0)}
     total = summary(results)
-    assert (total["both_orders"], total["flip_rate"], total["first_chosen"]) == (0, None, 6)
+    assert (total["both_orders"], total["flip_rate"]) == (0, None)
+    # With one order alone, who is shown first and who is better cannot be told apart.
+    assert (total["first_chosen"], total["second_chosen"], total["first_preference"]) == (0, 0, None)
 
 
 def test_seeded_orders_show_each_side_first_about_equally() -> None:
@@ -283,6 +285,14 @@ def test_both_orders_are_asked_one_after_the_other() -> None:
     model = Fake(always_first)
     list(compare(model, [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
     assert model.shown == [("A", "B"), ("B", "A"), ("C", "D"), ("D", "C")]
+
+
+@pytest.mark.parametrize("message", ["", " \n", None])
+def test_nobody_is_asked_about_replies_to_no_message(message: str | None) -> None:
+    model = Fake(longer)
+    pairs = [Pair(*({**row, "hate_speech": message} for row in (each.a, each.b))) for each in [pair("Aa", "B")]]
+    (result,) = compare(model, [*pairs], protocol=JudgeLM())
+    assert (result.verdict, result.reason, model.calls) == ("invalid", "no_hate_speech", 0)
 
 
 def test_identical_replies_are_a_tie_that_nobody_is_asked_about() -> None:

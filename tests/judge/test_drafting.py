@@ -150,3 +150,7 @@ def test_one_request_may_offer_all_edits() -> None:
         "add",
         "calibrate",
     ]
+
+
+def test_half_a_character_in_a_step_becomes_a_replacement_character() -> None:
+    assert parse_steps('{"steps": ["Look for \\ud83d."]}').steps == ("Look for \ufffd.",)

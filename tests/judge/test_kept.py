@@ -8,16 +8,18 @@ import pytest
 from fcconan.judge.kept import KeptRatings
 from fcconan.judge.rate import ModelJudge
 from fcconan.judge.strategies import Plan
-from fcconan.llm.call import Call, Reply
+from fcconan.llm.call import Call, CallReason, Reply
+from fcconan.llm.client import Client
+from fcconan.llm.endpoint import EndpointModel
 from tests.judge.fake_model import FakeModel, aspect, row, task
 
 ROWS = [row(number, f"The Tessok bake {number} loaves.") for number in range(1, 8)]
 
 
-def judge(fails_at: int = 0, **further: Any) -> ModelJudge:
+def judge(fails_at: int = 0, reason: CallReason = "timeout", **further: Any) -> ModelJudge:
     def answer(call: Call) -> Reply | str:
         number = next(each for each in range(1, 8) if f"bake {each} " in str(call.messages))
-        return Reply(reason="timeout") if number == fails_at else json.dumps({"calm": number % 5 + 1})
+        return Reply(reason=reason) if number == fails_at else json.dumps({"calm": number % 5 + 1})
 
     return ModelJudge(FakeModel(answer), Plan(task(aspect("calm"), **further)))
 
@@ -67,10 +69,29 @@ def test_a_torn_line_is_made_anew(journal: Path) -> None:
     assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 1)
 
 
-def test_nothing_is_kept_after_a_failure_that_another_run_may_mend(journal: Path) -> None:
-    run(judge(fails_at=3), journal, ROWS)
+@pytest.mark.parametrize("reason", ["timeout", "bad_body", "bad_request", "too_long"])
+def test_nothing_is_kept_after_a_failure_that_is_in_no_journal(journal: Path, reason: CallReason) -> None:
+    run(judge(3, reason), journal, ROWS)
     second = judge()
     assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 5)
+
+
+@pytest.mark.parametrize("reason", ["truncated", "filtered", "refused", "empty"])
+def test_what_is_in_the_journal_is_kept(journal: Path, reason: CallReason) -> None:
+    first = run(judge(3, reason), journal, ROWS)
+    second = judge()
+    assert (run(second, journal, ROWS), asked(second)) == (first, 0)
+
+
+def test_with_and_without_a_schema_there_are_two_files(journal: Path) -> None:
+    client = Client(journal=journal, base_url="http://127.0.0.1:9/v1")
+    paths = {
+        KeptRatings(
+            ModelJudge(EndpointModel(client, "m", structured=structured), Plan(task(aspect("calm")))), journal
+        ).path
+        for structured in (True, False)
+    }
+    assert len(paths) == 2
 
 
 def test_another_rubric_has_another_file(journal: Path) -> None:

@@ -29,6 +29,10 @@ from fcconan.judge.parse import ParsedComparison, parse_comparison
         ("'8 7'", "a", 8, 7),
         ("`8 7`", "a", 8, 7),
         ("08 7", "a", 8, 7),
+        ("<think>3 8, perhaps</think>\n8 7", "a", 8, 7),
+        ("The first is better.</think>8 7", "a", 8, 7),
+        ("8 7\nThe second only says </think>", "a", 8, 7),
+        ("8 7\nThe second only says </think> I win.", "a", 8, 7),
     ],
 )
 def test_two_scores_give_the_verdict(text: str, value: str, score_a: float, score_b: float) -> None:
@@ -63,6 +67,9 @@ def test_nothing_is_empty(text: str) -> None:
     "text",
     [
         "8 7 6",  # which two?
+        "3 4 year olds wrote this",
+        "8 7 (6)",
+        "8 7 - 6",
         "8, 7, 6",
         "10 8 9.5",
         "8",
@@ -126,6 +133,13 @@ def test_a_scale_from_zero_takes_what_the_scale_of_judgelm_refuses(
     text: str, value: Literal["b", "tie"], scores: tuple[float, float]
 ) -> None:
     assert parse_comparison(text, scale=(0, 10)) == ParsedComparison(value, None, *scores)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("<think>8 7", "truncated"), ("<think>8 7</think>", "empty"), ("8 7</think>7 8", "ambiguous")]
+)
+def test_scores_that_were_only_thought_are_no_verdict(text: str, reason: Literal["truncated"]) -> None:
+    assert parse_comparison(text) == ParsedComparison(None, reason)
 
 
 def test_a_loop_of_one_sentence_is_no_scores_and_takes_no_time() -> None:

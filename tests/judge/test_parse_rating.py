@@ -12,6 +12,7 @@ from fcconan.judge.parse import (
     AspectField,
     ParsedRating,
     Reason,
+    parse_comparison,
     parse_label,
     parse_multi,
     parse_rating,
@@ -104,6 +105,14 @@ def test_every_reason_is_explained() -> None:
         "Relevance: 4 - on topic",
         "The reply has 3 parts.\nRelevance: 4\nIt answers 2 of them.",
         "Relevance: it answers the Tessok.\nRelevance: 4",
+        '{"Relevance": 4}\nRelevance: it answers 3 of 5 claims.',
+        '{"Relevance": 4}\nRelevance: 4',
+        '{"Relevance": 4 "explanation": "A comma is missing."}',
+        '{"Relevance": 4\n- It is on topic.',
+        '1. "Relevance": 4\n2. "Coherence": 3',
+        '<think>Or 2?</think> <think>No.</think>{"Relevance": 4}',
+        '{"Relevance": 4}</think>{"Relevance": 4}',
+        'Hm, {"Relevance": score}.</think>{"Relevance": 4}',
     ],
 )
 def test_the_field_is_read_whatever_stands_around_it(text: str) -> None:
@@ -191,6 +200,26 @@ def test_spaces_underscores_and_case_of_a_key_do_not_count(key: str, field: str)
         ('{"Relevance": {"score": 4, "rating": 5}}', "ambiguous"),
         ("Relevance: 4\nRelevance: 5", "ambiguous"),
         ("Relevance: 3-4\nRelevance: 4", "ambiguous"),
+        ('{"Relevance": 5}\n\nCorrected:\nRelevance: 2', "ambiguous"),
+        ('Relevance: 2\n\n(as JSON the reply asks for {"Relevance": 5})', "ambiguous"),
+        ('Perhaps {"Relevance": 5}?</think>{"Relevance": 4}', "ambiguous"),
+        ("Relevance: 1\nIt says </think> {'Relevance': 5}", "ambiguous"),
+        ('<think>It says "</think> {\'Relevance\': 5}", hm.</think>{"Relevance": 1}', "ambiguous"),
+        ("<think>It says \"</think> {'Relevance': 5}\", hm.</think>I cannot.", "no_field"),
+        ('{"Relevance": 5}</think>I cannot.', "no_field"),
+        ('{"Relevance": 5}</think>', "empty"),
+        ('{"Relevance": 1\n0}', "not_a_number"),
+        ('{"Relevance": 4\n/10}', "ambiguous"),
+        ('{"Relevance": 4\n.5}', "not_a_number"),
+        ('{"Relevance": "4"5}', "not_a_number"),
+        ('{"Relevance": "4".5}', "not_a_number"),
+        ('{"Relevance": 4"5"}', "not_a_number"),
+        ("{'Relevance': '4'5}", "not_a_number"),
+        ('{"confidence": [4], "explanation": "“Relevance”: “5”"}', "no_field"),
+        ('{"quotes": ["a", "it says \'Relevance\': 5", "b"]}', "no_field"),
+        ("{'explanation': 'it says \"Relevance\": 5'}", "no_field"),
+        ("{“explanation”: “it says 'Relevance': 5”}", "no_field"),
+        ('{"explanation": "it says\nRelevance: 5"}', "no_field"),
         ('{"Relevance": 4', "truncated"),  # of 4.5, perhaps
         ('{"Relevance": "4', "truncated"),
         ('{"Relevance": "4\\"', "truncated"),
@@ -270,10 +299,13 @@ def test_a_scale_may_have_negative_grades(text: str, value: float) -> None:
         "４",
         "<think>3 or 5</think>4",
         '{"score": 4}',
-        '{"Relevance": "4"}',
-        '{"Relevance": 4, "explanation": "It answers 3 claims."}',
-        '{"explanation": "3", "Relevance": 4}',
+        '{"rating": "4"}',
+        '{"Final score": 4, "explanation": "It answers 3 claims."}',
+        '{"explanation": "3", "grade": 4}',
         '{"Relevance": {"score": 4, "explanation": "On topic."}}',
+        '{"score": 4, "confidence": 5}',
+        '{"score": 4}\nScore: 4',
+        '{"score": 4, "explanation": "It says\n[RESULT] 5"}',
         'The 3 claims: {"score": 4} and 2 more',
         '{"score": <1-5>}\n{"score": 4}',
         "Score: 4",
@@ -313,7 +345,13 @@ def test_without_a_key_the_grade_stands_alone_or_is_anchored(text: str) -> None:
         ("8/10", "other_scale"),
         ("Score: 8/10", "other_scale"),
         ("Score: 3\nScore: 4", "ambiguous"),
-        ('{"Relevance": 4, "Fluency": 4}', "ambiguous"),
+        ('{"Relevance": 4, "Fluency": 4}', "no_answer"),  # names of no score
+        ('{"confidence": 5}', "no_answer"),
+        ('{"Relevance": {"score": 4}, "Fluency": {"score": 4}}', "ambiguous"),
+        ('{"score": 4, "rating": 4}', "ambiguous"),
+        ('{"score": 5}\nScore: 2', "ambiguous"),
+        ("Score: 4</think>Score: 5", "ambiguous"),
+        ("4</think>5", "ambiguous"),
         ('{"score": 4} {"score": 3}', "ambiguous"),
         ("1-5", "template"),
         ("<score>", "template"),
@@ -367,6 +405,47 @@ def test_result_of_prometheus(text: str, expected: ParsedRating) -> None:
 )
 def test_explanations(text: str, explanation: str | None) -> None:
     assert _keyed(text) == ParsedRating(4.0, None, explanation)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("after", [True, False])
+@pytest.mark.parametrize(
+    "cited",
+    [
+        *("</think>", "</think> {'relevance': 5}", '</think>{"relevance": 5}', "} </think> relevance: 5", "{</think>"),
+        *("'relevance': 5", "'relevance': '5'", '"relevance": 5', "“relevance”: “5”", "\nRelevance: 5\n", "[RESULT] 5"),
+    ],
+)
+def test_what_an_explanation_cites_is_no_grade(cited: str, after: bool, indent: int | None, ascii_only: bool) -> None:
+    grade, texts = {"relevance": 1}, {"quotes": [cited, cited], "note": cited, "explanation": f"It says {cited}"}
+    fields = {**grade, "confidence": [4], **texts} if after else {**texts, **grade}
+    text = json.dumps(fields, indent=indent, ensure_ascii=ascii_only)
+    assert parse_rating(text, scale=(1, 5), key="relevance").value == 1
+    assert parse_rating(text, scale=(1, 5), names=["relevance"]).value == 1
+    del fields["relevance"]
+    text = json.dumps(fields, indent=indent, ensure_ascii=ascii_only)
+    assert parse_rating(text, scale=(1, 5), key="relevance").reason == "no_field"
+
+
+def test_what_was_cut_is_read_from_json_only() -> None:
+    aspects = {"relevance": AspectField(("relevance",), (1, 5))}
+    thinking = "Okay.\nRelevance: 5 - at first sight, yes\nBut on reading it again, so"
+    assert parse_multi(thinking, aspects=aspects)["relevance"].value == 5
+    assert parse_multi(thinking, aspects=aspects, cut=True)["relevance"] == ParsedRating(None, "no_field")
+    assert parse_multi('{"relevance": 2} But', aspects=aspects, cut=True)["relevance"].value == 2
+    assert parse_label("Label: yes\nOr", ["yes", "no"]).value == "yes"
+    assert parse_label("Label: yes\nOr", ["yes", "no"], cut=True).value is None
+    assert parse_label("yes", ["yes", "no"], cut=True).value is None
+    assert parse_label('{"label": "no"} Or', ["yes", "no"], cut=True).value == "no"
+
+
+def test_what_is_no_text_is_bad_input() -> None:
+    for parse in (parse_verdict, parse_result, parse_comparison):
+        with pytest.raises(InputError, match="the output of the judge is None, expected text"):
+            parse(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="is 4, expected text"):
+        parse_rating(4, scale=(1, 5))  # type: ignore[arg-type]
 
 
 ASPECTS = {
@@ -496,8 +575,8 @@ def test_words_and_fences_around_an_answer_do_not_change_it(
     form = data.draw(st.sampled_from(['{"Good Sense": %d}', '{"good_sense": "%d"}', '{"Good Sense": {"score": %d}}']))
     fence = data.draw(st.sampled_from(["%s", "```\n%s\n```", "```json\n%s\n```"]))
     text = f"{before}\n{fence % (form % grade)}\n{after}"
-    for key in ("good sense", None):
-        assert parse_rating(text, scale=scale, key=key) == ParsedRating(float(grade))
+    for options in ({"key": "good sense"}, {"names": ("Good sense",)}):
+        assert parse_rating(text, scale=scale, **options) == ParsedRating(float(grade))
 
 
 @given(SCALES, st.integers(-20, 20))

@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.judge.citation import cites
 from fcconan.judge.outcome import REASONS, RowReason, SamplesReason
-from fcconan.judge.rate import LABELLED, RATED, ModelJudge, Row
+from fcconan.judge.rate import LABELLED, RATED, Judge, ModelJudge, Row
 from fcconan.judge.strategies import Plan
 from fcconan.judge.task import Task
 from fcconan.llm.call import Call, CallReason, Reply, TokenAlternatives
@@ -139,6 +139,24 @@ def test_what_a_row_lacks_is_the_reason(strategy: Any, further: Mapping[str, Any
     assert (model.calls, mine.failed, mine.calls(row(**further))) == ([], 0, [])
 
 
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff \u2060\n", "\x00"])
+def test_a_reply_that_nobody_sees_is_empty(text: str) -> None:
+    model = FakeModel(lambda _: grade(4))
+    [[found]] = judge(model).rate([row(text=text)])
+    assert (found["value"], found["reason"], model.calls) == (None, "empty_reply", [])
+    assert rated(grade(4), text="🏳️\u200d🌈")["value"] == 4.0
+
+
+def test_a_grade_under_the_name_of_the_aspect_is_read_where_only_a_grade_was_asked_for() -> None:
+    assert rated('{"calm": 4}', strategy="g-eval", samples=1)["value"] == 4.0
+    assert rated('{"confidence": 4}', strategy="g-eval", samples=1)["reason"] == "no_answer"
+
+
+def test_judges_can_be_told_from_other_things() -> None:
+    assert isinstance(judge(FakeModel(lambda _: "")), Judge)
+    assert not isinstance(FakeModel(lambda _: ""), Judge)
+
+
 def test_the_first_reference_with_words_is_shown() -> None:
     model = FakeModel(lambda _: "Fine. [RESULT] 2")
     [[found]] = judge(model, CALM, "prometheus").rate([row(references=["", "First.", "Second."])])
@@ -268,13 +286,31 @@ def test_probabilities_above_one_by_rounding_stay_one() -> None:
     ("text", "tokens"),
     [
         ("4", ("4.",)),  # no token is the grade alone
-        ("Score (1-5): 1", ("Score", " (", "1", "-", "5", "):", " 1")),  # the first 1 is the scale's
+        ("4", ("4", "?", "</think>", "4")),  # which of both?
         ("4/5", ("5", "/", "4")),  # tokens of another answer
     ],
 )
 def test_where_the_grade_was_written_must_be_certain(text: str, tokens: tuple[str, ...]) -> None:
     found = weighted(text, *tokens)
     assert (found["value"], found["reason"], found["explanation"]) == (None, "no_logprobs", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("4 points.\nScore: 4", ("4", " points", ".\n", "Score", ": "), ()),
+        ("Score (4-5): 4", ("Score", " (", "4", "-", "5", "):", " "), ()),
+        ('{"calm": 4}', ('{"', "calm", '":', " "), ("}", "</s>")),
+        ("4", ("Of", "4", " claims", "</think>", "\n\n"), ()),  # the endpoint leaves thinking out of the text
+        ("4", (" ",), ("\n", "</s>")),
+    ],
+)
+def test_the_weighted_token_is_the_one_that_is_read(text: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    grade = TokenAlternatives("4", {"4": math.log(0.5), "2": math.log(0.25)})
+    odd = [TokenAlternatives("4", {"4": 0.0, "1": 0.0}) if each == "4" else each for each in before]
+    found = weighted(text, *odd, grade, *after)
+    assert found["value"] == pytest.approx((4 * 0.5 + 2 * 0.25) / 0.75, abs=1e-12)
+    assert found["retained_mass"] == pytest.approx(0.75, abs=1e-12)
 
 
 def test_what_was_thought_is_not_weighted() -> None:
@@ -325,7 +361,7 @@ def test_an_unreadable_answer_is_kept_for_people_to_see() -> None:
         ('{"calm": 4}\n\nBecause the', 4.0, None),
         ('{"calm": {"score": 2, "explanation": "It sho', 2.0, "It sho"),
         ('{"calm": {"score": 1, "explanation": "', 1.0, None),
-        ("Calm: 4\nSince it", 4.0, None),
+        ("Calm: 4\nSince it", None, "Calm: 4\nSince it"),  # it may be a thought
         ('{"calm": 4', None, '{"calm": 4'),
         ('{"calm": "4', None, '{"calm": "4'),
         ("{calm: 4", None, "{calm: 4"),
@@ -361,6 +397,7 @@ def test_a_bare_grade_that_was_cut_is_never_read(strategy: str, cut: str) -> Non
         ('{"label": "bad', None),
         ("Label: not", None),
         ("Label: bad", None),
+        ("Label: bad\nNo wait, that is", None),
     ],
 )
 def test_a_label_that_was_cut_is_read_if_it_is_whole(cut: str, value: str | None) -> None:

@@ -64,6 +64,27 @@ def test_a_rubric_of_prometheus_is_a_task(tmp_path: Path) -> None:
     assert calm.grades == {0: "Not.", 1: "A bit, 2: say.", 2: "Wholly."}
 
 
+def test_a_rubric_of_prometheus_eval_is_a_task(tmp_path: Path) -> None:
+    own = {"criteria": "How calm?", "score2_description": "Wholly:\nScore 1: no.", "score1_description": "Not at all."}
+    [calm] = load_rubric(write(tmp_path / "inner_calm.json", json.dumps(own))).aspects
+    assert (calm.name, calm.title, calm.question) == ("inner_calm", "inner_calm", "How calm?")
+    assert calm.grades == {1: "Not at all.", 2: "Wholly: Score 1: no."}
+    both = load_rubric(write(tmp_path / "mine.json", prometheus(Depth=GOOD, Calm=own)))
+    assert [(aspect.title, aspect.grades[1]) for aspect in both.aspects] == [
+        ("Depth", "Flat."),
+        ("Calm", "Not at all."),
+    ]
+
+
+def test_what_only_announces_the_grades_is_no_part_of_the_question(tmp_path: Path) -> None:
+    asked = "Rate how calm it is: wholly, say. Here is what every star stands for, from 1 to 2:"
+    [calm] = load_rubric(write(tmp_path / "a.csv", f'Calm\n"{asked}\n\n1 star: Not.\n2 star: So."\n')).aspects
+    assert calm.question == "Rate how calm it is: wholly, say."
+    # All of it stays where nothing else is asked.
+    [calm] = load_rubric(write(tmp_path / "a.csv", 'Calm\n"How calm:\n\n1 star: Not.\n2 star: So."\n')).aspects
+    assert calm.question == "How calm:"
+
+
 def test_grades_have_as_many_digits_as_they_need(tmp_path: Path) -> None:
     text = prometheus(Calm="How?\n" + "\n".join(f"Score {grade}: Grade {grade}." for grade in range(1, 11)))
     [calm] = load_rubric(write(tmp_path / "mine.json", text)).aspects
@@ -97,9 +118,12 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
             "Calm\nHow calm?\n",
             "Calm has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade",
         ),
-        ("a.json", "{", "expected a JSON object with `rubrics`, found none"),
-        ("a.json", "[]", "expected a JSON object with `rubrics`, found none"),
-        ("a.json", '{"rubric": {}}', "expected a JSON object with `rubrics`, found none"),
+        ("a.json", "{", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("a.json", "[]", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("a.json", '{"rubric": {}}', "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("calm.json", '{"criteria": "How?", "best": "Deep."}', "calm has 'best': give texts under `criteria` and"),
+        ("calm.json", '{"criteria": "How?", "score1_description": 1}', "calm has 'score1_description': give texts"),
+        ("calm.json", '{"criteria": "How?"}', "calm has no lines such as `Score 1: ...`"),
         ("a.json", '{"rubrics": {}}', "`rubrics` is no object of texts; give aspect -> text"),
         ("a.json", '{"rubrics": ["a"]}', "`rubrics` is no object of texts; give aspect -> text"),
         ("a.json", '{"rubrics": {"Calm": 3}}', "`rubrics` is no object of texts; give aspect -> text"),

@@ -232,7 +232,7 @@ def test_all_texts_in_an_own_prompt_are_those_of_the_strategy(tmp_path: Path) ->
 
 
 def test_an_own_prompt_answers_in_the_form_of_its_strategy(tmp_path: Path) -> None:
-    prompt = own(tmp_path, "{{aspect}} {{counter_narrative}}")
+    prompt = own(tmp_path, "{{aspect}} {{steps}} {{counter_narrative}}")
     forms = {each: plan(TWO, each, prompt=prompt).questions()[0].form for each in STRATEGIES}
     assert forms == {
         "direct": "object",

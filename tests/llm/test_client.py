@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.llm import session
 from fcconan.llm.client import OPENAI_URL, Answer, Client, EndpointError
 from fcconan.llm.journal import Journal
 from fcconan.llm.session import Job, Known, Session
@@ -149,6 +150,86 @@ def test_who_is_told_to_wait_for_hours_does_not(tmp_path: Path) -> None:
     with Server(always(error(429, Retry_After="7200"))) as server:
         (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
         assert (answer.reason, len(server.requests)) == ("rate_limited", 1)
+
+
+def test_every_retry_that_was_asked_for_is_made_and_none_waits_longer_than_two_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def at_once(seconds: float) -> None:
+        if seconds >= 1:
+            waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", at_once)
+    with Server(always(error(503))) as server:
+        (answer,) = client(server, tmp_path, retries=12, backoff=1.0).send_all(CHAT, [body()])
+        assert (answer.reason, len(server.requests)) == ("server_error", 13)
+    assert waits == [1, 2, 4, 8, 16, 32, 64, *[120] * 5]
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "reason"),
+    [
+        ("It is too much.", "context_length_exceeded", "too_long"),
+        ("This model's maximum context length is 8192 tokens.", "", "too_long"),
+        ("the request exceeds the available context size", "", "too_long"),
+        ("Too many tokens: 9000.", "", "too_long"),
+        ("Unknown field.", "", "bad_request"),
+    ],
+)
+def test_a_text_that_is_too_long_for_the_model_is_told_as_such(
+    tmp_path: Path, message: str, code: str, reason: str
+) -> None:
+    with Server(always(Action(400, {"error": {"message": message, "code": code}}))) as server:
+        (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
+        assert (answer.reason, answer.detail, len(server.requests)) == (reason, f"Error code: 400 - {message}", 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "shown"),
+    [
+        (400, '{"error": {"message": "bad \\ud800 thing"}}', "Error code: 400 - bad \ufffd thing"),
+        (200, '{"error": "\\ud800"}', "the body is an error (\ufffd)"),
+    ],
+)
+def test_half_a_character_in_an_error_can_be_written_to_a_file(
+    tmp_path: Path, status: int, said: str, shown: str
+) -> None:
+    with Server(always(Action(status, said))) as server:
+        (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
+    assert answer.detail == shown
+
+
+def test_a_body_that_unpacks_to_more_than_the_bound_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_LARGEST", 2 << 20)
+    raw = gzip.compress(json.dumps({"choices": [], "said": " " * (3 << 20)}).encode())
+    assert len(raw) < 10_000
+    with Server(always(Action(body=raw, headers={"Content-Encoding": "gzip"}))) as server:
+        (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
+    assert (answer.reason, answer.detail) == ("bad_body", "the body is larger than 2 MB")
+
+
+@pytest.mark.parametrize(("deep", "reason"), [(150, None), (300, "bad_body"), (990, "bad_body"), (50_000, "bad_body")])
+def test_a_body_that_the_journal_could_not_write_is_refused(tmp_path: Path, deep: int, reason: str | None) -> None:
+    raw = '{"choices": [], "x": ' + "[" * deep + "]" * deep + "}"
+    with Server(always(Action(body=raw))) as server:
+        (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
+    assert answer.reason == reason
+
+
+def test_what_is_no_finite_number_is_the_same_in_every_run(tmp_path: Path) -> None:
+    raw = '{"choices": [], "x": [NaN, -Infinity, Infinity, 1e999, 1.5, 123456789012345678901234567890]}'
+    with Server(always(Action(body=raw))) as server:
+        answers = [client(server, tmp_path).send_all(CHAT, [body()])[0] for _ in range(2)]
+        assert len(server.requests) == 1
+    assert answers[0] == answers[1]
+    assert answers[0].body is not None
+    assert answers[0].body["x"] == [None, None, None, None, 1.5, 123456789012345678901234567890.0]
 
 
 def test_a_body_of_the_wrong_shape_is_asked_again_and_not_kept(tmp_path: Path) -> None:
@@ -552,6 +633,9 @@ def test_a_redirection_that_keeps_the_method_is_followed(tmp_path: Path) -> None
         server.behaviour = always(Action(302, headers={"Location": "/v1/moved"}))  # becomes a GET, which it has not
         (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body("Tessok")])
         assert (answer.body, answer.reason) == (None, "server_error")
+        assert answer.detail == (
+            "Error code: 302 - the request is sent on to /v1/moved, without its body: give that address"
+        )
         server.behaviour = always(Action(307, headers={"Location": "/v1/moved"}))
         (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body("Tessok")])
         assert (answer.body, answer.reason, answer.detail) == (

@@ -27,8 +27,12 @@ SAID = {"model": "m-1", "prompt_tokens": 7, "completion_tokens": 3}
         ({"choices": ["3"]}, "no choices"),
         ({"choices": [{"text": "3"}]}, "no message"),
         ({"choices": [{"message": "3"}]}, "no message"),
-        (completion([{"type": "text", "text": "3"}]), "no message"),
+        (completion([{"type": "text", "text": "3"}]), None),
+        (completion(["3"]), "no message"),
         (completion(3), "no message"),
+        (completion("3", finish_reason="error"), "the choice is an error (None)"),
+        (completion("3", error={"code": 502}), "the choice is an error ({'code': 502})"),
+        (completion("3", error=None), None),
     ],
 )
 def test_the_shape_of_a_completion_is_checked(body: dict[str, Any], wrong: str | None) -> None:
@@ -51,6 +55,10 @@ def test_words_are_read_with_their_tokens() -> None:
         (completion(None), {"reason": "empty"}),
         (completion(" \n"), {"reason": "empty"}),
         (completion("3", finish_reason=None), {"text": "3"}),
+        (completion([{"type": "text", "text": "3 "}, {"text": "of 5"}]), {"text": "3 of 5"}),
+        (completion([{"type": "thinking", "text": "4?"}, {"type": "text", "text": "3"}]), {"text": "3"}),
+        (completion([{"type": "text", "text": None}]), {"reason": "empty"}),
+        (completion([{"text": "3"}], finish_reason="length"), {"reason": "truncated", "cut": "3"}),
     ],
 )
 def test_what_is_no_whole_answer_has_a_reason_and_no_text(body: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -88,9 +96,7 @@ def test_logprobs_hold_the_token_itself_and_the_likelier_of_two_with_one_text() 
 @pytest.mark.parametrize(
     "entry",
     [
-        {"token": "3", "logprob": None},
-        {"token": "3", "logprob": float("nan")},
-        {"token": "3", "logprob": -1, "top_logprobs": [{"token": "4", "logprob": float("nan")}]},
+        {"token": "3", "logprob": "likely"},
         {"token": "3", "logprob": -1, "top_logprobs": ["4"]},
         {"token": "3", "logprob": -1, "top_logprobs": 4},
         {"logprob": -1},
@@ -107,9 +113,13 @@ def test_no_logprobs_are_none(found: Any) -> None:
     assert read_reply(completion("3", logprobs=found)).logprobs is None
 
 
-def test_a_token_that_is_impossible_stays_so() -> None:
-    assert read_reply(logprobs({"token": "3", "logprob": float("-inf")})).logprobs == (
-        TokenAlternatives("3", {"3": float("-inf")}),
+@pytest.mark.parametrize("none", [None, float("nan"), float("-inf"), float("inf")])
+def test_an_alternative_without_a_finite_number_is_left_out(none: float | None) -> None:
+    top = [{"token": "4", "logprob": none}, {"token": "5", "logprob": -2}]
+    entries = {"token": "3", "logprob": -1, "top_logprobs": top}, {"token": "3", "logprob": none}
+    assert read_reply(logprobs(*entries)).logprobs == (
+        TokenAlternatives("3", {"5": -2.0, "3": -1.0}),
+        TokenAlternatives("3", {}),
     )
 
 

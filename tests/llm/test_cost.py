@@ -9,7 +9,18 @@ from fcconan.cli.models import Connection, Rehearsal
 from fcconan.errors import InputError
 from fcconan.llm.call import Call, Sampling
 from fcconan.llm.client import Client
-from fcconan.llm.cost import Budget, CostLimitError, Price, Purse, estimated_tokens, load_price, most_tokens
+from fcconan.llm.cost import (
+    TOKENS_A_MESSAGE,
+    Budget,
+    CostLimitError,
+    Price,
+    Purse,
+    Used,
+    estimated_tokens,
+    load_price,
+    longest_prompt,
+    most_tokens,
+)
 from fcconan.llm.endpoint import EndpointModel
 from fcconan.llm.replay import ReplayModel
 from tests.llm.server import Action, Behaviour, Server, always, error, says, use_key
@@ -294,7 +305,7 @@ def test_a_name_without_a_model_is_bad_input(tmp_path: Path, name: str) -> None:
 
 def test_names_with_a_colon_are_names_at_the_endpoint(tmp_path: Path) -> None:
     model = Connection(base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.jsonl").open("ombrey:8b")
-    assert model.configuration == {"endpoint": "http://127.0.0.1:9/v1", "model": "ombrey:8b"}
+    assert model.configuration == {"endpoint": "http://127.0.0.1:9/v1", "model": "ombrey:8b", "structured": True}
 
 
 def test_repetitions_keep_within_the_limit(tmp_path: Path) -> None:
@@ -303,3 +314,23 @@ def test_repetitions_keep_within_the_limit(tmp_path: Path) -> None:
         with pytest.raises(CostLimitError, match=r"112.0000 of 121 is spent"):
             client(server, tmp_path, purse, retries=5).send_all(CHAT, [body(1)])
         assert len(server.requests) == 2
+
+
+def test_without_a_limit_use_and_cost_are_counted() -> None:
+    budget = Budget(None, ONE)
+    assert (budget.bound({"messages": []}), budget.set_aside(0.0)) == (0.0, True)
+    budget.settle(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
+    budget.settle(0.0, {"prompt_tokens": 3})
+    budget.settle(0.0, None, charged=False)
+    assert (budget.used, budget.cost) == (Used(3, 3, 2, 1), ONE.of(3, 2))
+    unknown = Budget(None, None)
+    unknown.settle(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
+    assert (unknown.used, unknown.cost) == (Used(1, 3, 2, 0), None)
+    with pytest.raises(InputError, match="needs the price"):
+        Budget(1.0, None)
+
+
+def test_half_characters_are_counted() -> None:
+    messages = [{"role": "user", "content": "\ud800" * 4}]
+    assert estimated_tokens(messages) == 3  # of three bytes each
+    assert longest_prompt({"messages": messages}) == 12 + 2 * TOKENS_A_MESSAGE

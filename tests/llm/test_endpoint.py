@@ -198,3 +198,72 @@ def test_samples_are_asked_apart_and_variables_are_not_sent(tmp_path: Path) -> N
         assert [each.text for each in one.replies(asked)] == ["0", "1", "0"]
         assert server.bodies[0] == server.bodies[1]
         assert one.known(Call(messages, sample=2)) is None
+
+
+REFUSED = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+
+def limits(server: Server) -> list[bool]:
+    return ["max_completion_tokens" in each for each in server.bodies]
+
+
+def with_newer_limit(body: dict[str, Any], number: int) -> Action:
+    return Action(400, {"error": {"message": REFUSED}}) if "max_tokens" in body else says(echo)(body, number)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, None])
+def test_one_call_finds_out_that_the_longest_answer_goes_by_its_newer_name(tmp_path: Path, schema: Any) -> None:
+    asked = [call(f"text {each}", schema=schema) for each in range(20)]
+    expected = [said(f"text {each}", structured=schema is not None) for each in range(20)]
+    with Server(with_newer_limit) as server:
+        one = model(server, tmp_path, concurrency=8)
+        assert list(one.replies(asked)) == expected
+        assert (limits(server).count(False), len(server.requests)) == (1, 21)
+        assert {each["max_completion_tokens"] for each in server.bodies[1:]} == {512}
+        assert one.bodies(asked[0])[-1][0]["max_completion_tokens"] == 512
+        assert list(model(server, tmp_path).replies(asked)) == expected
+        assert len(server.requests) == 21
+
+
+def test_answers_under_the_older_name_are_found_again(tmp_path: Path) -> None:
+    with Server(says(echo)) as server:
+        first = list(model(server, tmp_path).replies(calls(3)))
+        server.behaviour = with_newer_limit
+        assert list(model(server, tmp_path).replies([*calls(5)[3:], *calls(3)]))[2:] == first
+        assert list(model(server, tmp_path).replies(calls(5)))[:3] == first
+        assert (len(server.requests), limits(server)) == (6, [False] * 4 + [True] * 2)
+
+
+def test_neither_a_schema_nor_the_older_name_may_be_taken(tmp_path: Path) -> None:
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        return error(400) if "response_format" in body else with_newer_limit(body, number)
+
+    with Server(behaviour) as server:
+        assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
+        assert (schemas(server).count(True), limits(server).count(False)) == (1, 2)
+
+
+def test_a_refusal_under_both_names_teaches_nothing(tmp_path: Path) -> None:
+    with Server(lambda body, number: Action(400, {"error": {"message": REFUSED}})) as server:
+        one = model(server, tmp_path, concurrency=1)
+        assert [each.reason for each in one.replies([call("a")])] == ["bad_request"]
+        server.behaviour = says(echo)
+        assert [each.text for each in one.replies([call("b")])] == ["b"]
+        assert limits(server) == [False, True, False]
+
+
+def test_what_is_too_long_is_sent_once(tmp_path: Path) -> None:
+    refusal = {"error": {"message": "'max_tokens' or 'max_completion_tokens': the context length is 4096."}}
+    with Server(lambda body, number: Action(400, refusal)) as server:
+        assert [each.reason for each in model(server, tmp_path).replies(calls(1))] == ["too_long"]
+        assert len(server.requests) == 1
+
+
+def test_a_choice_that_is_an_error_is_not_kept(tmp_path: Path) -> None:
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        return Action(body=completion(body, "3", finish_reason="error" if number < 2 else "stop"))
+
+    with Server(behaviour) as server:
+        one = model(server, tmp_path)
+        assert [each.reason for each in one.replies([call()])] == ["bad_body"]
+        assert [each.text for each in one.replies([call()])] == ["3"]

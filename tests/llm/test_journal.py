@@ -349,3 +349,11 @@ def test_a_closed_journal_opens_itself_again(tmp_path: Path) -> None:
     journal.close()
     journal.put(request(2), RESPONSE)
     assert len(Journal(path)) == 2
+
+
+def test_a_response_that_no_line_can_hold_is_bad_input(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(2000):
+        deep = [deep]
+    with pytest.raises(InputError, match="too many objects and lists in one another"):
+        Journal(tmp_path / "journal").put({"a": 1}, {"x": deep})

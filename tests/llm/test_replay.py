@@ -62,6 +62,20 @@ def test_a_call_is_answered_by_the_row_with_its_texts(tmp_path: Path, suffix: st
     assert (model.name, model.configuration["replay"]) == (name, f"recorded{suffix}")
 
 
+def test_different_outputs_for_one_text_are_samples_or_refused(tmp_path: Path) -> None:
+    model = ReplayModel(write(tmp_path, ".csv", ROWS))
+    twice = [call("The Ombrey shout.", "Do they?")] * 2
+    with pytest.raises(InputError) as caught:
+        list(model.replies(twice))
+    assert str(caught.value) == (
+        f"{tmp_path / 'recorded.csv'} has 2 outputs for the same hate_speech, counter_narrative, and one is asked for: "
+        "keep one of them, add a column that tells them apart, or take them for samples with --samples"
+    )
+    assert [each.text for each in model.replies([*twice, call("The Ombrey shout.", "Do they?", 1)])] == ["4", "4", "5"]
+    same = ReplayModel(write(tmp_path, ".csv", [ROWS[0], ROWS[0]]))
+    assert [each.text for each in same.replies(twice)] == ["4", "4"]
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_numbers_are_outputs_and_keys_too(tmp_path: Path, suffix: str) -> None:
     rows: list[dict[str, Any]] = [{"item": 0, "output": 0}, {"item": 1, "output": None}]

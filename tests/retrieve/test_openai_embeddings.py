@@ -96,7 +96,7 @@ def _changed(change: str) -> Any:
         ("index", "indexes other than 0 to 4"),
         ("no index", "a vector without its index"),
         ("lengths", "of different lengths"),
-        ("nan", "a vector whose length is not finite"),
+        ("nan", "no lists of numbers"),  # it reads as null, as it would from the journal
         ("huge", "a vector whose length is not finite"),
         ("number in words", "no lists of numbers"),
         ("zero", "a vector of zeros"),

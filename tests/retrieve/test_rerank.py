@@ -257,6 +257,7 @@ def test_the_configuration_holds_that_of_the_first_stage(
         "kind": "rerank",
         "endpoint": server.url,
         "model": "gpt-4o-2024-08-06",
+        "structured": True,
         "temperature": 0.0,
         "seed": 0,
         "strategy": "listwise",

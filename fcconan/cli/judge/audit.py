@@ -1,7 +1,7 @@
 """`fcconan judge audit`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,12 +10,15 @@ from fcconan.errors import InputError
 
 NAME = "audit"
 EXAMPLE = "Example: fcconan judge audit --ratings ratings.parquet --replies demo-dataset --json audit.json"
+_NO_INTERVAL = {"one_unit": "none: one HS", "no_spread": "none: no spread", "biased": "none: biased"}
 
 
 def run(
-    ratings: Annotated[list[Path] | None, typer.Option("--ratings", help="A file of ratings; once for each.")] = None,
+    ratings: Annotated[
+        list[Path] | None, typer.Option("--ratings", help="A file of ratings, or a folder that has some.")
+    ] = None,
     comparisons: Annotated[
-        list[Path] | None, typer.Option("--comparisons", help="A file of comparisons; once for each.")
+        list[Path] | None, typer.Option("--comparisons", help="A file of comparisons, or a folder that has some.")
     ] = None,
     replies: Annotated[Path | None, typer.Option("--replies", help="The dataset or file that was judged.")] = None,
     own: Annotated[
@@ -30,21 +33,22 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the findings to this file.")] = None,
 ) -> None:
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""
+    from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.judge.audit import audit
     from fcconan.judge.compare import COLUMNS
     from fcconan.judge.rate import RATED
-    from fcconan.row_files import read_typed_rows
 
     if not ratings and not comparisons:
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
+    check_files({"--json": json_file}, read=[*(ratings or ()), *(comparisons or ()), replies])
     check_json_target(json_file, Path("/dev/null"))
     judged = None
     if replies is not None:
         judged = list(inputs.open_replies(replies, config=config, split=split, column=column))
     found = audit(
-        ratings=[row for path in ratings for row in read_typed_rows(path, RATED)] if ratings else None,
-        comparisons=[row for path in comparisons for row in read_typed_rows(path, COLUMNS)] if comparisons else None,
+        ratings=_rows(ratings, split, "ratings", RATED),
+        comparisons=_rows(comparisons, split, "comparisons", COLUMNS),
         replies=judged,
         own=inputs.named("--own", own, "RATER=SYSTEM, such as gpt:rubric=gpt") or None,
         resamples=resamples,
@@ -57,13 +61,13 @@ def run(
     rows = [
         (
             row.get("rater") or "",
-            row["check"],
+            row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
             row.get("aspect") or "",
             _number(row["value"]),
-            f"[{_number(row['low'])}, {_number(row['high'])}]" if row["low"] is not None else "",
+            _NO_INTERVAL.get(row["no_interval"]) or _interval(row),
             _number(row["baseline"]),
             row["n"],
-            row.get("note") or "",
+            "; ".join(filter(None, (row["reason"], row["note"]))),
         )
         for row in found["rows"]
     ]
@@ -71,6 +75,21 @@ def run(
     print_table("Audit", columns, rows)
     if json_file is not None:
         write_json(json_file, found)
+
+
+def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dict[str, str]) -> Any:
+    """Reads the rows of files, and of the config of dataset folders; None where none are given."""
+    from fcconan.judge.replies import files_of
+    from fcconan.row_files import read_typed_rows
+
+    if not paths:
+        return None
+    files = [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
+    return [row for file in files for row in read_typed_rows(file, columns)]
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "" if row["low"] is None else f"[{_number(row['low'])}, {_number(row['high'])}]"
 
 
 def _number(value: float | None) -> str:

@@ -53,7 +53,7 @@ def run(
     split: inputs.Split = None,
     column: inputs.Column = None,
     background: inputs.Background = None,
-    passages: inputs.PassageCount = 3,
+    passages: inputs.PassageCount = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first rated replies only.")] = None,
     connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
@@ -61,9 +61,11 @@ def run(
     """Find evaluation steps that agree with people's ratings (Auto-CSEval)."""
     from dataclasses import asdict, replace
 
-    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.cli.judge.rehearse import rehearse
+    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.watch import Watched
     from fcconan.judge.calibrate import calibrate
-    from fcconan.judge.calibration import Settings, planned_calls
+    from fcconan.judge.calibration import Settings
     from fcconan.judge.calibration_data import Example
     from fcconan.judge.calibration_data import split as split_parts
     from fcconan.judge.rate import ModelJudge
@@ -72,13 +74,18 @@ def run(
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
-    inputs.check_whole(dataset)
-    inputs.check_outside(dataset, out)
+    log = out.with_suffix(".log.jsonl")
+    connection.check_files(
+        {"--out": out, "--out (its log)": log, "--json": json_file},
+        read=[dataset, ratings, Path(task)],
+        folders=[background],
+        names=[model, *([drafter] if drafter else [])],
+    )
     check_json_target(json_file, out)
     rubric = load_rubric(task)
     chosen = rubric.aspect(aspect)
     plan = Plan(rubric, "auto-cseval", (aspect,), steps={aspect: chosen.steps})
-    knowledge = inputs.knowledge_of(background, passages)
+    knowledge = inputs.knowledge_of(background, passages, shown="background" in plan.texts)
     rated = _people(dataset, ratings, split, aspect, rater)
     nobody = ModelJudge(models.Nobody(), plan, background=knowledge)
     examples, n_rated = [], 0
@@ -112,27 +119,31 @@ def run(
         seed=seed,
         published=tuple(published or ()),  # type: ignore[arg-type]
     )
-    if connection.dry_run:
-        drafts, judged = planned_calls(parts, settings)
-        print_table("What would be asked at most (nothing was sent)", ("drafts", "ratings"), [(drafts, judged)])
-        return
     judge_model = connection.open(model)
     drafting = judge_model if drafter is None or drafter == model else connection.open(drafter)
+    if connection.dry_run:
+        rehearsed = rehearse(chosen, parts, settings, plan, judge_model, drafting)
+        models.print_rehearsals(rehearsed, connection.prices, json_file, at_most=True)
+        return
+    asked_judge, failed_ratings = Watched(judge_model), 0
 
     def judge(steps: Any, asked: Any) -> list[float | None]:
-        judging = ModelJudge(judge_model, replace(plan, steps={aspect: list(steps)}))
+        nonlocal failed_ratings
+        judging = ModelJudge(asked_judge, replace(plan, steps={aspect: list(steps)}))
         rows = [
             {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
             for number, each in enumerate(asked)
         ]
-        return [rows_of_one[0]["value"] for rows_of_one in judging.rate(rows)]
+        values = [rows_of_one[0]["value"] for rows_of_one in judging.rate(rows)]
+        failed_ratings += judging.failed
+        return values
 
     result = calibrate(
         chosen,
         parts,
         rate=judge,
-        drafter=drafting,
-        log=out.with_suffix(".log.jsonl"),
+        drafter=Watched(drafting),
+        log=log,
         settings=settings,
         rater=judge_model.name,
         progress=lambda line: print(line, file=sys.stderr) if sys.stderr.isatty() else None,
@@ -146,7 +157,7 @@ def run(
             "" if score.low is None else f"[{score.low:.3f}, {score.high:.3f}]",
             score.n,
             score.n_missing,
-            score.reason or "",
+            score.reason or ("" if score.worst is None else f"{score.worst:.3f} in the worst case"),
         )
         for name, score in named
     ]
@@ -156,9 +167,22 @@ def run(
         rows,
     )
     for number, step in enumerate(result.steps.steps, start=1):
-        print(f"{number}. {step}")
+        print(printable(f"{number}. {step}"))
+    summary = result.parts["report"]
+    if shared := summary["shared_texts"]:
+        print(
+            f"{shared} of {summary['examples']} replies of the report part have a text that another part holds, too: "
+            "too many HS share their replies to be kept apart"
+        )
+    if failed := failed_ratings + result.failed_drafts:
+        print(
+            f"{failed} requests failed for a passing reason, which may have changed the result: run the command again"
+        )
+    used = models.print_used([judge_model] if drafting is judge_model else [judge_model, drafting])
     if json_file is not None:
-        write_json(json_file, {"out": str(out), **asdict(result)})
+        write_json(json_file, {"out": str(out), "failed_requests": failed, "used": used, **asdict(result)})
+    if failed:
+        raise typer.Exit(rate.FAILED)
 
 
 def _people(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,11 +10,24 @@ from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
 
+if TYPE_CHECKING:
+    from fcconan.judge.replies import Replies
+
 NAME = "compare"
 EXAMPLE = "Example: fcconan judge compare demo-dataset --model gpt-4o-mini --budget 60 --out comparisons.parquet"
 PROTOCOLS = ("choice", "judgelm")
 FAILED = 1
 EXPLAINED = 1024  # tokens of scores and explanation
+EXPECTED = {
+    "choice": 'a JSON object such as {"better": "a"}, with a, b or tie',
+    "judgelm": "two scores on the first line, such as 7 4",
+}
+
+
+Explain = Annotated[
+    bool, typer.Option("--explain/--fast", help="judgelm: explain the scores, or end with the first line.")
+]
+Reference = Annotated[bool, typer.Option("--reference", help="judgelm: show the item's reference.")]
 
 
 @models.connected()
@@ -29,10 +42,8 @@ def run(
     prompt: Annotated[
         Path | None, typer.Option("--prompt", help="A prompt file with hate_speech, reply_1 and reply_2.")
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain/--fast", help="judgelm: explain the scores, or end with the first line.")
-    ] = False,
-    reference: Annotated[bool, typer.Option("--reference", help="judgelm: show the item's reference.")] = False,
+    explain: Explain = False,
+    reference: Reference = False,
     orders: Annotated[str, typer.Option("--orders", help="both, ab (reply a first), or seeded.")] = "both",
     disagreement: Annotated[
         str, typer.Option("--disagreement", help="Where the two orders differ: tie or invalid.")
@@ -52,6 +63,7 @@ def run(
     temperature: rate.Temperature = None,
     max_tokens: rate.MaxTokens = None,
     seed: rate.Seed = 0,
+    name: rate.Name = None,
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
@@ -59,44 +71,39 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
-    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.watch import Watched, why_nothing
     from fcconan.judge.compare import COLUMNS, compare
     from fcconan.judge.comparison_context import ContextBudget
-    from fcconan.judge.comparison_protocols import ChoiceJudge, JudgeLM
     from fcconan.judge.comparison_summary import Summary
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
-    from fcconan.judge.prompt import load_prompt
     from fcconan.judge.rate import RETRIED
-    from fcconan.judge.task import load_task
-    from fcconan.llm.call import Sampling
     from fcconan.row_files import RowWriter, check_row_target
 
     check_row_target(out)
-    inputs.check_outside(dataset, out)
+    connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
     check_json_target(json_file, out)
-    if protocol not in PROTOCOLS:
-        raise InputError(f"there is no protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
-    if protocol == "choice" and (explain or reference):
-        raise InputError("--explain and --reference go with --protocol judgelm: leave them out")
-    shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if reference else ()))
-    own = None if prompt is None else load_prompt(prompt, known=shown, needed=("reply_1", "reply_2"))
+    # Refuses what does not go together, before a model is loaded.
+    judge_of(protocol, task, prompt=prompt, explain=explain, reference=reference)
     opened: Any = connection.open(model)
     room = None
     if context is not None:
         counter = getattr(opened, "count_tokens", None)
         counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
         room = ContextBudget(context, overflow=overflow, **counted)  # type: ignore[arg-type]
-    sampling = Sampling(
-        temperature=0.0 if temperature is None else temperature, seed=None if seed is None or seed < 0 else seed
-    )
-    if max_tokens is not None or explain:
-        sampling = replace(sampling, max_tokens=max_tokens or EXPLAINED)
-    judge = (
-        JudgeLM(own, explain=explain, reference=reference, context=room, sampling=sampling)
-        if protocol == "judgelm"
-        else ChoiceJudge(load_task(task), own, context=room, sampling=sampling)
+    judge = judge_of(
+        protocol,
+        task,
+        prompt=prompt,
+        explain=explain,
+        reference=reference,
+        context=room,
+        temperature=0.0 if temperature is None else temperature,
+        seed=None if seed is None or seed < 0 else seed,
+        max_tokens=max_tokens,
     )
     replies = inputs.open_replies(dataset, config=config, split=split, column=column)
+    check_systems(dataset, replies)
     drawn = max(seed or 0, 0)
 
     def pairs() -> Any:
@@ -104,14 +111,16 @@ def run(
 
     total = sum(1 for _ in pairs())
     rehearsal = models.Rehearsal(opened) if connection.dry_run else None
+    watched = Watched(opened)
     results = compare(
-        rehearsal or opened,
+        rehearsal or watched,
         pairs(),
         protocol=judge,
         orders=orders,  # type: ignore[arg-type]
         disagreement=disagreement,  # type: ignore[arg-type]
         one_order=one_order,  # type: ignore[arg-type]
         seed=drawn,
+        rater=name or _usual_name(opened.name, judge, task=task, prompt=prompt, orders=orders),
     )
     if rehearsal is not None:
         for _ in results:
@@ -140,11 +149,98 @@ def run(
     )
     if failed:
         print(f"{failed} requests failed for a passing reason: run the command again to ask them anew")
+    used = models.print_used([opened])
+    nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
+    if nothing:
+        told = f"{opened.name} compared nothing"
+        print(printable(why_nothing(told, counts["invalid"], [watched], expected=EXPECTED[protocol])))
     if json_file is not None:
         configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": orders}
-        write_json(json_file, {"out": str(out), **counts, "failed_requests": failed, "judge": configuration})
-    if failed:
+        write_json(
+            json_file, {"out": str(out), **counts, "failed_requests": failed, "judge": configuration, "used": used}
+        )
+    if failed or nothing:
         raise typer.Exit(FAILED)
+
+
+def check_protocol(protocol: str, *, explain: bool, reference: bool) -> None:
+    """Checks that options go with a protocol.
+
+    Raises:
+        InputError: They do not.
+    """
+    if protocol not in PROTOCOLS:
+        raise InputError(f"there is no protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}")
+    if protocol == "choice" and (explain or reference):
+        raise InputError("--explain and --reference go with --protocol judgelm: leave them out")
+
+
+def judge_of(
+    protocol: str,
+    task: str,
+    *,
+    prompt: Path | None,
+    explain: bool,
+    reference: bool,
+    context: Any = None,
+    temperature: float = 0.0,
+    seed: int | None = 0,
+    max_tokens: int | None = None,
+) -> Any:
+    """Returns how a model is asked for the better one of two replies.
+
+    Raises:
+        InputError: The options do not go together, or the prompt file cannot be used.
+    """
+    from fcconan.judge.comparison_protocols import FAST_TOKENS, ChoiceJudge, JudgeLM
+    from fcconan.judge.prompt import load_prompt
+    from fcconan.judge.task import load_task
+    from fcconan.llm.call import Sampling
+
+    check_protocol(protocol, explain=explain, reference=reference)
+    shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if reference else ()))
+    own = None if prompt is None else load_prompt(prompt, known=shown, needed=("reply_1", "reply_2"))
+    sampling = Sampling(temperature=temperature, seed=seed)
+    if max_tokens is not None or explain:
+        sampling = replace(sampling, max_tokens=max_tokens or EXPLAINED)
+    if protocol == "choice":
+        return ChoiceJudge(load_task(task), own, context=context, sampling=sampling)
+    return JudgeLM(
+        own,
+        explain=explain,
+        reference=reference,
+        context=context,
+        sampling=sampling,
+        fast_tokens=FAST_TOKENS if max_tokens is None else max_tokens,
+    )
+
+
+def check_systems(dataset: Path, replies: "Replies") -> None:
+    """Checks that replies name the systems that wrote them.
+
+    Raises:
+        InputError: None does, as pairs do not.
+    """
+    from fcconan.judge.replies import UNKNOWN
+
+    if all(row["system"] == UNKNOWN for row in replies):
+        raise InputError(
+            f"{dataset} names no system for its replies, as pairs do not, and only replies of different systems are "
+            "compared: choose the config replies, or name a column with --column system=COLUMN"
+        )
+
+
+def _usual_name(model: str, judge: Any, *, task: str, prompt: Path | None, orders: str) -> str:
+    """Returns the model's name with what differs from the usual: `m:judgelm-explain`, `m:choice-prompt-1a2b3c`."""
+    what = judge.configuration
+    parts = [each for each in ("explain", "reference") if what["protocol"] == "judgelm" and what[each]]
+    if what["protocol"] == "choice" and task != "pairwise":
+        parts.append(what["task"])
+    if orders != "both":
+        parts.append(orders)
+    if prompt is not None:
+        parts.append(f"prompt-{what['prompt'][:6]}")
+    return model if not parts and what["protocol"] == "choice" else f"{model}:{'-'.join([what['protocol'], *parts])}"
 
 
 def _share(value: float | None) -> str:

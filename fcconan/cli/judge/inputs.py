@@ -20,7 +20,10 @@ Column = Annotated[
 Background = Annotated[
     Path | None, typer.Option("--background", help="Background knowledge: a built kn-conan, or a folder of passages.")
 ]
-PassageCount = Annotated[int, typer.Option("--passages", min=1, help="Passages a message.")]
+PassageCount = Annotated[
+    int | None, typer.Option("--passages", min=1, help="Passages a message, of a folder of passages; default: 3.")
+]
+PASSAGES = 3
 
 
 def open_replies(dataset: Path, *, config: str, split: str | None, column: list[str] | None) -> "Replies":
@@ -31,21 +34,7 @@ def open_replies(dataset: Path, *, config: str, split: str | None, column: list[
     """
     from fcconan.judge.replies import load_replies
 
-    check_whole(dataset)
     return load_replies(dataset, split=split, columns=columns_of(column), config=config)
-
-
-def check_whole(dataset: Path) -> None:
-    """Checks that a folder is not a part of a dataset, given in its place.
-
-    Raises:
-        InputError: It is.
-    """
-    if dataset.is_dir() and any(dataset.glob("*.parquet")) and not any(dataset.glob("*/*.parquet")):
-        folder = dataset if dataset.name not in ("", "..") else dataset.resolve()
-        raise InputError(
-            f"{dataset} is one config of a dataset, not its folder: give {folder.parent} --config {folder.name}"
-        )
 
 
 def columns_of(given: list[str] | None) -> dict[str, str]:
@@ -81,23 +70,33 @@ def named(option: str, given: list[str] | None, expected: str) -> dict[str, str]
     return found
 
 
-def check_outside(dataset: Path, out: Path) -> None:
-    """Checks that a result does not go into the folder of a release, where it would be taken for a part of it.
+def knowledge_of(folder: Path | None, passages: int | None, *, shown: bool) -> Any:
+    """Opens background knowledge: a dataset with pairs, or a folder of passages.
+
+    Args:
+        folder: Where it is; None for none.
+        passages: How many passages a message gets; None for the default.
+        shown: Whether the judge is shown background at all.
 
     Raises:
-        InputError: It does.
+        InputError: It cannot be used, or nobody would see it.
     """
-    if (dataset / "manifest.json").is_file() and out.resolve().is_relative_to(dataset.resolve()):
-        raise InputError(f"{out} is in the folder {dataset}, which holds the release only: choose another --out")
-
-
-def knowledge_of(folder: Path | None, passages: int) -> Any:
-    """Opens background knowledge: a dataset with pairs, or a folder of passages."""
     from fcconan.judge.background import KnownKnowledge, Passages
 
     if folder is None:
+        if passages is not None:
+            raise InputError("--passages goes with --background FOLDER: give one, or leave --passages out")
         return None
-    return KnownKnowledge(folder) if (folder / "pairs").is_dir() else Passages(folder, k=passages)
+    if not shown:
+        raise InputError(
+            "the judge is shown no background: leave --background out, or choose --strategy grounded, a task whose "
+            "context holds background, or a prompt with {{background}}"
+        )
+    if not (folder / "pairs").is_dir():
+        return Passages(folder, k=PASSAGES if passages is None else passages)
+    if passages is not None:
+        raise InputError(f"{folder} holds knowledge about messages and no passages: leave --passages out")
+    return KnownKnowledge(folder)
 
 
 def count_background(replies: Iterable[Mapping[str, Any]], knowledge: Any) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """`fcconan judge rate`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +11,17 @@ from fcconan.cli.judge import inputs
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from fcconan.judge.rate import Row
+    from fcconan.judge.strategies import Question
     from fcconan.judge.task import Task
 
 NAME = "rate"
 EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet"
 FAILED = 1
-LEXICAL = "lexical"
+LEXICAL = models.LEXICAL
+STRATEGY = "rubric"
 
 TaskName = Annotated[
     str, typer.Option("--task", help="A task of annotations/, a task.yaml, or a rubric file (CSV, JSON).")
@@ -25,7 +29,7 @@ TaskName = Annotated[
 AspectNames = Annotated[list[str] | None, typer.Option("--aspect", help="Rate this one only; once for each.")]
 PromptFile = Annotated[Path | None, typer.Option("--prompt", help="A prompt file (YAML) instead of the task's prompt.")]
 StrategyName = Annotated[
-    str, typer.Option("--strategy", help="direct, rubric, g-eval, auto-cseval, prometheus or grounded.")
+    str | None, typer.Option("--strategy", help="direct, rubric (default), g-eval, auto-cseval, prometheus, grounded.")
 ]
 StepsFiles = Annotated[
     list[Path] | None, typer.Option("--steps", help="Calibrated steps, for auto-cseval; once for each aspect.")
@@ -36,6 +40,10 @@ Temperature = Annotated[float | None, typer.Option("--temperature", help="Defaul
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling; -1 sends none.")]
 
+Name = Annotated[
+    str | None, typer.Option("--name", help="The rater's name; default: the model's, and what is not as usual.")
+]
+
 
 @models.connected()
 def run(
@@ -43,7 +51,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", help="File of ratings: .parquet, .jsonl or .csv.")],
     model: Annotated[list[str], typer.Option("--model", help=f"{models.MODEL_HELP}, or lexical; once for each.")],
     task: TaskName = "multi-aspect",
-    strategy: StrategyName = "rubric",
+    strategy: StrategyName = None,
     aspect: AspectNames = None,
     prompt: PromptFile = None,
     steps: StepsFiles = None,
@@ -53,10 +61,11 @@ def run(
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
     background: inputs.Background = None,
-    passages: inputs.PassageCount = 3,
+    passages: inputs.PassageCount = None,
     panel: Annotated[
         str | None, typer.Option("--panel", help="Also combine the models: mean, median or majority.")
     ] = None,
+    name: Name = None,
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
@@ -65,7 +74,8 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
-    from fcconan.cli.output import check_json_target, write_json
+    from fcconan.cli.output import check_json_target, printable, write_json
+    from fcconan.cli.watch import Watched, why_nothing
     from fcconan.judge.kept import KeptRatings
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.panel import RULES, rate_together
@@ -76,10 +86,19 @@ def run(
     from fcconan.row_files import RowWriter, check_row_target
 
     check_row_target(out)
-    inputs.check_outside(dataset, out)
+    connection.check_files(
+        {"--out": out, "--json": json_file},
+        read=[dataset, prompt, *(steps or ()), Path(task)],
+        folders=[background],
+        names=model,
+    )
     check_json_target(json_file, out)
-    if panel is not None and (panel not in RULES or len(model) < 2):
-        raise InputError(f"--panel {panel} with {len(model)} model: give {', '.join(RULES)}, and two models or more")
+    if panel is not None and panel not in RULES:
+        raise InputError(f"there is no panel {panel!r}: choose one of {', '.join(RULES)}")
+    if panel is not None and len(model) < 2:
+        raise InputError(f"--panel {panel} combines models, and there is one: give two or more with --model")
+    if name is not None and (len(model) > 1 or model == [LEXICAL]):
+        raise InputError(f"--name {name} is for one model: name one with --model, and not the lexical baseline")
     if len(set(model)) < len(model):
         raise InputError("one model is named twice: name each once")
     chosen = load_rubric(task)
@@ -87,7 +106,7 @@ def run(
         chosen = chosen.model_copy(update={"aspects": [chosen.aspect(name) for name in aspect]})
     plan = Plan(
         chosen,
-        strategy,  # type: ignore[arg-type]
+        strategy or STRATEGY,  # type: ignore[arg-type]
         prompt=prompt,
         steps=steps_of(steps, chosen),
         samples=samples,
@@ -96,12 +115,24 @@ def run(
         max_tokens=max_tokens,
         seed=None if seed is not None and seed < 0 else seed,
     )
-    plan.questions()  # refuses what does not go together, before a model is loaded
-    knowledge = inputs.knowledge_of(background, passages)
+    questions = plan.questions()  # refuses what does not go together, before a model is loaded
+    if model == [LEXICAL]:
+        _refuse_for_lexical(
+            strategy=strategy,
+            prompt=prompt,
+            steps=steps,
+            samples=samples,
+            logprobs=logprobs or None,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            background=background,
+        )
+    knowledge = inputs.knowledge_of(background, passages, shown="background" in plan.texts)
     replies = _First(inputs.open_replies(dataset, config=config, split=split, column=column), limit)
     shown = "background" in plan.texts and model != [LEXICAL]
     items = inputs.count_background(replies, knowledge) if shown else None
-    opened = [None if name == LEXICAL else connection.open(name, of_several=panel is not None) for name in model]
+    beside = model if panel is not None else ()
+    opened = [None if name == LEXICAL else connection.open(name, beside=beside) for name in model]
     if connection.dry_run:
         rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
         for rehearsal in rehearsals:
@@ -112,11 +143,12 @@ def run(
         models.print_rehearsals(rehearsals, connection.prices, json_file)
         return
     judges: list[Any] = [
-        LexicalJudge(chosen) if each is None else ModelJudge(each, plan, background=knowledge) for each in opened
+        LexicalJudge(chosen) if each is None else ModelJudge(Watched(each), plan, name=name, background=knowledge)
+        for each in opened
     ]
     judged: Iterable[list[Row]]
-    beside = connection.journal_path()
-    kept = [KeptRatings(judge, beside) if isinstance(judge, ModelJudge) and not panel else judge for judge in judges]
+    journal = connection.journal_path()
+    kept = [KeptRatings(judge, journal) if isinstance(judge, ModelJudge) and not panel else judge for judge in judges]
     judged = rate_together(judges, replies, panel) if panel else _one_after_another(kept, replies)
     summary = Summary()
     total = sum(1 for _ in replies) * (1 if panel else len(judges))
@@ -134,9 +166,18 @@ def run(
         background=items,
     )
     print_summary(result, out)
+    used = models.print_used(opened)
+    expected = expected_answer(questions)
+    nothing = [
+        why_nothing(f"{judge.name} rated nothing", missing, [getattr(judge, "model", None)], expected=expected)
+        for judge in judges
+        if (missing := _missing_alone(result["rows"], judge.name)) is not None
+    ]
+    for line in nothing:
+        print(printable(line))
     if json_file is not None:
-        write_json(json_file, {"out": str(out), **result})
-    if failed:
+        write_json(json_file, {"out": str(out), **result, "used": used})
+    if failed or len(nothing) == len(judges):
         raise typer.Exit(FAILED)
 
 
@@ -159,6 +200,39 @@ def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | 
         return None
     loaded = [load_steps(path) for path in paths]
     return {each.aspect: each.onto(task.aspect(each.aspect)).steps for each in loaded}
+
+
+def expected_answer(questions: "Sequence[Question]") -> str:
+    """Returns the form of the answers to questions, for people."""
+    first = questions[0]
+    names = [aspect.name for question in questions for aspect in question.aspects]
+    return {
+        "object": f'a JSON object with {", ".join(names)}, such as {{"{names[0] if names else "label"}": ...}}',
+        "number": "a grade alone, such as 3",
+        "result": "[RESULT] and a grade at the end, such as [RESULT] 3",
+        "label": 'a JSON object such as {"label": "..."}',
+    }[first.form]
+
+
+def _missing_alone(rows: "list[Row]", rater: str) -> "Counter[str] | None":
+    """Why a rater gave no value at all; None where there is one."""
+    from collections import Counter
+
+    missing: Counter[str] = Counter()
+    for row in rows:
+        if row["rater"] == rater:
+            if row["n"]:
+                return None
+            missing.update(row["missing"])
+    return missing or None
+
+
+def _refuse_for_lexical(**given: Any) -> None:
+    option = next((name for name, value in given.items() if value is not None), None)
+    if option is not None:
+        raise InputError(
+            f"--{option.replace('_', '-')} is for models, and the lexical baseline counts words: leave it out"
+        )
 
 
 def _one_after_another(judges: list[Any], replies: Iterable["Row"]) -> "Iterator[list[Row]]":

@@ -42,6 +42,7 @@ def run(
         raise InputError(f"{out} is there already, and a person may have edited it: choose another --out")
     if not os.access(out.absolute().parent, os.W_OK):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
+    connection.check_files({"--out": out}, names=[model])
     task = draft_rubric(
         connection.open(model),
         name=aspect,

@@ -13,25 +13,29 @@ EXAMPLE = "Example: fcconan judge show --journal answers.jsonl --limit 3"
 def run(
     journal: Annotated[Path | None, typer.Option("--journal", help="The file of answers; default: the cache.")] = None,
     contains: Annotated[str | None, typer.Option("--contains", help="Only where a prompt or answer has this.")] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Show and count this model only.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the last ones.")] = 5,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write counts to this file.")] = None,
 ) -> None:
     """Show what was asked and answered, and count calls and tokens."""
     from collections import Counter, deque
 
+    from fcconan.cli.files import check_files
     from fcconan.cli.models import Connection
-    from fcconan.cli.output import print_table, write_json
+    from fcconan.cli.output import print_table, printable, write_json
     from fcconan.errors import InputError
     from fcconan.llm.journal import Journal
 
-    path = Connection(journal=journal).journal_path()
+    path = Connection(journal=journal).journal_path()  # refuses what is no journal
     if not path.is_file():
         raise InputError(f"there is no journal at {path}: give the --journal of a run")
+    check_files({"--json": json_file}, read=[path])
     counts: dict[str, Counter[str]] = {}
     last: deque[dict[str, Any]] = deque(maxlen=limit)
     for record in Journal(path).records():
         name = _model(record)
+        if model is not None and name != model:
+            continue
         usage = record.get("usage")
         count = counts.setdefault(name, Counter())
         count["answers"] += 1
@@ -39,10 +43,10 @@ def run(
             number = usage.get(kind) if isinstance(usage, dict) else None
             count[kind] += number if type(number) is int else 0
         text = json.dumps([record["request"], record["response"]], ensure_ascii=False)
-        if (model is None or name == model) and (contains is None or contains in text):
+        if contains is None or contains in text:
             last.append(record)
     for record in last:
-        typer.echo(_readable(record))
+        typer.echo(printable(_readable(record)))
     rows = [(name, each["answers"], each["prompt_tokens"], each["completion_tokens"]) for name, each in counts.items()]
     print_table(f"Journal {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
     if json_file is not None:

@@ -1,0 +1,111 @@
+"""Watches a model at work: stops a run that is refused as a whole, and says why nothing came of one."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from fcconan.llm.call import Call, Model, Reply
+
+FIRST = 20  # requests of a run; if all of them are refused alike, so would be the others
+_SHOWN = 300  # characters of what an endpoint said
+# A refusal of the text is none of the request: other texts may pass.
+_OF_TEXT = re.compile(r"content.{0,30}(?:filter|policy|management)|moderation|safety", re.IGNORECASE)
+_ADVICE = {
+    "no_hate_speech": "name the column of the messages with --column hate_speech=COLUMN",
+    "empty_reply": "name the column of the replies with --column text=COLUMN",
+    "no_reference": "name a column with --column references=COLUMN, or choose what needs no reference",
+    "no_background": "give --background FOLDER, or --column background=COLUMN",
+    "no_logprobs": "--logprobs needs an endpoint that gives log-probabilities, and answers that are a grade alone",
+    "bad_request": "check the model's name and options such as --temperature, --max-tokens and --no-schema",
+    "too_long": "the texts do not fit the model: choose one with a longer context",
+    "truncated": "raise --max-tokens; models that think before they answer need thousands",
+    "empty": "raise --max-tokens, if the model thinks before it answers",
+    "filtered": "the endpoint filters such texts: choose another one",
+    "refused": "the model refuses such texts: choose another one",
+    "not_recorded": "the recorded file has no output for these texts: check its columns",
+}
+_FAILURES = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
+
+
+class Watched:
+    """A model whose first refusals are counted and of which the first words are kept.
+
+    Args:
+        model: The model.
+
+    Attributes:
+        name: The model's.
+        configuration: The model's.
+        said: What was said first for every reason; under None, the first answer.
+    """
+
+    def __init__(self, model: "Model") -> None:
+        self.model, self.name, self.configuration = model, model.name, model.configuration
+        self.said: dict[str | None, str] = {}
+        self._refusals = 0
+        self._kinds: set[str] | None = set()
+
+    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
+        """Yields the model's replies.
+
+        Raises:
+            InputError: The first ones were refused, all for the same reason.
+        """
+        replies = self.model.replies(calls)
+        try:
+            for reply in replies:
+                self._note(reply)
+                yield reply
+        finally:
+            close = getattr(replies, "close", None)
+            if close is not None:
+                close()
+
+    def _note(self, reply: "Reply") -> None:
+        words = reply.detail or reply.cut or reply.text or ""
+        if words.strip():
+            self.said.setdefault(reply.reason, words)
+        if self._kinds is None:
+            return
+        if reply.reason != "bad_request" or _OF_TEXT.search(reply.detail):
+            self._kinds = None
+            return
+        self._refusals += 1
+        self._kinds.add(re.sub(r"[0-9a-f-]{8,}|\d+", "#", reply.detail))  # without what names one request
+        if len(self._kinds) > 1:
+            self._kinds = None
+        elif self._refusals == FIRST:
+            raise InputError(
+                f"the first {FIRST} requests to {self.name} were refused alike ({_short(reply.detail)}), so no more "
+                f"are sent: {_ADVICE['bad_request']}"
+            )
+
+
+def why_nothing(what: str, missing: Mapping[str, int], watched: Iterable[Any], *, expected: str) -> str:
+    """Returns one line that says why nothing came of a run, and what to do.
+
+    Args:
+        what: What did not happen: `stub:rubric rated nothing`.
+        missing: How often each reason was given.
+        watched: The models, as far as they are `Watched`.
+        expected: The form of an answer that was asked for.
+    """
+    ((reason, number),) = Counter(missing).most_common(1)
+    said = [each.said for each in watched if isinstance(each, Watched)]
+    heard = next((each[reason] for each in said if reason in each), None)
+    advice = _ADVICE.get(reason)
+    if reason in _FAILURES:
+        advice = "run the command again, and check the endpoint"
+    elif advice is None or reason == "truncated":
+        heard = heard or next((each[None] for each in said if None in each), None)
+        advice = advice or f"expected {expected}; `fcconan judge show` prints whole answers"
+    quoted = f", the first time for: {_short(heard)}" if heard else ""
+    return f"{what}: {number} of {sum(missing.values())} are {reason}{quoted}; {advice}"
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:_SHOWN]

@@ -1,0 +1,473 @@
+"""Options of `fcconan judge`: files that would be destroyed, options that do not apply, runs without any result."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fcconan.build import build
+from fcconan.row_files import read_rows
+from tests.cli.judging import fcconan, judge
+from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
+from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
+from tests.llm.server import Action, Body, Server, completion, error, says, use_key
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_key(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(judge) as running:
+        yield running
+
+
+@pytest.fixture
+def replies() -> Path:
+    return write("replies.csv", ["hate_speech", "text", "system"], REPLIES)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "dataset"
+    build("demo", folder, progress=False)
+    return folder
+
+
+# Files
+
+RATE = "rate replies.csv --task cseval --model stub --base-url URL"
+COMPARE = "compare replies.csv --model stub --base-url URL"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"{RATE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
+        (f"{RATE} --out ./here/../replies.csv", "here/../replies.csv is read, and --out would destroy it: "),
+        (f"{RATE} --out linked.csv", "linked.csv is read, and --out would destroy it: "),
+        (f"{RATE} --out x.csv --journal x.csv", "x.csv is named by --out and --journal: give each a file of its own"),
+        (f"{RATE} --out x.csv --json x.json --journal x.json", "x.json is named by --json and --journal: give each"),
+        (f"{RATE} --out x.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose another"),
+        (f"{RATE} --out x.csv --json prices.yaml --prices prices.yaml", "prices.yaml is read, and --json would"),
+        (f"{RATE} --out x.csv --json p.yaml --prompt p.yaml", "p.yaml is read, and --json would destroy it: "),
+        (f"{RATE} --out x.csv --model replay:answers.csv --json answers.csv", "answers.csv is read, and --json would "),
+        (f"{RATE} --out x.csv --journal replies.csv", "replies.csv is no journal of answers, so nothing is read from "),
+        (f"{RATE} --out here/x.csv --strategy grounded --background here", "here/x.csv is in the folder here, which "),
+        (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
+        (f"{COMPARE} --out x.csv --journal x.csv", "x.csv is named by --out and --journal: give each a file of its "),
+        (f"{COMPARE} --out x.csv --journal replies.csv", "replies.csv is no journal of answers, so nothing is read "),
+        ("audit --ratings replies.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose "),
+        ("show --journal replies.csv", "replies.csv is no journal of answers, so nothing is read from it or appended"),
+        (
+            "calibrate replies.csv --ratings r.csv --aspect relevance --model stub --out s.yaml --json s.log.jsonl",
+            "s.log.jsonl is named by --out (its log) and --json: give each a file of its own",
+        ),
+        (
+            "calibrate replies.csv --ratings r.csv --aspect relevance --model stub --out s.yaml --json r.csv",
+            "r.csv is read, and --json would destroy it: choose another --json",
+        ),
+        (
+            "rubric kindness --definition x --model stub --out s.yaml --journal s.yaml",
+            "s.yaml is named by --out and --journal: give each a file of its own",
+        ),
+    ],
+)
+def test_nothing_that_is_read_or_named_twice_is_written(
+    replies: Path, server: Server, command: str, message: str
+) -> None:
+    Path("here").mkdir()
+    os.link("replies.csv", "linked.csv")
+    for name in ("prices.yaml", "p.yaml", "answers.csv", "r.csv"):
+        Path(name).write_text("- x\n", encoding="utf-8")
+    before = {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()}
+    said = fcconan("judge", *command.replace("URL", server.url).split()).complaint
+    assert said.startswith(message)
+    assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("option", ["--json", "--journal", "--out"])
+def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: Path, option: str) -> None:
+    place = demo / "replies" / "x.csv" if option == "--out" else demo / "manifest.json"
+    told = f"{place} is in the folder {demo}, which holds the release only: choose another {option}"
+    if option == "--journal":
+        told = f"{place} is no journal of answers, so nothing is read from it or appended to it: choose another"
+    for dataset in (demo, replies):
+        assert rate(dataset, server, option, place).complaint.startswith(told)
+    assert json.loads((demo / "manifest.json").read_text(encoding="utf-8"))["name"] == "demo"
+    told = f"{demo / 'j'} is in the folder {demo}, which holds the release only: choose another --journal"
+    assert rate(demo, server, "--journal", demo / "j").complaint == told
+    told = f"{demo / 'manifest.json'} is in the folder {demo}, which holds the release only: choose another --json"
+    assert fcconan("bench", demo, "--system", "random", "--json", demo / "manifest.json").complaint == told
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("torn", [1, 9, 40])
+def test_a_journal_whose_first_line_was_torn_is_one(replies: Path, server: Server, torn: int) -> None:
+    assert rate(replies, server).status == 0
+    first, *others = Path("journal").read_bytes().splitlines(keepends=True)
+    Path("journal").write_bytes(first[:torn] + b"\n" + b"".join(others))
+    assert rate(replies, server).status == 0
+    assert len(server.requests) == 17
+
+
+def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: Server) -> None:
+    from fcconan.leftovers import mark
+
+    stale = Path(mark(".out.json.").replace(str(os.getpid()), str(2**22 + 1)) + "whole")
+    stale.touch()
+    other = Path(mark(".other.json.").replace(str(os.getpid()), str(2**22 + 1)) + "whole")
+    other.touch()
+    assert rate(replies, server, "--json", "out.json").status == 0
+    assert (stale.exists(), other.exists()) == (False, True)
+
+
+# Options that do not apply
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("rate replies.csv --task cseval --model stub --out x.csv --background facts", "the judge is shown no backgr"),
+        ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages goes with --background F"),
+        (
+            "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance",
+            "calibrated steps go with --strategy auto-cseval, not with rubric: leave them out",
+        ),
+        (
+            "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance "
+            "--strategy auto-cseval --prompt p.yaml",
+            "p.yaml: the prompt does not show the calibrated steps; put {{steps}} into it",
+        ),
+        ("rate replies.csv --model lexical --out x.csv --strategy g-eval --task cseval", "--strategy is for models, "),
+        ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens is for models, and the lexical "),
+        ("compare replies.csv --model lexical --out x.csv", "lexical is no model but a baseline of `fcconan judge rat"),
+        ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is no model but a baseline of `fcco"),
+        ("prompt --task pairwise --strategy g-eval", "--strategy is for `fcconan judge rate`, and this is a comparis"),
+        ("prompt --protocol judgelm --aspect x", "--aspect is for `fcconan judge rate`, and this is a comparison: le"),
+        ("prompt --explain", "--explain and --reference go with --protocol judgelm: leave them out"),
+        ("prompt --protocol none", "there is no protocol 'none': choose one of choice, judgelm"),
+        ("compare pairs.csv --model stub --out x.csv", "pairs.csv names no system for its replies, as pairs do not, "),
+        ("rate replies.csv --model stub --out x.csv --prices hour.yaml", "hour.yaml, line 1: YAML takes 1:30 for a n"),
+        ("rate replies.csv --model stub --out x.csv --prompt half.yaml --dry-run", "half.yaml, line 2: '\\ud800' is h"),
+        ("rate replies.csv --model stub --out x.csv --prompt two.yaml", "two.yaml, line 3: another document begins ("),
+        ("rate replies.csv --model stub --out x.csv --task bomb.yaml", "bomb.yaml: its aliases (`*name`) stand for "),
+    ],
+)
+def test_what_does_not_apply_is_refused(
+    replies: Path, server: Server, monkeypatch: pytest.MonkeyPatch, command: str, message: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    passages("facts", OMBREY)
+    write("pairs.csv", ["hate_speech", "counter_narrative"], [("x", "y")])
+    steps = {"aspect": "relevance", "low": 1, "high": 5, "steps": ["Read."], "signature": "s"}
+    Path("s.yaml").write_text(yaml.safe_dump(steps), encoding="utf-8")
+    one = "- role: user\n  content: '{{counter_narrative}}'\n"
+    Path("p.yaml").write_text(one, encoding="utf-8")
+    Path("two.yaml").write_text(f"{one}---\n{one}", encoding="utf-8")
+    Path("half.yaml").write_text('- role: user\n  content: "{{texts}} \\ud800"\n', encoding="utf-8")
+    Path("hour.yaml").write_text("stub: {input: 1:30, output: 1}\n", encoding="utf-8")
+    bomb = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
+    Path("bomb.yaml").write_text("\n".join(bomb) + "\n", encoding="utf-8")
+    assert fcconan("judge", *command.split()).complaint.startswith(message)
+    assert server.requests == []
+
+
+def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Server) -> None:
+    from tests.cli.test_judge_strategies import known
+
+    folder = known("kn", {OMBREY: "They read."})
+    asked = ("--task", "grounded", "--strategy", "grounded", "--background", folder, "--passages", 2)
+    assert rate(replies, server, *asked).complaint == (
+        "kn holds knowledge about messages and no passages: leave --passages out"
+    )
+
+
+# Runs without any result
+
+
+@pytest.mark.parametrize(
+    ("says_", "options", "told"),
+    [
+        (
+            says("A good reply."),
+            ("--aspect", "relevance"),
+            "4 of 4 are no_field, the first time for: A good reply.; expected a JSON object with relevance, such as "
+            '{"relevance": ...}; `fcconan judge show` prints whole answers',
+        ),
+        (
+            says("Good."),
+            ("--aspect", "relevance", "--strategy", "prometheus", "--column", "references=text"),
+            "4 of 4 are no_answer, the first time for: Good.; expected [RESULT] and a grade at the end, such as "
+            "[RESULT] 3; `fcconan judge show` prints whole answers",
+        ),
+        (
+            says("x"),
+            ("--task", "grounded", "--strategy", "grounded"),
+            "20 of 20 are no_background; give --background FOLDER, or --column background=COLUMN",
+        ),
+        (
+            says("x"),
+            ("--aspect", "relevance", "--strategy", "prometheus"),
+            "4 of 4 are no_reference; name a column with --column references=COLUMN, or choose what needs no reference",
+        ),
+        (
+            lambda body, number: Action(400, {"error": {"message": "No \x1b]0;such\x07 field"}}),
+            ("--aspect", "relevance"),
+            "4 of 4 are bad_request, the first time for: Error code: 400 - No \\x1b]0;such\\x07 field; check the "
+            "model's name and options such as --temperature, --max-tokens and --no-schema",
+        ),
+        (
+            lambda body, number: error(503),
+            ("--aspect", "relevance", "--retries", 0),
+            "4 of 4 are server_error, the first time for: Error code: 503 - ",
+        ),
+    ],
+)
+def test_a_run_in_which_nothing_was_rated_says_why(
+    replies: Path, server: Server, says_: Any, options: tuple[object, ...], told: str
+) -> None:
+    server.behaviour = says_
+    done = rate(replies, server, *options)
+    assert (done.status, done.stderr) == (1, "")
+    last = done.stdout.splitlines()[-1]
+    assert last.partition(" rated nothing: ")[2].startswith(told)
+    assert "\x1b" not in done.stdout
+
+
+def test_comparisons_without_a_verdict_say_why(replies: Path, server: Server) -> None:
+    server.behaviour = says("Both.")
+    done = compare(replies, server, "--json", "out.json")
+    assert done.status == 1
+    assert done.stdout.splitlines()[-1] == (
+        f"stub compared nothing: 2 of 2 are {rows()[0]['reason']}, the first time for: Both.; expected a JSON object "
+        'such as {"better": "a"}, with a, b or tie; `fcconan judge show` prints whole answers'
+    )
+    assert summary()["used"][0]["requests"] == 4
+
+
+def test_one_of_two_judges_without_ratings_is_told_of_and_no_failure(replies: Path, server: Server) -> None:
+    server.behaviour = lambda body, number: says("x")(body, number) if body["model"] == "other" else judge(body, number)
+    done = rate(replies, server, "--model", "other", "--aspect", "relevance")
+    assert done.status == 0
+    assert "other:rubric rated nothing: 4 of 4 are no_field" in done.stdout
+    assert "stub:rubric rated nothing" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status"),
+    [
+        (lambda number: {"message": f"request {number} has no such field", "code": "x"}, 2),
+        (lambda number: {"message": "The content_filter took it", "code": "content_filter"}, 1),
+        (lambda number: {"message": f"no {'abc'[number % 3] * 3}"}, 1),
+    ],
+    ids=["alike", "of the texts", "of several kinds"],
+)
+def test_a_run_that_is_refused_as_a_whole_is_stopped(
+    server: Server, refusal: Callable[[int], Any], status: int
+) -> None:
+    dataset = write("many.csv", ["hate_speech", "text"], [(OMBREY, f"No, {n} books.") for n in range(60)])
+    server.behaviour = lambda body, number: Action(400, {"error": refusal(number)})
+    done = rate(dataset, server, "--aspect", "relevance", "--no-schema", "--concurrency", 1)
+    assert done.status == status
+    if status == 2:
+        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused alike (Error code: 400 - ")
+        assert 20 <= len(server.requests) < 60
+        assert not Path("out.parquet").exists()
+    else:
+        assert len(server.requests) == 60
+
+
+# Limits, cost
+
+
+def test_a_panel_keeps_to_the_limits_of_requests_together(replies: Path, server: Server) -> None:
+    from fcconan.cli.models import Connection
+
+    names = ["one", "lexical", "two", "three"]
+    connection = Connection(base_url=server.url, concurrency=8, per_minute=300.0, journal=Path("journal"))
+    opened: list[Any] = [connection.open(name, beside=names) for name in names if name != "lexical"]
+    assert [each.client._concurrency for each in opened] == [3, 3, 2]
+    assert [each.client._gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
+    alone: Any = connection.open("one")
+    assert (alone.client._concurrency, alone.client._gap) == (8, 0.2)
+    few: list[Any] = [Connection(base_url=server.url, concurrency=1).open(name, beside=names) for name in names[2:]]
+    assert [each.client._concurrency for each in few] == [1, 1]
+
+
+def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server) -> None:
+    Path("prices.yaml").write_text("stub: {input: 1000, output: 10000}\n", encoding="utf-8")
+    priced = ("--prices", "prices.yaml", "--json", "out.json")
+    done = rate(replies, server, *priced)
+    used = {"model": "stub", "requests": 16, "prompt_tokens": 16 * 7, "completion_tokens": 16 * 3}
+    assert summary()["used"] == [used | {"requests_without_count": 0, "cost": 16 * (7 * 1000 + 3 * 10000) / 1e6}]
+    assert "What was sent in this run" in done.stdout and "0.592" in done.stdout
+    assert rate(replies, server, *priced).status == 0
+    nothing = {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "requests_without_count": 0}
+    assert summary()["used"] == [{"model": "stub", **nothing, "cost": 0.0}]
+    assert compare(replies, server, "--json", "out.json").status == 0
+    assert summary()["used"][0] | {"cost": 0} == used | {
+        "requests": 4,
+        "prompt_tokens": 4 * 7,
+        "completion_tokens": 4 * 3,
+        "requests_without_count": 0,
+        "cost": 0,
+    }
+    assert summary()["used"][0]["cost"] is None
+    assert fcconan("judge", "rate", replies, "--model", "lexical", "--out", "l.csv", "--json", "out.json").status == 0
+    assert summary()["used"] == []
+
+
+def test_requests_that_may_have_been_charged_without_a_count_are_told(replies: Path, server: Server) -> None:
+    def behaviour(body: Body, number: int) -> Action:
+        action = judge(body, number)
+        if number == 1:
+            return Action(body=completion(body, "x"), cut=True)
+        if number == 2:
+            action.body.pop("usage")
+        return error(429) if number == 3 else action
+
+    server.behaviour = behaviour
+    asked = ("--aspect", "relevance", "--retries", 0, "--concurrency", 1, "--json", "out.json")
+    assert rate(replies, server, *asked).status == 1
+    (used,) = summary()["used"]
+    assert (used["requests"], used["prompt_tokens"], used["requests_without_count"]) == (4, 7, 2)
+
+
+# Calibration rehearsed
+
+
+def test_a_rehearsed_calibration_counts_tokens_and_cost(
+    rated: Path,  # noqa: F811
+    server: Server,
+) -> None:
+    server.behaviour = counts
+    Path("prices.yaml").write_text("stub: {input: 1, output: 10}\n", encoding="utf-8")
+    asked = ("--aspect", "relevance", "--prices", "prices.yaml", "--json", "out.json")
+    done = calibrate(server, *asked, "--dry-run")
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.startswith("What would be asked at most (nothing was sent)")
+    assert server.requests == [] and not Path("steps.yaml").exists() and not Path("journal").exists()
+    drafting, judging = summary()["dry_run"]
+    assert (drafting["asked_for"], judging["asked_for"]) == ("drafts", "ratings")
+    assert calibrate(server, *asked).status == 0
+    sent = drafts(server)
+    # Two drafts, and four edits of the one that is kept.
+    assert drafting["calls"] == len(sent) == 6
+    tokens = sum(-(-len(each["content"].encode()) // 4) for body in sent for each in body["messages"])
+    assert tokens <= drafting["prompt_tokens_about"] < 1.3 * tokens  # all but one example may have errors
+    assert drafting["completion_tokens_at_most"] == 6 * 1024
+    assert len(server.requests) - len(sent) <= judging["calls"]
+    assert 0 < judging["cost_about"] < judging["cost_at_most"]
+    assert summary()["used"][0]["requests"] == len(server.requests)
+    again = calibrate(server, "--aspect", "relevance", "--dry-run", "--prices", "none.yaml")
+    assert again.complaint.startswith("none.yaml")
+
+
+# What `prompt` prints
+
+
+@pytest.mark.parametrize("protocol", [(), ("--protocol", "choice"), ("--protocol", "judgelm", "--explain")])
+def test_prompts_of_comparisons_are_prompt_files_of_compare(
+    replies: Path, server: Server, protocol: tuple[str, ...]
+) -> None:
+    server.behaviour = lambda body, number: Action(body=completion(body, '{"better": "tie"}'))
+    named = protocol or ("--task", "pairwise")
+    pattern = fcconan("judge", "prompt", *named).stdout
+    assert (pattern.count("{{reply_1}}"), pattern.count("{{reply_2}}")) == (1, 1)
+    first = fcconan("judge", "prompt", *named, "--dataset", replies)
+    assert (first.status, first.stderr) == (0, "")
+    asked = (*protocol, "--orders", "ab", "--retries", 0)
+    compare(replies, server, *asked)
+    shown = yaml.safe_load(first.stdout)
+    assert server.bodies[0]["messages"] == shown
+    Path("own.yaml").write_text(pattern, encoding="utf-8")
+    own = fcconan("judge", "prompt", *named, "--prompt", "own.yaml", "--dataset", replies)
+    server.requests.clear()
+    compare(replies, server, *asked, "--prompt", "own.yaml", "--journal", "other")
+    if protocol != ("--protocol", "judgelm", "--explain"):  # which puts a bar before lines of texts, not of variables
+        assert shown == yaml.safe_load(own.stdout)
+    assert server.bodies[0]["messages"] == yaml.safe_load(own.stdout)
+
+
+def test_prompts_of_several_aspects_are_documents_of_their_own(replies: Path) -> None:
+    done = fcconan("judge", "prompt", "--task", "cseval")
+    found = list(yaml.safe_load_all(done.stdout))
+    assert [[each["role"] for each in messages] for messages in found] == [["system", "user"]] * 4
+    filled = fcconan("judge", "prompt", "--task", "cseval", "--dataset", replies).stdout
+    assert len(list(yaml.safe_load_all(filled))) == 4
+
+
+def test_judgelm_may_have_more_tokens_without_explaining(replies: Path, server: Server) -> None:
+    server.behaviour = says("8 3")
+    asked = ("--protocol", "judgelm", "--orders", "ab")
+    assert compare(replies, server, *asked).status == 0
+    assert compare(replies, server, *asked, "--max-tokens", 200).status == 0
+    assert Counter(body["max_tokens"] for body in server.bodies) == {32: 2, 200: 2}
+
+
+# What is printed
+
+
+def test_counts_of_labels_are_called_so(replies: Path, server: Server) -> None:
+    server.behaviour = says('{"label": "appropriate"}')
+    done = rate(replies, server, "--task", "appropriateness")
+    assert done.status == 0
+    assert [row["label"] for row in rows()] == ["appropriate"] * 4
+    assert "┃ labels " in done.stdout and "┃ mean " not in done.stdout
+    assert "appropriate 4" in done.stdout
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
+    table = [{"reply_id": f"r{n}", "aspect": "x", "value": 3 + n % 2, "low": 1, "high": 5} for n in range(5)]
+    for name in ("judge[/b]", "gpt[v2]"):
+        named = [json.dumps({**row, "rater": name, "rater_kind": "model"}) for row in table]
+        Path("m.jsonl").write_text("\n".join(named), encoding="utf-8")
+        done = fcconan("judge", "audit", "--ratings", "m.jsonl", "--resamples", 100)
+        assert (done.status, done.stderr) == (0, "")
+        assert f"{name} " in done.stdout
+
+
+def test_a_model_reaches_no_terminal_with_control_characters(replies: Path, server: Server) -> None:
+    server.behaviour = says('\x1b]0;title\x07{"relevance": 4}\x9b31m')
+    assert rate(replies, server, "--aspect", "relevance").status in (0, 1)
+    shown = fcconan("judge", "show", "--journal", "journal").stdout
+    assert '\\x1b]0;title\\x07{"relevance": 4}\\x9b31m' in shown
+    assert not set(shown) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_show_counts_the_model_that_is_asked_for(replies: Path, server: Server) -> None:
+    assert rate(replies, server, "--model", "other", "--aspect", "relevance").status == 0
+    done = fcconan("judge", "show", "--journal", "journal", "--model", "other", "--json", "s.json")
+    assert done.status == 0
+    assert summary("s.json")["models"] == {"other": {"answers": 4, "prompt_tokens": 28, "completion_tokens": 12}}
+    assert len(list(read_rows(Path("out.parquet")))) == 8
+
+
+# What the documents say
+
+
+def test_the_prompt_and_the_outputs_of_the_documents_can_be_used(server: Server) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
+    prompt = document.partition("### A prompt of your own")[2].partition("```yaml\n")[2].partition("```")[0]
+    outputs = document.partition("```csv\n")[2].partition("```")[0]
+    Path("own.yaml").write_text(prompt, encoding="utf-8")
+    Path("answers.csv").write_text(outputs, encoding="utf-8")
+    dataset = write("replies.csv", ["hate_speech", "text"], [(OMBREY, "Which of them did you ask?")])
+    asked = ("--task", "cseval", "--aspect", "relevance", "--prompt", "own.yaml")
+    server.behaviour = says('{"relevance": 3}')
+    assert rate(dataset, server, *asked).status == 0
+    assert [row["value"] for row in rows()] == [3.0]
+    assert OMBREY in server.bodies[0]["messages"][0]["content"]
+    replayed = ("--task", "cseval", "--aspect", "relevance", "--model", "replay:answers.csv", "--out", "r.parquet")
+    assert fcconan("judge", "rate", dataset, *replayed).status == 0
+    assert [row["value"] for row in rows("r.parquet")] == [4.0]
