@@ -1,6 +1,7 @@
 """Options that verbs with a language model share, and the models that they name."""
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
@@ -32,6 +33,12 @@ Retries = Annotated[int, typer.Option("--retries", min=0, help="Tries after a fa
 Structured = Annotated[
     bool, typer.Option("--schema/--no-schema", help="Ask the endpoint for structured output, if it has it.")
 ]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field", help="NAME=VALUE: a field of every request, such as reasoning_effort=low; NAME= leaves it out."
+    ),
+]
 Prices = Annotated[
     Path | None, typer.Option("--prices", help="YAML: MODEL: {input: 2.5, output: 10}, for a million tokens.")
 ]
@@ -42,6 +49,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and
 Device = Annotated[str | None, typer.Option("--device", help="Of local models: cpu, cuda, ...")]
 BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Prompts a batch of local models.")]
 LEXICAL = "lexical"
+_FIXED = ("model", "messages", "response_format", "n", "stream")  # what the package itself must know
 MODEL_HELP = "Name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 
 
@@ -58,6 +66,7 @@ class Connection:
         timeout: Seconds.
         retries: Tries after a failed request.
         structured: Whether structured output is asked for.
+        further: Fields of every request, as NAME=VALUE.
         prices: The file of prices.
         max_cost: What all models of the run may cost together.
         dry_run: Whether nothing is sent, and calls are counted.
@@ -73,6 +82,7 @@ class Connection:
     timeout: Timeout = 60.0
     retries: Retries = 4
     structured: Structured = True
+    further: Fields = None
     prices: Prices = None
     max_cost: MaxCost = None
     dry_run: DryRun = False
@@ -177,11 +187,32 @@ class Connection:
             budget=Budget(self.purse, price),
             own_thread=bool(beside),
         )
-        return EndpointModel(client, name, structured=self.structured)
+        return EndpointModel(client, name, structured=self.structured, further=_fields(self.further))
 
 
 def _at_endpoint(name: str) -> bool:
     return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
+
+
+def _fields(given: list[str] | None) -> dict[str, Any]:
+    """Reads NAME=VALUE options; the value is JSON, or else a text, and nothing means that the field is left out."""
+    found: dict[str, Any] = {}
+    for each in given or ():
+        name, equals, value = each.partition("=")
+        if not name or not equals or name in found or name in _FIXED:
+            raise InputError(
+                f"--field is {each!r}: give NAME=VALUE, each name once and none of {', '.join(_FIXED)}, or NAME= to "
+                "leave a field out"
+            )
+        try:
+            found[name] = json.loads(value, parse_constant=_no_number) if value else None
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
 
 
 DEFAULT = Connection()

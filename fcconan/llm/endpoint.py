@@ -26,7 +26,8 @@ class EndpointModel:
         client: Sends the requests and keeps the answers.
         model: The endpoint's name of the model.
         structured: Whether to ask for structured output at all.
-        further: Fields to put into every request, such as `reasoning_effort`.
+        further: Fields to put into every request, such as `reasoning_effort`; one that is None is left out, such as a
+            `temperature` that the model refuses.
 
     Attributes:
         name: The endpoint's name of the model.
@@ -75,7 +76,8 @@ class EndpointModel:
             fields = {
                 ("max_completion_tokens" if name == "max_tokens" else name): each for name, each in fields.items()
             }
-        body = {"model": self.name, **fields, **self._further, "messages": call.messages}
+        fields = {name: each for name, each in {**fields, **self._further}.items() if each is not None}
+        body = {"model": self.name, **fields, "messages": call.messages}
         return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
     def known(self, call: Call) -> Reply | None:
