@@ -49,6 +49,8 @@ class EndpointModel:
         self._takes_schema: bool | None = None if structured else False
         self._newer_limit = False  # whether it wants `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
+        # A journal that was empty holds only what this model sent, which is looked up once more before it is sent again.
+        self._inherits = len(client.journal) > 0
         self._kept = _Form(structured)  # where the last answer was found; most are found where it was
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
@@ -95,7 +97,7 @@ class EndpointModel:
 
     def _job(self, call: Call, probe: asyncio.Lock) -> Known[Reply] | Job[Reply]:
         requests = _Requests(self, call)
-        known = self._known(requests)
+        known = self._known(requests) if self._inherits else None
         return Known(known) if known is not None else lambda session: self._ask(session, requests, probe)
 
     async def _ask(self, session: Session, requests: "_Requests", probe: asyncio.Lock) -> Reply:
