@@ -1,15 +1,37 @@
-"""Agreement between raters.
+"""Agreement between raters: raw, Cohen's and Fleiss' kappa, Krippendorff's alpha, with bootstrap intervals over items.
 
-Krippendorff's alpha is computed here, because the well-known package is under the GPL; a test compares the two.
+Every coefficient is a function of sums over items. A resample of items is then a product of matrices, and ten thousand
+of them cost little. Krippendorff's alpha is computed here, because the well-known package is under the GPL; a test
+compares the two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.score.significance import CHUNK, Floats, percentile_interval
 
 LEVELS = ("nominal", "ordinal", "interval")
+COEFFICIENTS = (
+    "raw",
+    "cohen",
+    "cohen_linear",
+    "cohen_quadratic",
+    "fleiss",
+    "krippendorff_nominal",
+    "krippendorff_ordinal",
+    "krippendorff_interval",
+)
+REASONS = ("one_rater", "too_few_pairs", "no_variation", "undefined_pair")
+LARGEST_DOMAIN = 101
+Integers = npt.NDArray[np.int64]
+Statistic = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -25,6 +47,21 @@ class Alpha:
     value: float | None
     reason: str | None
     n_units: int
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a coefficient is made of.
+
+    Attributes:
+        sums: What each item that counts adds; shape (items, terms).
+        statistic: The coefficient of such sums, shape (..., terms) to (...); nan where it is undefined.
+        reason: Why the coefficient is undefined, where it is.
+    """
+
+    sums: Floats
+    statistic: Statistic
+    reason: str = "no_variation"
 
 
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
@@ -65,24 +102,258 @@ def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str) -> Alpha
     paired = [unit for unit in units if len(unit) > 1]
     if not paired:
         return Alpha(None, "too_few_pairs", 0)
-    domain = np.unique(np.concatenate([np.asarray(unit, dtype=float) for unit in paired]))
-    if len(domain) == 1:
-        return Alpha(None, "no_variation", len(paired))
-    coincidence = np.zeros((len(domain), len(domain)))
-    for unit in paired:
-        counts = np.bincount(np.searchsorted(domain, unit), minlength=len(domain)).astype(float)
-        coincidence += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
-    totals = coincidence.sum(axis=1)
-    difference = _squared_difference(domain, totals, level)
-    expected = (np.outer(totals, totals) - np.diag(totals)) / (totals.sum() - 1)
-    return Alpha(float(1 - (coincidence * difference).sum() / (expected * difference).sum()), None, len(paired))
+    values = np.full((max(map(len, paired)), len(paired)), np.nan)
+    for column, unit in enumerate(paired):
+        values[: len(unit), column] = unit
+    terms = _krippendorff(values, np.unique(values[~np.isnan(values)]), level)
+    value = float(terms.statistic(terms.sums.sum(axis=0)))
+    return Alpha(None, terms.reason, len(paired)) if np.isnan(value) else Alpha(value, None, len(paired))
 
 
-def _squared_difference(domain: NDArray[np.float64], totals: NDArray[np.float64], level: str) -> NDArray[np.float64]:
-    if level == "nominal":
-        return 1.0 - np.eye(len(domain))
-    if level == "interval":
-        return np.subtract.outer(domain, domain) ** 2
-    # Ordinal: the values ranked between two values, the two themselves by half.
-    middle = np.cumsum(totals) - totals / 2
-    return np.subtract.outer(middle, middle) ** 2
+def agreement(
+    values: npt.ArrayLike,
+    domain: Sequence[float],
+    *,
+    coefficients: Sequence[str] = COEFFICIENTS,
+    raters: Sequence[str] | None = None,
+    aspect: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[dict[str, Any]]:
+    """Computes how far raters agree, overall and for every pair of them.
+
+    An item counts if two of the raters rated it; for Fleiss' kappa, which needs as many ratings of every item, if as
+    many rated it as rated the item with most ratings. Overall, `raw` is the share of equal pairs of ratings of one
+    item, and Cohen's kappas are means over the pairs of raters, missing if one of them is (Light, 1971). The weights of
+    `cohen_linear` and `cohen_quadratic` are distances of positions in the domain (Cohen, 1968). Alpha is Krippendorff's
+    (2011).
+
+    Args:
+        values: Shape (raters, items); nan is missing. Labels are coded as numbers.
+        domain: All values of the scale in ascending order, also those that nobody gave; at most 101.
+        coefficients: Some of `COEFFICIENTS`.
+        raters: Their names; by default `rater-1`, `rater-2`, ...
+        aspect: What was rated, for the rows.
+        resamples: Of the items; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the percentile intervals.
+
+    Returns:
+        Rows with `aspect`, `coefficient`, `level` (`overall` or `pair`), `raters` (names), `value`, `low`, `high`, `n`
+        (items that count), `n_missing` (items with a rating that do not count), `n_undefined` (resamples without a
+        value, which the interval leaves out) and `reason` (one of `REASONS` where there is no value). One item has no
+        interval.
+
+    Raises:
+        InputError: The array is not of that shape, a value is not in the domain, or a name is wrong.
+    """
+    table = _checked(values, domain)
+    names = [f"rater-{number + 1}" for number in range(len(table))] if raters is None else [*raters]
+    if len(names) != len(table) or len(set(names)) < len(names):
+        raise InputError(f"found {len(table)} rows of ratings and the raters {names}: give each row a name of its own")
+    for name in coefficients:
+        if name not in COEFFICIENTS:
+            raise InputError(f"there is no coefficient {name!r}: choose from {', '.join(COEFFICIENTS)}")
+    if resamples < 0 or not 0 < confidence < 1:
+        raise InputError(f"found {resamples} resamples and the confidence {confidence}: give 0 or more, and 0 to 1")
+    scale = np.asarray(domain, dtype=np.float64)
+    everybody = tuple(range(len(table)))
+    pairs = [*combinations(everybody, 2)]
+    found = {
+        who: list(_rows(table[list(who)], scale, coefficients, resamples, seed, confidence))
+        for who in dict.fromkeys([everybody, *pairs])
+    }
+    return [
+        {"aspect": aspect, "coefficient": row["coefficient"], "level": level, "raters": [names[i] for i in who]} | row
+        for level, who in [("overall", everybody), *(("pair", pair) for pair in pairs)]
+        for row in found[who]
+    ]
+
+
+def agreement_signature(
+    domain: Sequence[float], *, population: str, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> str:
+    """Returns the short string that names everything that changes the figures of `agreement`.
+
+    Args:
+        domain: As for `agreement`.
+        population: What was rated: the dataset with its fingerprint, or the file.
+        resamples: As for `agreement`.
+        seed: As for `agreement`.
+        confidence: As for `agreement`.
+    """
+    parts = {
+        "fcconan": fcconan.__version__,
+        "metric": "agreement",
+        "data": population,
+        "domain": ",".join(f"{value:g}" for value in domain),
+        "missing": "left-out",
+        "cohen-overall": "mean-of-pairs",
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
+    scale = [float(value) for value in domain]
+    if not scale or not np.isfinite(scale).all() or sorted(set(scale)) != scale or len(scale) > LARGEST_DOMAIN:
+        raise InputError(
+            f"the domain is {[*domain][:10]}, {len(scale)} values: give 1 to {LARGEST_DOMAIN} numbers, ascending"
+        )
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the ratings are no table of numbers ({error}): give one row a rater, nan for missing"
+        ) from error
+    if table.ndim != 2 or not len(table):
+        raise InputError(f"the ratings have the shape {table.shape}, expected (raters, items): give one row a rater")
+    outside = np.argwhere(~(np.isnan(table) | np.isin(table, scale)))
+    if len(outside):
+        rater, item = outside[0].tolist()
+        raise InputError(
+            f"{len(outside)} ratings are outside the domain, the first is {table[rater, item]:g} by rater {rater + 1} "
+            f"for item {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: mend them, or set "
+            "them to nan"
+        )
+    return table
+
+
+def _rows(
+    table: Floats, scale: Floats, coefficients: Sequence[str], resamples: int, seed: int, confidence: float
+) -> Iterator[dict[str, Any]]:
+    given = (~np.isnan(table)).sum(axis=0)
+    rated = int((given > 0).sum())
+    row: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "n_missing": rated, "n_undefined": 0}
+    if len(table) == 1 or not (given > 1).any():
+        reason = "one_rater" if len(table) == 1 else "too_few_pairs"
+        yield from ({"coefficient": name} | row | {"reason": reason} for name in coefficients)
+        return
+    counted = table[:, given > 1]
+    found = {name: _terms(name, counted, scale) for name in coefficients}
+    draws = _bootstrap(found, resamples, seed)
+    for name, terms in found.items():
+        value = float(terms.statistic(terms.sums.sum(axis=0)))
+        n = len(terms.sums)
+        new = row | {"n": n, "n_missing": rated - n, "reason": None}
+        if np.isnan(value):
+            yield {"coefficient": name} | new | {"reason": terms.reason}
+            continue
+        new["value"] = value
+        if name in draws:
+            low, high = percentile_interval(draws[name][:, None], confidence)
+            if np.isfinite(low[0]):
+                new |= {"low": float(low[0]), "high": float(high[0])}
+            new["n_undefined"] = int(np.isnan(draws[name]).sum())
+        yield {"coefficient": name} | new
+
+
+def _bootstrap(found: dict[str, _Terms], resamples: int, seed: int) -> dict[str, Floats]:
+    """Coefficients of resampled items; coefficients of equally many items share the draws."""
+    draws: dict[str, Floats] = {}
+    for n in {len(terms.sums) for terms in found.values()} if resamples else ():
+        if n < 2:
+            continue
+        mine = {name: terms for name, terms in found.items() if len(terms.sums) == n}
+        parts: dict[str, list[Floats]] = {name: [] for name in mine}
+        generator = np.random.default_rng(seed)
+        size = max(1, CHUNK // max(n, *(terms.sums.shape[1] for terms in mine.values())))
+        for start in range(0, resamples, size):
+            drawn = generator.integers(n, size=(min(size, resamples - start), n))
+            drawn += n * np.arange(len(drawn))[:, None]
+            weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+            for name, terms in mine.items():
+                parts[name].append(terms.statistic(weights @ terms.sums))
+        draws |= {name: np.concatenate(each) for name, each in parts.items()}
+    return draws
+
+
+def _terms(name: str, table: Floats, scale: Floats) -> _Terms:
+    """Returns what a coefficient is made of, from items that two or more of the raters rated."""
+    if name == "raw":
+        counts = _counts(table, scale)
+        given = counts.sum(axis=1)
+        equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
+        return _Terms(np.stack([equal, pairs], axis=1), lambda sums: _divided(sums[..., 0], sums[..., 1]))
+    if name == "fleiss":
+        return _fleiss(_counts(table, scale))
+    kind, _, variant = name.partition("_")
+    if kind == "krippendorff":
+        return _krippendorff(table, scale, variant)
+    return _cohen(table, scale, variant)
+
+
+def _divided(top: Floats, bottom: Floats) -> Floats:
+    shape = np.broadcast_shapes(np.shape(top), np.shape(bottom))
+    return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.asarray(bottom) > 0)
+
+
+def _counts(table: Floats, scale: Floats) -> Floats:
+    """How often each value was given to each item; shape (items, values)."""
+    return np.stack([(table == value).sum(axis=0) for value in scale], axis=1).astype(np.float64)
+
+
+def _fleiss(counts: Floats) -> _Terms:
+    """Fleiss (1971): equations 3 to 7."""
+    given = counts.sum(axis=1)
+    most = given.max()
+    counts = counts[given == most]
+    equal = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (most * (most - 1))
+
+    def statistic(sums: Floats) -> Floats:
+        n = sums[..., 1:].sum(axis=-1) / most
+        by_chance = (sums[..., 1:] ** 2).sum(axis=-1) / most**2
+        return _divided(sums[..., 0] * n - by_chance, n * n - by_chance)
+
+    return _Terms(np.concatenate([equal, counts], axis=1), statistic)
+
+
+def _cohen(table: Floats, scale: Floats, variant: str) -> _Terms:
+    """Mean over pairs of raters of 1 - observed / expected disagreement (Cohen, 1968)."""
+    distance = np.abs(np.subtract.outer(np.arange(len(scale)), np.arange(len(scale)))).astype(np.float64)
+    distance = {"": np.sign(distance), "linear": distance, "quadratic": distance**2}[variant]
+    pairs = list(combinations(range(len(table)), 2))
+    marks = [(row[:, None] == scale).astype(np.float64) for row in table]
+    blocks = []
+    for a, b in pairs:
+        both = (marks[a].sum(axis=1) * marks[b].sum(axis=1))[:, None]
+        observed = ((marks[a] @ distance) * marks[b]).sum(axis=1, keepdims=True)
+        blocks += [observed, both, marks[a] * both, marks[b] * both]
+    width = 2 + 2 * len(scale)
+
+    def statistic(sums: Floats) -> Floats:
+        each = sums.reshape(*sums.shape[:-1], len(pairs), width)
+        first, second = each[..., 2 : 2 + len(scale)], each[..., 2 + len(scale) :]
+        expected = ((first @ distance) * second).sum(axis=-1)
+        return (1 - _divided(each[..., 0] * each[..., 1], expected)).mean(axis=-1)
+
+    return _Terms(np.concatenate(blocks, axis=1), statistic, "no_variation" if len(pairs) == 1 else "undefined_pair")
+
+
+def _krippendorff(table: Floats, scale: Floats, level: str) -> _Terms:
+    """Krippendorff (2011): disagreement seen in the coincidences of values, over that expected from their totals."""
+    counts = _counts(table, scale)
+    given = counts.sum(axis=1)
+    occurring = counts.sum(axis=0) > 0
+    counts, scale = counts[:, occurring], scale[occurring]
+    size = len(scale)
+    rows, columns = np.triu_indices(size, k=1)
+    # Twice: a coincidence of two values is one of the second with the first, too.
+    coincidences = 2 * counts[:, rows] * counts[:, columns] / (given - 1)[:, None]
+
+    def statistic(sums: Floats) -> Floats:
+        totals, observed = sums[..., :size], sums[..., size:]
+        if level == "nominal":
+            place = None
+        elif level == "interval":
+            place = scale
+        else:  # the values ranked between two values, the two themselves by half
+            place = np.cumsum(totals, axis=-1) - totals / 2
+        difference = np.ones(len(rows)) if place is None else (place[..., rows] - place[..., columns]) ** 2
+        expected = 2 * (totals[..., rows] * totals[..., columns] * difference).sum(axis=-1)
+        return 1 - _divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
+
+    return _Terms(np.concatenate([counts, coincidences], axis=1), statistic)

@@ -1,13 +1,27 @@
+import math
 import random
-from typing import Literal
+from importlib import import_module
+from itertools import combinations
+from typing import Any, Literal
 
 import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from fcconan.score.agreement import cohen_kappa, krippendorff_alpha
+import fcconan
+from fcconan.errors import InputError
+from fcconan.score.agreement import (
+    COEFFICIENTS,
+    REASONS,
+    agreement,
+    agreement_signature,
+    cohen_kappa,
+    krippendorff_alpha,
+)
+from fcconan.score.significance import Floats
 
+fleiss_kappa = import_module("statsmodels.stats.inter_rater").fleiss_kappa  # it has no types
 Level = Literal["nominal", "ordinal", "interval"]
 
 
@@ -86,3 +100,218 @@ def test_kappa_without_items_or_without_variation_is_missing(labels: list[str]) 
 def test_kappa_of_lists_of_different_length_is_refused(first: list[str], second: list[str]) -> None:
     with pytest.raises(ValueError, match=f"^found {len(first)} and {len(second)} labels, expected as many$"):
         cohen_kappa(first, second)
+
+
+SCALE = [1.0, 2.0, 3.0, 5.0, 8.0]
+
+
+def _table(seed: int, *, raters: int = 4, items: int = 60, missing: float = 0.2) -> Floats:
+    """Raters who agree in part, on items of which some lack ratings; the 8 of the scale is never given."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(0, 4, size=items)
+    given = np.where(generator.random((raters, items)) < 0.5, truth, generator.integers(0, 4, size=(raters, items)))
+    return np.where(generator.random((raters, items)) < missing, np.nan, np.array(SCALE)[given])
+
+
+def _found(values: Any, domain: list[float] = SCALE, **settings: Any) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Rows by coefficient, and by the raters' names where they are of a pair."""
+    rows = agreement(values, domain, **{"resamples": 0, **settings})
+    return {(row["coefficient"], *(row["raters"] if row["level"] == "pair" else ())): row for row in rows}
+
+
+def _fleiss(table: Floats) -> float:
+    counts = np.stack([(table == value).sum(axis=0) for value in SCALE], axis=1)
+    return float(fleiss_kappa(counts[counts.sum(axis=1) == counts.sum(axis=1).max()]))
+
+
+def _cohen(first: Floats, second: Floats, weights: Literal["linear", "quadratic"] | None) -> float:
+    both = ~np.isnan(first + second)
+    codes = [np.searchsorted(SCALE, each[both]) for each in (first, second)]
+    return float(cohen_kappa_score(*codes, labels=list(range(len(SCALE))), weights=weights))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(8))
+def test_all_coefficients_equal_other_implementations(seed: int, missing: float) -> None:
+    table = _table(seed, missing=missing)
+    found = _found(table)
+    assert len(found) == len(COEFFICIENTS) * 7
+    for who in [(), *combinations(range(4), 2)]:
+        part = table[list(who)] if who else table
+        names = tuple(f"rater-{rater + 1}" for rater in who)
+        pairs = list(combinations(part, 2))
+        expected = {
+            "cohen": np.mean([_cohen(a, b, None) for a, b in pairs]),
+            "cohen_linear": np.mean([_cohen(a, b, "linear") for a, b in pairs]),
+            "cohen_quadratic": np.mean([_cohen(a, b, "quadratic") for a, b in pairs]),
+            "fleiss": _fleiss(part),
+            "raw": sum(int((a == b).sum()) for a, b in pairs) / sum(int((~np.isnan(a + b)).sum()) for a, b in pairs),
+        }
+        levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+        for level in levels:
+            alpha = krippendorff.alpha(reliability_data=part, value_domain=SCALE, level_of_measurement=level)
+            expected[f"krippendorff_{level}"] = float(alpha)
+        for name, value in expected.items():
+            assert found[name, *names]["value"] == pytest.approx(value, abs=1e-12), name
+
+
+def test_items_that_count_and_items_that_do_not() -> None:
+    nan = math.nan
+    # Items with 3, 2, 2, 1 and no ratings.
+    table = [[1, 2, nan, nan, nan], [1, 2, 3, 1, nan], [2, nan, 3, nan, nan]]
+    found = _found(table, [1, 2, 3])
+    assert {key: (row["n"], row["n_missing"]) for key, row in found.items() if len(key) == 1} == {
+        (name,): (1, 3) if name == "fleiss" else (3, 1) for name in COEFFICIENTS
+    }
+    assert (found["cohen", "rater-1", "rater-2"]["n"], found["cohen", "rater-1", "rater-2"]["n_missing"]) == (2, 2)
+    # Of 3 + 1 + 1 pairs of ratings the first item has one that is equal, the others are.
+    assert found["raw",]["value"] == pytest.approx(3 / 5, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_intervals_are_percentiles_over_resampled_items(name: str) -> None:
+    table = _table(3, raters=3, items=40, missing=0.1)
+    table = table[:, (~np.isnan(table)).sum(axis=0) == 3]
+    row = _found(table, resamples=50, seed=9, confidence=0.8, coefficients=[name])[name,]
+    drawn = np.random.default_rng(9).integers(table.shape[1], size=(50, table.shape[1]))
+    values = [_found(table[:, resample], coefficients=[name])[name,]["value"] for resample in drawn]
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(values, [0.1, 0.9])), abs=1e-10)
+    assert row["n_undefined"] == 0
+
+
+def test_many_resamples_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _table(4, raters=2, items=30)
+    whole = agreement(table, SCALE, resamples=300, seed=1)
+    monkeypatch.setattr("fcconan.score.agreement.CHUNK", 700)
+    parts = agreement(table, SCALE, resamples=300, seed=1)
+    ends = [[[row[end] for row in rows] for end in ("low", "high")] for rows in (whole, parts)]
+    assert ends[0] == [pytest.approx(each, abs=1e-12) for each in ends[1]]
+
+
+def test_rows_name_aspect_raters_and_level() -> None:
+    (overall, pair) = agreement([[1, 2], [1, 1]], [1, 2], coefficients=["raw"], raters=["Ada", "Bo"], aspect="wit")
+    assert (overall["level"], pair["level"]) == ("overall", "pair")
+    for row in (overall, pair):
+        assert list(row)[:4] == ["aspect", "coefficient", "level", "raters"]
+        assert (row["aspect"], row["coefficient"], row["raters"], row["value"]) == ("wit", "raw", ["Ada", "Bo"], 0.5)
+        assert (row["low"], row["high"], row["reason"]) == (0.0, 1.0, None)
+
+
+def test_one_rater_is_missing_with_a_reason() -> None:
+    rows = agreement([[1, 2, math.nan]], [1, 2])
+    assert [(row["level"], row["value"], row["low"], row["n"], row["n_missing"], row["reason"]) for row in rows] == [
+        ("overall", None, None, 0, 2, "one_rater")
+    ] * len(COEFFICIENTS)
+
+
+def test_raters_without_a_common_item_are_missing_with_a_reason() -> None:
+    found = _found([[1, math.nan, 2], [math.nan, 1, math.nan], [1, 2, 2]], [1, 2])
+    assert {row["reason"] for key, row in found.items() if key[1:] == ("rater-1", "rater-2")} == {"too_few_pairs"}
+    assert found["cohen",]["reason"] == "undefined_pair"
+    assert found["krippendorff_nominal",]["reason"] is None
+    assert found["cohen", "rater-1", "rater-3"]["value"] == 1.0
+
+
+def test_no_ratings_at_all_are_missing_with_a_reason() -> None:
+    rows = agreement(np.full((2, 0), np.nan), [1, 2])
+    assert {(row["value"], row["n"], row["n_missing"], row["reason"]) for row in rows} == {
+        (None, 0, 0, "too_few_pairs")
+    }
+
+
+def test_constant_ratings_agree_but_have_no_chance_corrected_value() -> None:
+    found = _found([[2, 2, 2], [2, 2, 2]], [1, 2], resamples=20)
+    assert (found["raw",]["value"], found["raw",]["low"], found["raw",]["reason"]) == (1.0, 1.0, None)
+    for name in COEFFICIENTS[1:]:
+        assert (found[name,]["value"], found[name,]["n"]) == (None, 3)
+        assert found[name,]["reason"] == "no_variation"
+
+
+def test_one_constant_rater_makes_the_mean_kappa_missing_only_with_another_equal_one() -> None:
+    # Rater 1 is constant: kappa with the others is 0. Raters 1 and 2 constant and equal: undefined.
+    one = _found([[1, 1, 1, 1], [1, 2, 1, 2], [1, 2, 1, 2]], [1, 2])
+    assert one["cohen",]["value"] == pytest.approx(1 / 3, abs=1e-15)
+    two = _found([[1, 1, 1, 1], [1, 1, 1, 1], [1, 2, 1, 2]], [1, 2])
+    assert (two["cohen",]["value"], two["cohen",]["reason"]) == (None, "undefined_pair")
+    assert two["cohen", "rater-1", "rater-2"]["reason"] == "no_variation"
+
+
+def test_every_reason_is_in_the_closed_list() -> None:
+    assert {"one_rater", "too_few_pairs", "no_variation", "undefined_pair"} == set(REASONS)
+
+
+def test_resamples_without_a_value_are_counted_and_left_out() -> None:
+    # 1 of 4 items differs: (3/4)^4 of the resamples do not draw it, and are constant.
+    row = _found([[1, 1, 1, 2], [1, 1, 1, 2]], [1, 2], resamples=4000, coefficients=["krippendorff_nominal"])
+    found = row["krippendorff_nominal",]
+    constant = 0.75**4 + 0.25**4
+    assert found["n_undefined"] / 4000 == pytest.approx(constant, abs=3 * math.sqrt(constant * (1 - constant) / 4000))
+    assert (found["value"], found["low"], found["high"]) == (1.0, 1.0, 1.0)
+
+
+def test_one_item_has_no_interval() -> None:
+    row = _found([[1], [2]], [1, 2], resamples=100)["raw",]
+    assert (row["value"], row["low"], row["high"], row["n"], row["n_undefined"]) == (0.0, None, None, 1, 0)
+
+
+def test_weights_are_distances_of_positions_in_the_domain() -> None:
+    # Distances 1 and 0 of positions, not 4 and 0 of values; with 3 in the domain it is 2.
+    near = _found([[1, 5, 1], [5, 5, 1]], [1, 5])["cohen_linear",]
+    far = _found([[1, 5, 1], [5, 5, 1]], [1, 3, 5])["cohen_linear",]
+    # 1 of 3 disagrees; by chance 2 * 2 + 1 * 1 of 9: 1 - (1/3) / (5/9). A common factor of all weights cancels out.
+    assert near["value"] == far["value"] == pytest.approx(2 / 5, abs=1e-15)
+    # Rater 1: 1, 1, 3, 5; rater 2: 1, 5, 3, 3. Seen: 2 + 1 steps. By chance (of 16): 1 with 3, 3, 5: 2 * (1 + 1 + 2);
+    # 3 with 1, 5: 1 + 1; 5 with 1, 3, 3: 2 + 1 + 1. 1 - (3 / 4) / (14 / 16).
+    steps = _found([[1, 1, 3, 5], [1, 5, 3, 3]], [1, 3, 5])["cohen_linear",]
+    assert steps["value"] == pytest.approx(1 / 7, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("values", "domain", "settings", "message"),
+    [
+        ([[1, 6], [1, 2]], [1, 2, 3], {}, "1 ratings are outside the domain, the first is 6 by rater 1 for item 2"),
+        (
+            [[1, 2], [1, math.inf]],
+            [1, 2],
+            {},
+            "the first is inf by rater 2 for item 2, expected one of 1, 2: mend them",
+        ),
+        ([["good", 1]], [1, 2], {}, "the ratings are no table of numbers"),
+        ([[1, 2], [1]], [1, 2], {}, "the ratings are no table of numbers"),
+        ([1, 2], [1, 2], {}, r"the ratings have the shape \(2,\), expected \(raters, items\)"),
+        ([], [1, 2], {}, r"the ratings have the shape \(0,\)"),
+        ([[1]], [], {}, r"the domain is \[\], 0 values: give 1 to 101 numbers, ascending"),
+        ([[1]], [2, 1], {}, r"the domain is \[2, 1\], 2 values"),
+        ([[1]], [1, 1], {}, r"the domain is \[1, 1\]"),
+        ([[1]], [1, math.nan], {}, r"the domain is \[1, nan\]"),
+        ([[1]], list(range(102)), {}, "102 values: give 1 to 101"),
+        ([[1], [1]], [1], {"raters": ["Ada"]}, r"found 2 rows of ratings and the raters \['Ada'\]"),
+        ([[1], [1]], [1], {"raters": ["Ada", "Ada"]}, "give each row a name of its own"),
+        ([[1]], [1], {"coefficients": ["kappa"]}, "there is no coefficient 'kappa': choose from raw, cohen"),
+        ([[1]], [1], {"resamples": -1}, "found -1 resamples"),
+        ([[1]], [1], {"confidence": 1}, "the confidence 1"),
+    ],
+)
+def test_bad_input_is_refused(values: Any, domain: list[float], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        agreement(values, domain, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_signature() -> None:
+    assert agreement_signature([1, 2.5], population="demo-1.0.0", resamples=500, seed=3, confidence=0.9) == (
+        f"fcconan:{fcconan.__version__}|metric:agreement|data:demo-1.0.0|domain:1,2.5|missing:left-out|"
+        "cohen-overall:mean-of-pairs|bootstrap:500-by-item|confidence:0.9|seed:3"
+    )
+
+
+def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
+    # Two raters say the truth or guess, each with probability 1/2, from 2 values: kappa is 1/4.
+    generator, hits, simulations = np.random.default_rng(1), 0, 400
+    for simulation in range(simulations):
+        truth = generator.integers(0, 2, size=200)
+        guesses = generator.integers(0, 2, size=(2, 200))
+        table = np.where(generator.random((2, 200)) < 0.5, truth, guesses)
+        row = agreement(table, [0, 1], coefficients=["cohen"], resamples=400, seed=simulation)[0]
+        hits += row["low"] <= 0.25 <= row["high"]
+    assert hits / simulations == pytest.approx(0.95, abs=0.02)  # the sampling error is 0.011

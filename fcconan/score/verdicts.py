@@ -1,0 +1,285 @@
+"""Verdicts on pairs of replies: reading and checking them, majority votes, disagreement."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.rows import VERDICTS
+from fcconan.score.significance import Floats
+
+Row = Mapping[str, Any]
+Integers = npt.NDArray[np.int64]
+Side = tuple[str, str | None]
+OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
+SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
+CODES = ("a", "b", "tie")
+MAJORITY_REASONS = ("unresolved", "no_verdicts")
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts, one for each rater and pair of replies.
+
+    Attributes:
+        systems: Names, in alphabetical order.
+        items: Ids, in alphabetical order.
+        raters: Names, in alphabetical order.
+        first: Positions of the systems that the rows call `system_a`; shape (verdicts,), as all that follow.
+        second: Positions of those that they call `system_b`.
+        outcome: 1 where the first won, 0 where the second won, 0.5 for a tie, nan where the verdict is invalid.
+        item: Positions of the items.
+        rater: Positions of the raters.
+        replies: Ids of the two replies; None where the row has none.
+        n_repeated: Rows that say what an earlier row said, and count no second time.
+        n_both_orders: Verdicts that were given in both orders and made one.
+        n_flipped: Those of them whose orders disagreed, which makes a tie.
+    """
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    first: Integers
+    second: Integers
+    outcome: Floats
+    item: Integers
+    rater: Integers
+    replies: tuple[tuple[str | None, str | None], ...]
+    n_repeated: int = 0
+    n_both_orders: int = 0
+    n_flipped: int = 0
+
+    def wins(self, rater: int | None = None) -> Floats:
+        """How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+
+        Args:
+            rater: The position of the rater whose verdicts count; None for all.
+        """
+        there = ~np.isnan(self.outcome)
+        if rater is not None:
+            there &= self.rater == rater
+        item, first, second, outcome = (each[there] for each in (self.item, self.first, self.second, self.outcome))
+        size = len(self.systems)
+        count = len(self.items) * size * size
+        won = np.bincount((item * size + first) * size + second, outcome, minlength=count)
+        lost = np.bincount((item * size + second) * size + first, 1 - outcome, minlength=count)
+        return np.asarray(won + lost, dtype=np.float64).reshape(len(self.items), size, size)
+
+
+def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
+    """Reads comparisons.
+
+    A verdict that a rater repeats counts once. One that was given in both orders counts once, too: as a tie if the
+    orders disagree, as invalid if one of them is, which is what `fcconan judge compare` does.
+
+    Args:
+        comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
+            they are there `rater`, `reply_a` and `reply_b`.
+
+    Raises:
+        InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
+            the same rater, or has a reply that belongs to another item or system.
+    """
+    found: dict[tuple[str, str, Side, Side], dict[bool, str]] = {}
+    shown: list[bool] = []
+    homes: dict[str, tuple[str, str]] = {}
+    repeated = 0
+    for number, row in enumerate(comparisons, start=1):
+        item, rater, sides, verdict = _read(row, number, homes)
+        turned = sides[1][0] < sides[0][0]
+        key = (item, rater, sides[1], sides[0]) if turned else (item, rater, *sides)
+        given = found.setdefault(key, {})
+        if not given:
+            shown.append(turned)
+        if turned not in given:
+            given[turned] = verdict
+        elif given[turned] == verdict:
+            repeated += 1
+        else:
+            raise InputError(
+                f"comparison {number}: {rater} said {given[turned]!r} before and now {verdict!r} of {sides[0][0]} and "
+                f"{sides[1][0]} on the item {item}, expected one verdict; remove one of them"
+            )
+    if not found:
+        raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
+    return _verdicts(found, shown, repeated)
+
+
+def _read(row: Row, number: int, homes: dict[str, tuple[str, str]]) -> tuple[str, str, tuple[Side, Side], str]:
+    item, a, b = (_name(row, number, column) for column in ("item_id", "system_a", "system_b"))
+    if a == b:
+        raise InputError(f"comparison {number}: {a} is compared with itself, expected two systems; remove that row")
+    verdict = row.get("verdict")
+    if verdict not in VERDICTS:
+        raise InputError(
+            f"comparison {number}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
+            "and write invalid where there is no verdict"
+        )
+    sides = ((a, _optional(row, "reply_a")), (b, _optional(row, "reply_b")))
+    for system, reply in sides:
+        if reply is not None and homes.setdefault(reply, (item, system)) != (item, system):
+            raise InputError(
+                f"comparison {number}: the reply {reply} is one of {system} to {item}, but before it was one of "
+                f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
+            )
+    return item, _optional(row, "rater") or "rater", sides, verdict
+
+
+def _name(row: Row, number: int, column: str) -> str:
+    value = row.get(column)
+    if isinstance(value, bool | float) or value in (None, ""):  # nan is a float
+        raise InputError(f"comparison {number}: {column} is {value!r}, expected a name or an id; mend that row")
+    return str(value)
+
+
+def _optional(row: Row, column: str) -> str | None:
+    value = row.get(column)
+    return None if value is None or value == "" or isinstance(value, float) else str(value)
+
+
+def _verdicts(found: dict[tuple[str, str, Side, Side], dict[bool, str]], shown: list[bool], repeated: int) -> Verdicts:
+    systems = sorted({side[0] for _, _, *sides in found for side in sides})
+    items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
+    place = [{name: position for position, name in enumerate(names)} for names in (systems, items, raters)]
+    columns: list[tuple[int, int, float, int, int]] = []
+    replies = []
+    both = flipped = 0
+    for ((item, rater, *sides), given), turned in zip(found.items(), shown, strict=True):
+        a, b = reversed(sides) if turned else sides
+        verdict = given[turned]
+        if len(given) == 2:
+            other = SWAPPED[given[not turned]]
+            both += 1
+            flipped += "invalid" not in (verdict, other) and verdict != other
+            verdict = "invalid" if "invalid" in (verdict, other) else verdict if verdict == other else "tie"
+        columns.append((place[0][a[0]], place[0][b[0]], OUTCOME[verdict], place[1][item], place[2][rater]))
+        replies.append((a[1], b[1]))
+    first, second, outcome, item_at, rater_at = (np.array(each) for each in zip(*columns, strict=True))
+    return Verdicts(
+        tuple(systems),
+        tuple(items),
+        tuple(raters),
+        first,
+        second,
+        outcome,
+        item_at,
+        rater_at,
+        tuple(replies),
+        repeated,
+        both,
+        flipped,
+    )
+
+
+def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:
+    """Makes one verdict of all that raters gave on a pair of replies: the one that more than half of them gave.
+
+    A rater whose verdict is invalid is one of them, and votes for nothing. A pair that one rater judged keeps that
+    verdict.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+        rater: The name of the majority.
+
+    Returns:
+        Rows as `read_verdicts` takes them. Without such a majority the verdict is `invalid`, with the reason
+        `unresolved`; where all are invalid it is `no_verdicts`. `n_raters` says how many judged the pair.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    rows = []
+    for (item, a, b), given in _by_pair(_as_verdicts(comparisons)):
+        votes = Counter(given.values())
+        winner = next((verdict for verdict in CODES if 2 * votes[verdict] > len(given)), None)
+        reason = None if winner else "unresolved" if len(given) > votes["invalid"] else "no_verdicts"
+        rows.append(
+            {
+                "item_id": item,
+                "system_a": a[0],
+                "system_b": b[0],
+                "reply_a": a[1],
+                "reply_b": b[1],
+                "rater": rater,
+                "verdict": winner or "invalid",
+                "reason": reason,
+                "n_raters": len(given),
+            }
+        )
+    return rows
+
+
+def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
+    """Counts how far raters agree on the pairs of replies that two or more of them judged.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Returns:
+        `n` (such pairs), which is the sum of `unanimous`, `majority` (more than half, not all, gave one verdict) and
+        `unresolved` (no verdict has a majority, invalid ones counting for none); and `three_way`, the unresolved ones
+        for which a, b and tie were all given.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    counts = dict.fromkeys(("n", "unanimous", "majority", "unresolved", "three_way"), 0)
+    for _, given in _by_pair(_as_verdicts(comparisons)):
+        if len(given) < 2:
+            continue
+        votes = Counter(given.values())
+        most = max(votes[verdict] for verdict in CODES)
+        kind = "unanimous" if most == len(given) else "majority" if 2 * most > len(given) else "unresolved"
+        counts["n"] += 1
+        counts[kind] += 1
+        counts["three_way"] += kind == "unresolved" and all(votes[verdict] for verdict in CODES)
+    return counts
+
+
+def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
+    """Returns verdicts as `fcconan.score.agreement.agreement` takes them, with the domain (0, 1, 2): a, b, tie.
+
+    Sides are those of the row that comes first: Cohen's kappa depends on which system stands at which side.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Returns:
+        The raters, and their verdicts, shape (raters, pairs of replies); nan where a rater gave none or an invalid one.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    verdicts = _as_verdicts(comparisons)
+    pairs = [given for _, given in _by_pair(verdicts)]
+    table = np.full((len(verdicts.raters), len(pairs)), np.nan)
+    for column, given in enumerate(pairs):
+        for rater, verdict in given.items():
+            if verdict in CODES:
+                table[rater, column] = CODES.index(verdict)
+    return [*verdicts.raters], table
+
+
+def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
+    return comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
+
+
+def _by_pair(verdicts: Verdicts) -> Iterator[tuple[tuple[str, Side, Side], dict[int, str]]]:
+    """Yields item and sides of every pair of replies, as first seen, with the verdict of every rater who judged it."""
+    named = {outcome: verdict for verdict, outcome in OUTCOME.items() if verdict != "invalid"}
+    found: dict[tuple[int, Side, Side], dict[int, str]] = {}
+    columns = (verdicts.item, verdicts.rater, verdicts.first, verdicts.second, verdicts.outcome)
+    for item, rater, first, second, outcome, replies in zip(
+        *(column.tolist() for column in columns), verdicts.replies, strict=True
+    ):
+        a, b = (verdicts.systems[first], replies[0]), (verdicts.systems[second], replies[1])
+        verdict = named.get(outcome, "invalid")
+        if (item, b, a) in found:
+            found[item, b, a][rater] = SWAPPED[verdict]
+        else:
+            found.setdefault((item, a, b), {})[rater] = verdict
+    return (((verdicts.items[item], a, b), given) for (item, a, b), given in found.items())

@@ -1,0 +1,256 @@
+import math
+from typing import Any
+
+import evalica
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fcconan.score.bradley_terry import (
+    components,
+    connected,
+    length_controlled,
+    separated,
+    standings,
+    strengths,
+)
+from fcconan.score.significance import Floats, percentile_interval
+
+
+def _random_wins(seed: int, systems: int = 6) -> Floats:
+    generator = np.random.default_rng(seed)
+    wins = generator.integers(0, 9, size=(systems, systems)) + generator.integers(0, 2, size=(systems, systems)) / 2
+    np.fill_diagonal(wins, 0.0)
+    wins[0, 1] = wins[1, 0] = 0.0  # a pair that never met
+    return wins
+
+
+def _logistic_regression(design: Floats, outcome: Floats, weights: Floats, regularisation: float) -> Floats:
+    """The same model from scikit-learn: its penalty is 1 / (2 C) times the sum of squares."""
+    model = LogisticRegression(
+        C=1 / regularisation, fit_intercept=False, solver="newton-cholesky", tol=1e-13, max_iter=500
+    )
+    model.fit(design, outcome, sample_weight=weights)
+    return np.asarray(model.coef_[0])
+
+
+def _design(wins: Floats) -> tuple[Floats, Floats, Floats]:
+    rows, columns = np.nonzero(wins)
+    design = np.zeros((2 * len(rows), len(wins)))
+    design[np.arange(len(rows)), rows], design[np.arange(len(rows)), columns] = 1.0, -1.0
+    design[len(rows) :] = -design[: len(rows)]  # both orders, so that both outcomes occur
+    weights = np.tile(wins[rows, columns] / 2, 2)
+    return design, np.repeat([1.0, 0.0], len(rows)), weights
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("regularisation", [0.01, 1.0])
+def test_equals_scikit_learns_penalised_logistic_regression(seed: int, regularisation: float) -> None:
+    wins = _random_wins(seed)
+    expected = _logistic_regression(*_design(wins), regularisation)
+    assert strengths(wins, regularisation=regularisation) == pytest.approx(expected - expected.mean(), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_next_to_no_regularisation_equals_evalica(seed: int) -> None:
+    wins = _random_wins(seed)
+    rows, columns = np.nonzero(wins)
+    result = evalica.bradley_terry(
+        rows.tolist(),
+        columns.tolist(),
+        [evalica.Winner.X] * len(rows),
+        weights=wins[rows, columns].tolist(),
+        tolerance=1e-13,
+        limit=100_000,
+        solver="naive",
+    )
+    expected = np.log(result.scores.sort_index().to_numpy())
+    assert strengths(wins, regularisation=1e-10) == pytest.approx(expected - expected.mean(), abs=1e-7)
+
+
+def test_two_systems_by_hand() -> None:
+    # 3 of 4 points: without the prior the log odds are log 3. With it, s and -s solve 3 - 4 / (1 + exp(-2 s)) = 0.01 s.
+    strength = strengths(np.array([[0.0, 3.0], [1.0, 0.0]]))
+    assert strength[0] == -strength[1]
+    assert 3 - 4 / (1 + math.exp(-2 * strength[0])) == pytest.approx(0.01 * strength[0], abs=1e-12)
+    assert 2 * strength[0] == pytest.approx(math.log(3), abs=0.02)
+
+
+def test_a_system_that_never_loses_stays_finite_and_the_gradient_is_zero() -> None:
+    wins = np.array([[0.0, 40.0, 40.0], [0.0, 0.0, 25.0], [0.0, 15.0, 0.0]])
+    found = strengths(wins)
+    probability = 1 / (1 + np.exp(found[None, :] - found[:, None]))
+    gradient = wins.sum(axis=1) - ((wins + wins.T) * probability).sum(axis=1) - 0.01 * found
+    assert np.abs(gradient).max() < 1e-10
+    assert found[0] > found[1] > found[2]
+    assert np.isfinite(found).all()
+    assert separated(wins) == [[0], [1, 2]]
+
+
+def test_extreme_counts_converge() -> None:
+    wins = np.array([[0.0, 1e6, 0.0], [0.0, 0.0, 1e6], [0.5, 0.0, 0.0]])
+    found = strengths(wins, regularisation=1e-4)
+    assert found[0] > found[1] > found[2]
+    assert found.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_many_fits_at_once_equal_single_ones_from_any_start() -> None:
+    many = np.stack([_random_wins(seed) for seed in range(30)]).reshape(5, 6, 6, 6)
+    together = strengths(many, start=np.array([3.0, -2.0, 0.0, 5.0, 1.0, -9.0]))
+    assert together.shape == (5, 6, 6)
+    for row in range(5):
+        for column in range(6):
+            assert together[row, column] == pytest.approx(strengths(many[row, column]), abs=1e-9)
+
+
+def test_all_ties_are_equal_strengths() -> None:
+    assert strengths(np.full((4, 4), 0.5)).tolist() == [0.0] * 4
+
+
+def test_a_regularisation_that_is_not_positive_is_refused() -> None:
+    with pytest.raises(ValueError, match="the regularisation is 0, expected a number above 0"):
+        strengths(np.zeros((2, 2)), regularisation=0)
+
+
+def test_components_and_connection() -> None:
+    wins = np.zeros((5, 5))
+    wins[0, 3] = wins[3, 4] = wins[1, 2] = 1.0
+    assert components(wins) == [[0, 3, 4], [1, 2]]
+    assert connected(np.stack([wins, wins + np.eye(5, k=1)])).tolist() == [False, True]
+
+
+def test_groups_that_win_everything_come_first() -> None:
+    # 2 and 3 share points, both beat 1; 1 beats 0 and 4, which never met.
+    wins = np.zeros((5, 5))
+    wins[2, 3] = wins[3, 2] = wins[2, 1] = wins[3, 1] = wins[1, 0] = wins[1, 4] = 1.0
+    assert separated(wins) == [[2, 3], [1], [0], [4]]
+    wins[0, 2] = wins[4, 2] = 0.5
+    assert separated(wins) == [[0, 1, 2, 3, 4]]
+
+
+def test_a_long_chain_is_connected() -> None:
+    chain = np.eye(33, k=1)
+    assert connected(chain).all()
+    assert len(separated(chain)) == 33
+
+
+def _simulated(generator: np.random.Generator, truth: Floats, items: int) -> Floats:
+    """Every pair of systems once on every item."""
+    per_item = np.zeros((items, len(truth), len(truth)))
+    for a in range(len(truth)):
+        for b in range(a):
+            won = generator.random(items) < 1 / (1 + math.exp(truth[b] - truth[a]))
+            per_item[:, a, b], per_item[:, b, a] = won, ~won
+    return per_item
+
+
+def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
+    truth = np.array([0.8, 0.3, -0.2, -0.9])
+    generator = np.random.default_rng(5)
+    simulations, hits = 250, 0
+    for simulation in range(simulations):
+        found = standings(_simulated(generator, truth, 200), 0.01, 300, simulation)
+        low, high = percentile_interval(found.drawn_strengths)
+        hits += int(((low <= truth) & (truth <= high)).sum())
+    assert hits / (simulations * len(truth)) == pytest.approx(0.95, abs=0.015)
+
+
+def _length_data(seed: int, weight: float, rows: int = 600) -> tuple[Any, ...]:
+    generator = np.random.default_rng(seed)
+    truth = np.array([1.0, 0.0, -1.0])
+    first = generator.integers(3, size=rows)
+    second = (first + generator.integers(1, 3, size=rows)) % 3
+    difference = generator.normal(0, 10, size=rows) + 5.0 * (first - second)
+    odds = truth[first] - truth[second] + weight * np.tanh(difference / np.sqrt(np.mean(difference**2)))
+    outcome = np.where(generator.random(rows) < 0.1, 0.5, generator.random(rows) < 1 / (1 + np.exp(-odds)))
+    return first, second, outcome, difference, np.sort(generator.permutation(rows) % 60)
+
+
+def test_length_control_equals_scikit_learns_logistic_regression() -> None:
+    first, second, outcome, difference, items = _length_data(0, 1.5)
+    found = length_controlled(
+        first.astype(np.int64),
+        second.astype(np.int64),
+        outcome,
+        difference,
+        items.astype(np.int64),
+        systems=3,
+        resamples=10,
+    )
+    design = np.zeros((len(first), 4))
+    design[np.arange(len(first)), first.astype(int)] = 1.0
+    design[np.arange(len(first)), second.astype(int)] = -1.0
+    design[:, 3] = np.tanh(difference / np.sqrt(np.mean(difference**2)))
+    expected = _logistic_regression(
+        np.concatenate([design, design]),
+        np.repeat([1.0, 0.0], len(first)),
+        np.concatenate([outcome, 1 - outcome]),
+        0.01,
+    )
+    assert found.strengths == pytest.approx(expected[:3] - expected[:3].mean(), abs=1e-8)
+    assert found.weight == pytest.approx(expected[3], abs=1e-8)
+    assert found.scale == pytest.approx(math.sqrt((difference**2).mean()), abs=1e-12)
+
+
+def test_length_control_does_not_depend_on_sides_or_order_of_rows() -> None:
+    first, second, outcome, difference, items = _length_data(1, 1.0)
+    one, two, where = (each.astype(np.int64) for each in (first, second, items))
+    straight = length_controlled(one, two, outcome, difference, where, systems=3, resamples=50)
+    order = np.random.default_rng(0).permutation(len(one))
+    turned = length_controlled(
+        two[order], one[order], 1 - outcome[order], -difference[order], where[order], systems=3, resamples=50
+    )
+    assert turned.strengths == pytest.approx(straight.strengths, abs=1e-9)
+    assert turned.draws == pytest.approx(straight.draws, abs=1e-8)
+
+
+def test_one_step_resamples_are_near_refitted_ones() -> None:
+    first, second, outcome, difference, items = _length_data(2, 1.0)
+    one, two, where = (each.astype(np.int64) for each in (first, second, items))
+    found = length_controlled(one, two, outcome, difference, where, systems=3, resamples=60, seed=3)
+    drawn = np.random.default_rng(3).integers(60, size=(60, 60))
+    for resample in range(60):
+        rows = np.concatenate([np.flatnonzero(where == item) for item in drawn[resample]])
+        design = np.zeros((len(rows), 4))
+        design[np.arange(len(rows)), one[rows]], design[np.arange(len(rows)), two[rows]] = 1.0, -1.0
+        design[:, 3] = np.tanh(difference[rows] / found.scale)  # the scale is that of all rows
+        refitted = _logistic_regression(
+            np.concatenate([design, design]),
+            np.repeat([1.0, 0.0], len(rows)),
+            np.concatenate([outcome[rows], 1 - outcome[rows]]),
+            0.01,
+        )
+        refitted[:3] -= refitted[:3].mean()
+        assert found.draws[resample] == pytest.approx(refitted, abs=0.08)
+
+
+def test_equal_lengths_have_no_weight_and_change_nothing() -> None:
+    first, second, outcome, _, items = _length_data(3, 0.0)
+    one, two, where = (each.astype(np.int64) for each in (first, second, items))
+    found = length_controlled(one, two, outcome, np.zeros(len(one)), where, systems=3, resamples=0)
+    wins = np.zeros((3, 3))
+    np.add.at(wins, (one, two), outcome)
+    np.add.at(wins, (two, one), 1 - outcome)
+    assert found.weight is None
+    assert found.scale == 0.0
+    assert found.strengths == pytest.approx(strengths(wins), abs=1e-9)
+    assert found.draws.shape == (0, 4)
+
+
+def test_resamples_that_connect_nothing_have_no_strengths() -> None:
+    # Systems 0 and 1 met on the first item only, 1 and 2 on the second only.
+    per_item = np.zeros((2, 3, 3))
+    per_item[0, 0, 1] = per_item[1, 1, 2] = 1.0
+    found = standings(per_item, 0.01, 200, 0)
+    undefined = np.isnan(found.drawn_strengths)
+    assert (undefined.all(axis=1) == undefined.any(axis=1)).all()
+    assert 60 < undefined.all(axis=1).sum() < 140  # half of the resamples draw one item twice
+    assert not np.isnan(found.drawn_shares).any()
+
+
+def test_length_controlled_resamples_that_connect_nothing_have_no_strengths() -> None:
+    first, second, items = np.array([0, 1]), np.array([1, 2]), np.array([0, 1])
+    found = length_controlled(first, second, np.ones(2), np.array([3.0, -2.0]), items, systems=3, resamples=200)
+    undefined = np.isnan(found.draws)
+    assert (undefined.all(axis=1) == undefined.any(axis=1)).all()
+    assert 60 < undefined.all(axis=1).sum() < 140

@@ -1,0 +1,193 @@
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.score.verdicts import disagreement, majority_votes, read_verdicts, verdict_table
+
+Row = dict[str, Any]
+
+
+def row(a: str, b: str, verdict: str, item: str = "i1", rater: str = "r1", **columns: Any) -> Row:
+    return {"item_id": item, "system_a": a, "system_b": b, "verdict": verdict, "rater": rater} | columns
+
+
+def test_columns_of_verdicts() -> None:
+    found = read_verdicts(
+        [
+            row("owl", "elk", "a", "i2", "r2", reply_a="p", reply_b="q"),
+            row("elk", "owl", "tie", "i1", "r1"),
+            row("elk", "ant", "invalid", "i1", "r1"),
+        ]
+    )
+    assert (found.systems, found.items, found.raters) == (("ant", "elk", "owl"), ("i1", "i2"), ("r1", "r2"))
+    assert found.first.tolist() == [2, 1, 1]
+    assert found.second.tolist() == [1, 2, 0]
+    assert found.outcome[:2].tolist() == [1.0, 0.5]
+    assert math.isnan(found.outcome[2])
+    assert found.item.tolist() == [1, 0, 0]
+    assert found.rater.tolist() == [1, 0, 0]
+    assert found.replies == (("p", "q"), (None, None), (None, None))
+
+
+def test_wins_are_counted_by_item_and_by_rater() -> None:
+    found = read_verdicts(
+        [
+            row("ant", "elk", "a"),
+            row("elk", "ant", "a", rater="r2"),
+            row("ant", "elk", "tie", "i2"),
+            row("ant", "owl", "invalid", "i2"),
+        ]
+    )
+    assert found.wins().tolist() == [
+        [[0, 1, 0], [1, 0, 0], [0, 0, 0]],
+        [[0, 0.5, 0], [0.5, 0, 0], [0, 0, 0]],
+    ]
+    assert found.wins(1).tolist() == [[[0, 0, 0], [1, 0, 0], [0, 0, 0]], [[0, 0, 0]] * 3]
+
+
+def test_numbers_are_ids_and_a_rater_need_not_be_named() -> None:
+    found = read_verdicts([{"item_id": 7, "system_a": "ant", "system_b": "elk", "verdict": "a", "rater": math.nan}])
+    assert (found.items, found.raters) == (("7",), ("rater",))
+
+
+def test_a_repeated_verdict_counts_once() -> None:
+    found = read_verdicts([row("ant", "elk", "a"), row("ant", "elk", "a"), row("ant", "elk", "a", rater="r2")])
+    assert (len(found.outcome), found.n_repeated, found.n_both_orders) == (2, 1, 0)
+
+
+def test_two_replies_of_one_system_are_two_pairs() -> None:
+    found = read_verdicts(
+        [row("ant", "elk", "a", reply_a="p", reply_b="q"), row("ant", "elk", "b", reply_a="o", reply_b="q")]
+    )
+    assert found.outcome.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome", "flipped"),
+    [("a", "b", 1.0, 0), ("b", "a", 0.0, 0), ("tie", "tie", 0.5, 0), ("a", "a", 0.5, 1), ("a", "tie", 0.5, 1)],
+)
+def test_both_orders_make_one_verdict_and_disagreement_a_tie(
+    first: str, second: str, outcome: float, flipped: int
+) -> None:
+    found = read_verdicts([row("elk", "ant", first), row("ant", "elk", second)])
+    assert found.outcome.tolist() == [outcome]
+    assert (found.systems[found.first[0]], found.n_both_orders, found.n_flipped) == ("elk", 1, flipped)
+
+
+@pytest.mark.parametrize("verdicts", [("invalid", "a"), ("tie", "invalid"), ("invalid", "invalid")])
+def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -> None:
+    found = read_verdicts([row("ant", "elk", verdicts[0]), row("elk", "ant", verdicts[1])])
+    assert np.isnan(found.outcome).tolist() == [True]
+    assert (found.n_both_orders, found.n_flipped) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater"),
+        ([row("ant", "ant", "a")], "comparison 1: ant is compared with itself, expected two systems; remove that row"),
+        (
+            [row("ant", "elk", "a"), row("ant", "owl", "A")],
+            "comparison 2: the verdict is 'A', expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "where there is no verdict",
+        ),
+        (
+            [row("ant", "elk", None)],  # type: ignore[arg-type]
+            "comparison 1: the verdict is None, expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "where there is no verdict",
+        ),
+        (
+            [row("ant", "elk", "a"), row("ant", "elk", "b")],
+            "comparison 2: r1 said 'a' before and now 'b' of ant and elk on the item i1, expected one verdict; remove "
+            "one of them",
+        ),
+        (
+            [row("ant", "elk", "a"), row("elk", "ant", "b"), row("elk", "ant", "tie")],
+            "comparison 3: r1 said 'b' before and now 'tie' of elk and ant on the item i1, expected one verdict; "
+            "remove one of them",
+        ),
+        ([row("ant", "", "a")], "comparison 1: system_b is '', expected a name or an id; mend that row"),
+        (
+            [row("ant", "elk", "a", math.nan)],  # type: ignore[arg-type]
+            "comparison 1: item_id is nan, expected a name or an id; mend that row",
+        ),
+        (
+            [row("ant", "elk", "a", "i1", reply_a="p", reply_b="q"), row("ant", "owl", "a", "i2", reply_a="p")],
+            "comparison 2: the reply p is one of ant to i2, but before it was one of ant to i1; give every reply an id "
+            "of its own",
+        ),
+        (
+            [row("ant", "elk", "a", reply_a="p", reply_b="p")],
+            "comparison 1: the reply p is one of elk to i1, but before it was one of ant to i1; give every reply an id "
+            "of its own",
+        ),
+    ],
+)
+def test_bad_rows_are_refused(rows: list[Row], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_verdicts(rows)
+    assert str(caught.value) == message
+
+
+PANEL = [
+    # unanimous, seen from either side
+    *(row("ant", "elk", "a", "i1", "r1"), row("elk", "ant", "b", "i1", "r2"), row("ant", "elk", "a", "i1", "r3")),
+    # two of three
+    *(row("ant", "elk", "tie", "i2", "r1"), row("ant", "elk", "b", "i2", "r2"), row("ant", "elk", "tie", "i2", "r3")),
+    # three ways
+    *(row("ant", "elk", "tie", "i3", "r1"), row("ant", "elk", "b", "i3", "r2"), row("elk", "ant", "b", "i3", "r3")),
+    # one of two: no majority; the third is invalid, and so is that of two
+    *(row("ant", "elk", "a", "i4", "r1"), row("ant", "elk", "invalid", "i4", "r2")),
+    *(row("ant", "elk", "a", "i5", "r1"), row("ant", "elk", "a", "i5", "r2"), row("ant", "elk", "invalid", "i5", "r3")),
+    # a single verdict, and none
+    row("ant", "elk", "b", "i6", "r2"),
+    *(row("ant", "elk", "invalid", "i7", "r1"), row("ant", "elk", "invalid", "i7", "r2")),
+]
+
+
+def test_majority_votes() -> None:
+    votes = majority_votes(PANEL)
+    assert [(vote["item_id"], vote["verdict"], vote["reason"], vote["n_raters"]) for vote in votes] == [
+        ("i1", "a", None, 3),
+        ("i2", "tie", None, 3),
+        ("i3", "invalid", "unresolved", 3),
+        ("i4", "invalid", "unresolved", 2),
+        ("i5", "a", None, 3),
+        ("i6", "b", None, 1),
+        ("i7", "invalid", "no_verdicts", 2),
+    ]
+    again = read_verdicts(votes)
+    assert (again.raters, len(again.outcome)) == (("majority",), 7)
+
+
+def test_majority_votes_keep_sides_and_replies() -> None:
+    rows = [
+        row("owl", "ant", "a", rater="r1", reply_a="p", reply_b="q"),
+        row("ant", "owl", "b", rater="r2", reply_a="q", reply_b="p"),
+    ]
+    (vote,) = majority_votes(rows, rater="both")
+    assert vote == {
+        "item_id": "i1",
+        "system_a": "owl",
+        "system_b": "ant",
+        "reply_a": "p",
+        "reply_b": "q",
+        "rater": "both",
+        "verdict": "a",
+        "reason": None,
+        "n_raters": 2,
+    }
+
+
+def test_disagreement_is_counted() -> None:
+    assert disagreement(PANEL) == {"n": 6, "unanimous": 1, "majority": 2, "unresolved": 3, "three_way": 1}
+
+
+def test_verdict_table_turns_verdicts_to_the_first_rows_sides() -> None:
+    raters, table = verdict_table(PANEL)
+    assert raters == ["r1", "r2", "r3"]
+    expected = [[0, 2, 2, 0, 0, None, None], [0, 1, 1, None, 0, 1, None], [0, 2, 0, None, None, None, None]]
+    assert [[None if math.isnan(value) else value for value in line] for line in table.tolist()] == expected
