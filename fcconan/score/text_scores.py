@@ -1,0 +1,157 @@
+"""What a text metric is and what it gives: one value a text, one of the corpus, and a signature for each."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Several = Literal["max", "mean"]
+Reason = Literal[
+    "empty_text",  # the text has no character but white space
+    "no_reference",  # the text has no reference, or only empty ones
+    "no_message",  # the message that the text answers is empty
+    "no_words",  # the metric's tokeniser finds no word, in the text or in a reference
+    "too_short",  # the text, or a reference, has fewer words than the n-gram
+    "corpus_only",  # the metric has no value for a single text
+    "not_finite",  # the metric gave nan or an infinite number
+    "no_values",  # the corpus holds no text with a value
+]
+SEVERAL: tuple[Several, ...] = ("max", "mean")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one value is computed from: a text, one of its references and the message it answers, as the metric needs.
+
+    Attributes:
+        text: Never empty.
+        reference: Never empty; `""` for metrics that need none.
+        message: Never empty; `""` for metrics that need none.
+    """
+
+    text: str
+    reference: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One value for every unit, from a metric.
+
+    Attributes:
+        name: For instance `rouge-l`.
+        values: Shape (units,); nan is undefined.
+        signature: All that changes the values.
+        higher_is_better: None where neither end is good in itself.
+        reasons: Why a unit has no value, by its position; `not_finite` where a nan has no entry.
+        truncated: Positions of the units that the model did not read to the end.
+    """
+
+    name: str
+    values: Floats
+    signature: str
+    higher_is_better: bool | None = True
+    reasons: dict[int, Reason] = field(default_factory=dict)
+    truncated: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One value for all texts together.
+
+    Attributes:
+        value: None where it is undefined.
+        signature: All that changes the value, besides the texts.
+        reason: Why it is undefined.
+    """
+
+    value: float | None
+    signature: str
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class TextScores:
+    """What one metric says of many texts.
+
+    Attributes:
+        name: For instance `bertscore-f`.
+        values: One a text; shape (texts,); nan is undefined.
+        reasons: Why a text has no value; None where it has one.
+        signature: All that changes the values, in the manner of sacrebleu.
+        corpus: The value of all texts together: their mean, or what the metric computes from the whole.
+        higher_is_better: None where neither end is good in itself.
+        n_missing: Texts without a value.
+        n_truncated: Texts that the model did not read to the end, or one of whose references it did not.
+        n_empty_references: Empty references of texts, which were left out.
+    """
+
+    name: str
+    values: Floats
+    reasons: tuple[Reason | None, ...]
+    signature: str
+    corpus: Corpus
+    higher_is_better: bool | None
+    n_missing: int
+    n_truncated: int
+    n_empty_references: int
+
+
+class Metric(ABC):
+    """A text metric, ready to be applied.
+
+    Attributes:
+        needs_reference: A unit is a pair of a text and one of its references.
+        needs_message: A unit holds the message that the text answers.
+        takes_empty: Empty texts have a value.
+    """
+
+    needs_reference = False
+    needs_message = False
+    takes_empty = False
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What the series are called."""
+
+    @abstractmethod
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores units one by one.
+
+        Args:
+            units: What to score; may be empty.
+            batch_size: How many units a model reads together.
+            progress: Whether to show a progress bar; by default where standard error is a terminal.
+
+        Returns:
+            One series a name, in the order of `names`.
+        """
+
+    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+        """Computes a value of all texts together; None if that is the mean of the values of texts.
+
+        Args:
+            series: The series that it is for.
+            texts: The texts that may have a value.
+            references: Their references; shape (texts, any number).
+        """
+        return None
+
+
+def signature(name: str, **parts: object) -> str:
+    """Returns name and parts, `name|part:value|...`, with the version of this package at the end."""
+    import fcconan
+
+    fields = [name, *(f"{key}:{value}" for key, value in parts.items()), f"fcconan:{fcconan.__version__}"]
+    return "|".join(fields)
+
+
+def mean(values: Floats) -> Corpus:
+    """Returns the mean over texts that have a value, without a signature."""
+    there = values[np.isfinite(values)]
+    return Corpus(float(there.mean()), "") if len(there) else Corpus(None, "", "no_values")

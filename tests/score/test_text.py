@@ -1,0 +1,196 @@
+"""One call for many metrics: what it takes, what it refuses, and what it says of texts without a value."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
+from fcconan.score.text_corpus import Distinct, Length
+from fcconan.score.text_overlap import Bleu, Rouge
+from fcconan.score.text_scores import Metric, Series, Unit, signature
+
+REPLIES = [
+    "Ombrey readers return books early.",
+    "",
+    "Cards were banned in Tessok towns.",
+    " \n",
+]
+REFERENCES = [
+    ["Ombrey readers return their books early.", "The library keeps a list."],
+    ["Some reference."],
+    [],
+    ["Another reference."],
+]
+
+UNKNOWN: Any = "punkt"
+
+
+class Given(Metric):
+    """A metric that gives what it is told to."""
+
+    def __init__(self, values: Sequence[float], *, references: bool = False, messages: bool = False) -> None:
+        self.values, self.needs_reference, self.needs_message = values, references, messages
+        self.seen: list[Unit] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("given",)
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        self.seen = list(units)
+        return [Series("given", np.array(self.values), signature("given"), truncated=frozenset(range(len(units))))]
+
+
+def test_every_metric_in_one_call() -> None:
+    scores = score_texts(REPLIES, REFERENCES)
+    assert tuple(scores) == METRICS
+    for name, each in scores.items():
+        assert each.name == name
+        assert each.values.shape == (4,)
+        assert [reason is None for reason in each.reasons] == np.isfinite(each.values).tolist()
+        assert each.signature.startswith(f"{name}|")
+        assert each.corpus.signature.startswith(f"{name}|")
+        assert each.n_missing == 4 - int(np.isfinite(each.values).sum())
+    for name in OF_REFERENCES:
+        assert scores[name].reasons == (None, "empty_text", "no_reference", "empty_text")
+    assert scores["length-words"].values.tolist() == [5, 0, 6, 0]
+    assert scores["length-characters"].values.tolist() == [34, 0, 34, 2]
+    assert scores["length-words"].corpus.value == 2.75
+    assert scores["repetition-rate"].reasons == ("corpus_only", "empty_text", "corpus_only", "empty_text")
+
+
+def test_without_references_the_metrics_that_need_none() -> None:
+    assert tuple(score_texts(REPLIES)) == tuple(name for name in METRICS if name not in OF_REFERENCES)
+
+
+def test_the_order_and_the_series_asked_for() -> None:
+    scores = score_texts(REPLIES, REFERENCES, ["rouge-l", Distinct([3]), "bleu-2", "length-words"])
+    assert list(scores) == ["rouge-l", "distinct-3", "bleu-2", "length-words"]
+
+
+@pytest.mark.parametrize(("several", "expected"), [("max", 5.0), ("mean", 3.0)])
+def test_several_references(several: Any, expected: float) -> None:
+    metric = Given([5.0, 1.0, 7.0], references=True)
+    scores = score_texts(["a", "b"], [["x", " ", "y"], ["z"]], [metric], several=several)["given"]
+    assert metric.seen == [Unit("a", "x"), Unit("a", "y"), Unit("b", "z")]
+    assert scores.values.tolist() == [expected, 7.0]
+    assert scores.corpus.value == (expected + 7) / 2
+    assert f"|refs:{several}|" in scores.signature
+    assert (scores.n_missing, scores.n_truncated, scores.n_empty_references) == (0, 2, 1)
+
+
+def test_a_metric_that_gives_nan_or_infinity() -> None:
+    scores = score_texts(["a", "b", "c"], metrics=[Given([math.nan, math.inf, 2.0])])["given"]
+    assert scores.reasons == ("not_finite", "not_finite", None)
+    assert scores.values.tolist() == pytest.approx([math.nan, math.nan, 2.0], nan_ok=True)
+    assert (scores.corpus.value, scores.n_missing) == (2.0, 2)
+
+
+def test_a_reference_without_a_value_leaves_the_others() -> None:
+    scores = score_texts(["a"], [["x", "y"]], [Given([math.nan, 2.0], references=True)], several="mean")["given"]
+    assert scores.values.tolist() == [2.0]
+
+
+def test_messages() -> None:
+    metric = Given([1.0], messages=True)
+    scores = score_texts(["a", "b", ""], metrics=[metric], messages=["m", " ", "n"])["given"]
+    assert metric.seen == [Unit("a", "", "m")]
+    assert scores.reasons == (None, "no_message", "empty_text")
+
+
+def test_no_text_at_all_has_values_nowhere() -> None:
+    for replies, references in (([], []), ([""], [["a"]])):
+        for name, scores in score_texts(replies, references).items():
+            if not name.startswith("length") or not replies:
+                assert (scores.corpus.value, scores.corpus.reason) == (None, "no_values"), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a text",), "replies is a str: give a list of strings"),
+        ((3,), "replies is a int: give a list of strings"),
+        ((["a", None],), "number 2 of replies is a NoneType, not a string: leave out what is missing"),
+        ((["a", 1.5],), "number 2 of replies is a float, not a string: leave out what is missing"),
+        ((["a"], "b"), "references is a str: give one list of references a reply"),
+        ((["a"], ["b"]), "the references of reply 1 are a str: give a list of strings, empty if it has none"),
+        ((["a"], [None]), "the references of reply 1 are a NoneType: give a list of strings, empty if it has none"),
+        (
+            (["a"], [["b", None]]),
+            "number 2 of the references of reply 1 is a NoneType, not a string: leave out what is missing",
+        ),
+        (
+            (["a", "b", "c"], [["x", "y", "z"], ["u", "v", "w"]]),
+            "references are 2 lists of 3 for 3 replies: they are transposed, give one list of references a reply",
+        ),
+        (
+            (["a", "b", "c"], [["x"], ["y"]]),
+            "there are 3 replies and 2 lists of references: give one list a reply, empty if it has none",
+        ),
+        ((["a"], [["b"]], "bleu-4"), "metrics is 'bleu-4': give a list of metrics, at least one"),
+        ((["a"], [["b"]], []), "metrics is []: give a list of metrics, at least one"),
+        ((["a"], None, ["rouge-l"]), "rouge-l needs references and there are none: give a list of references a reply"),
+        ((["a"], [["b"]], [Bleu([4]), "bleu-4"]), "two metrics are called bleu-4"),
+        ((["a"], None, [Given([1.0, 2.0])]), "the metric given gave 2 values for 1 texts: one each is expected"),
+        ((["a"], None, [Given([1.0], messages=True)]), "given needs the messages that are answered"),
+    ],
+)
+def test_bad_input(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        score_texts(*arguments)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ["bleu"]}, "there is no metric 'bleu': give one of bleu-1, "),
+        ({"several": "median"}, "several is 'median': give max or mean"),
+        ({"batch_size": 0}, "batch_size is 0: give 1 or more"),
+        ({"messages": ["a", "b"]}, "there are 1 replies and 2 messages: give one message a reply"),
+        ({"messages": [None]}, "number 1 of messages is a NoneType, not a string"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        score_texts(["a"], [["b"]], **options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bleu([5]), "orders of BLEU are [5]"),
+        (lambda: Bleu(corpus_tokens="flores200"), "corpus_tokens is 'flores200'"),
+        (lambda: Bleu(corpus_smoothing="1"), "corpus_smoothing is '1'"),
+        (lambda: Bleu(tokens=UNKNOWN), "tokens is 'punkt': give white-space, plain, 13a or treebank"),
+        (lambda: Rouge(["w"]), "variants of ROUGE are ['w']"),
+        (lambda: Distinct([0]), "orders of distinct n-grams are [0]"),
+    ],
+)
+def test_bad_settings(make: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value).startswith(message)
+
+
+def test_importing_it_imports_no_large_library() -> None:
+    code = (
+        "import sys, fcconan.score.text; "
+        "print(sorted({'torch', 'transformers', 'scipy', 'nltk', 'sacrebleu', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_length_keeps_its_name_in_a_signature() -> None:
+    scores = score_texts(["a b"], metrics=[Length()])
+    assert scores["length-words"].signature.startswith("length-words|tok:white-space|fcconan:")
+    assert scores["length-words"].corpus.signature == scores["length-words"].signature + "|corpus:mean"
