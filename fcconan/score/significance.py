@@ -34,13 +34,24 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
     complete = bool(there.all())
     parts = [
         _weighted(weights, filled, there.astype(np.float64), complete)
-        for weights in _draws(values.shape[1], resamples, seed)
+        for weights in draws(values.shape[1], resamples, seed)
     ]
     return np.concatenate(parts) if parts else np.zeros((0, len(values)))
 
 
-def _draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yields how often every query is drawn, a bounded number of resamples at a time; shape (chunk, queries)."""
+def draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Draws resamples of queries, with replacement, a bounded number of resamples at a time.
+
+    All functions that take the same seed and number of queries share these draws, whatever they compute of them.
+
+    Args:
+        n_queries: How many queries (or other units) are drawn from, and drawn.
+        resamples: How many resamples.
+        seed: Decides the draws.
+
+    Yields:
+        How often every query is drawn, whole numbers; shape (some resamples, queries).
+    """
     generator = np.random.default_rng(seed)
     for size in _chunks(n_queries, resamples):
         drawn = generator.integers(n_queries, size=(size, n_queries))

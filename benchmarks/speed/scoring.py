@@ -1,0 +1,254 @@
+"""Measure correlation with people against loops over scipy in the same run.
+
+The data are as large as all of CSEval: 7926 replies to 1586 HS by 5 systems, 4 aspects rated by the mean of three
+people on a scale from 1 to 5, and 20 metrics: 8 continuous ones, 6 that are 0 for half of the replies, and 6 judges
+with a scale.
+
+- Pooled: Pearson, Spearman and Kendall's tau-b of all 80 pairs with 10 000 bootstrap resamples of HS. The loop draws
+  the rows of a resample and calls scipy; it runs for a few resamples and pairs and is scaled to all of them.
+- Per item: the same within HS. The loop calls scipy once for each HS and pair, on a share of the HS, and then averages
+  in each resample; it is scaled. (A loop that called scipy anew in each resample would take thousands of times longer.)
+- Tests: PERM-BOTH with 10 000 swaps for all aspects: all 190 pairs of the 20 metrics, and three metrics of one kind
+  each. Metrics without ties (`continuous`) need no new ranks. The loop swaps and calls scipy; it runs for a few swaps
+  and pairs and is scaled.
+
+Compiling is not measured: numba keeps its code on disk after the first run. Memory is the peak of the whole process.
+Nothing fails when an aim is missed; values that differ from scipy's stop it.
+
+Run it with `python benchmarks/speed/scoring.py [--json FILE] [--resamples N] [--part pooled|per-item|tests]`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN
+from fcconan.score.correlation import correlate
+from fcconan.score.metric_tests import permutation_tests
+from fcconan.score.score_table import ScoreTable
+
+Floats = npt.NDArray[np.float64]
+Measured = dict[str, Any]
+
+ROWS, SYSTEMS = 7926, 5
+CONTINUOUS, ZEROS, JUDGES = 8, 6, 6
+COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B)
+LOOPED = 24  # iterations of each loop over scipy
+LOOPED_ITEMS = 40
+AIM = "at least 50"
+
+
+def data() -> ScoreTable:
+    """Return values as large and as tied as the real ones."""
+    generator = np.random.default_rng(0)
+    people = np.clip(generator.integers(1, 6, size=(4, 1, ROWS)) + generator.integers(-1, 2, size=(4, 3, ROWS)), 1, 5)
+    quality = people.mean(axis=1)
+    noisy = quality[0] + 2 * generator.standard_normal((CONTINUOUS + ZEROS + JUDGES, ROWS))
+    zeros = slice(CONTINUOUS, CONTINUOUS + ZEROS)
+    noisy[zeros] = np.maximum(noisy[zeros] - np.median(noisy[zeros]), 0)
+    noisy[zeros.stop :] = np.clip(noisy[zeros.stop :].round(), 1, 5)
+    names = [f"continuous {i}" for i in range(CONTINUOUS)] + [f"zeros {i}" for i in range(ZEROS)]
+    names += [f"judge {i}" for i in range(JUDGES)]
+    items, systems = (np.arange(ROWS) // SYSTEMS).tolist(), (np.arange(ROWS) % SYSTEMS).tolist()
+    return ScoreTable(
+        tuple(names), ("relevance", "coherence", "aggressiveness", "suitableness"), noisy, quality, items, systems
+    )
+
+
+def subset(table: ScoreTable, metrics: list[int]) -> ScoreTable:
+    """Return the table with some of the metrics."""
+    names = tuple(table.metrics[metric] for metric in metrics)
+    return ScoreTable(
+        names, table.aspects, table.metric_values[metrics], table.human_values, table.items, table.systems
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the wall time of a call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def scipy_coefficient(name: str) -> Callable[[Floats, Floats], float]:
+    """Return scipy's function."""
+    from scipy import stats
+
+    function = {PEARSON: stats.pearsonr, SPEARMAN: stats.spearmanr, KENDALL_B: stats.kendalltau}[name]
+    return lambda x, y: float(function(x, y)[0])
+
+
+def must_agree(ours: float | None, theirs: float, what: str) -> None:
+    """Stop where a value differs from scipy's."""
+    if ours is None or abs(ours - theirs) > 1e-10:
+        sys.exit(f"{what} is {ours}, scipy has {theirs}: a ratio would mean nothing")
+
+
+def spread(table: ScoreTable) -> list[tuple[int, int]]:
+    """Return pairs of a metric and an aspect, of all kinds of metrics."""
+    return [(position % len(table.metrics), position % len(table.aspects)) for position in range(0, 7 * LOOPED, 7)]
+
+
+def pooled(table: ScoreTable, resamples: int) -> dict[str, Measured]:
+    """Measure pooled coefficients with intervals."""
+    generator = np.random.default_rng(1)
+    rows_of = [np.flatnonzero(table.item == item) for item in range(len(table.item_names))]
+    found = {}
+    for name in COEFFICIENTS:
+        coefficient = scipy_coefficient(name)
+        correlate(table, levels=["pooled"], coefficients=[name], resamples=2)
+        results: list[Any] = []
+
+        def ours(name: str = name, results: list[Any] = results) -> None:
+            results += correlate(table, levels=["pooled"], coefficients=[name], resamples=resamples)
+
+        own = seconds(ours)
+        row = results[0]
+        x, y = table.metric_values[table.metrics.index(row.metric)], table.human_values[table.aspects.index(row.aspect)]
+        must_agree(row.value, coefficient(x, y), f"pooled {name}")
+
+        def loop(coefficient: Callable[[Floats, Floats], float] = coefficient) -> None:
+            for metric, aspect in spread(table):
+                drawn = np.concatenate([rows_of[item] for item in generator.integers(len(rows_of), size=len(rows_of))])
+                coefficient(table.metric_values[metric, drawn], table.human_values[aspect, drawn])
+
+        calls = resamples * len(table.pairs)
+        found[f"pooled, {name}"] = _measured(own, seconds(loop), LOOPED, calls)
+    return found
+
+
+def per_item(table: ScoreTable, resamples: int) -> dict[str, Measured]:
+    """Measure coefficients within HS with intervals."""
+    n_items = len(table.item_names)
+    rows_of = [np.flatnonzero(table.item == item) for item in range(n_items)]
+    found = {}
+    for name in COEFFICIENTS:
+        coefficient = scipy_coefficient(name)
+        results: list[Any] = []
+
+        def ours(name: str = name, results: list[Any] = results) -> None:
+            results += correlate(table, levels=["per_item"], coefficients=[name], resamples=resamples)
+
+        own = seconds(ours)
+
+        def defined(metric: int, aspect: int, rows: Any, f: Callable[[Floats, Floats], float] = coefficient) -> float:
+            x, y = table.metric_values[metric, rows], table.human_values[aspect, rows]
+            return f(x, y) if np.ptp(x) > 0 and np.ptp(y) > 0 else np.nan
+
+        row = results[0]
+        place = table.metrics.index(row.metric), table.aspects.index(row.aspect)
+        values = np.array([defined(*place, rows) for rows in rows_of if len(rows) > 1])
+        must_agree(row.value, float(np.nanmean(values)), f"per item {name}")
+
+        def coefficients() -> None:
+            for metric, aspect in spread(table):
+                for rows in rows_of[:LOOPED_ITEMS]:
+                    defined(metric, aspect, rows)
+
+        def means(values: Floats = values) -> None:
+            generator = np.random.default_rng(0)
+            for _ in range(1000):
+                np.nanmean(values[generator.integers(len(values), size=len(values))])
+
+        loop = seconds(coefficients) / LOOPED / LOOPED_ITEMS * n_items * len(table.pairs)
+        loop += seconds(means) / 1000 * resamples * len(table.pairs)
+        found[f"per item, {name}"] = {"fcconan": own, "scipy, scaled": loop, "ratio": loop / own}
+    return found
+
+
+def tests(table: ScoreTable, resamples: int) -> dict[str, Measured]:
+    """Measure PERM-BOTH."""
+    found = {}
+    generator = np.random.default_rng(2)
+    starts = {"continuous": 0, "zeros": CONTINUOUS, "judges": CONTINUOUS + ZEROS}
+    kinds = {kind: [start, start + 1, start + 2] for kind, start in starts.items()}
+    kinds["all"] = list(range(len(table.metrics)))
+    for kind, metrics in kinds.items():
+        few = subset(table, metrics)
+        for name in COEFFICIENTS:
+            coefficient = scipy_coefficient(name)
+            permutation_tests(few, coefficients=[name], swaps=2)
+            results: list[Any] = []
+
+            def ours(few: ScoreTable = few, name: str = name, results: list[Any] = results) -> None:
+                results += permutation_tests(few, coefficients=[name], swaps=resamples)
+
+            own = seconds(ours)
+            both = [coefficient(few.metric_values[each], few.human_values[0]) for each in (0, 1)]
+            must_agree(results[0].difference, both[0] - both[1], f"difference of {name}")
+            scaled = [(each - each.mean()) / each.std() for each in few.metric_values]
+            pairs = [(a, b) for a in range(len(metrics)) for b in range(a)]
+
+            def loop(
+                few: ScoreTable = few,
+                scaled: list[Floats] = scaled,
+                pairs: list[tuple[int, int]] = pairs,
+                coefficient: Callable[[Floats, Floats], float] = coefficient,
+            ) -> None:
+                for position in range(LOOPED):
+                    a, b = (scaled[each] for each in pairs[7 * position % len(pairs)])
+                    people = few.human_values[position % len(few.aspects)]
+                    swapped = generator.integers(2, size=ROWS) == 1
+                    coefficient(np.where(swapped, b, a), people) - coefficient(np.where(swapped, a, b), people)
+
+            calls = resamples * len(pairs) * len(few.aspects)
+            found[f"PERM-BOTH, {kind}, {name}"] = _measured(own, seconds(loop), LOOPED, calls)
+    return found
+
+
+def _measured(own: float, loop: float, looped: int, calls: int) -> Measured:
+    scaled = loop / looped * calls
+    return {"fcconan": own, "scipy, scaled": scaled, "ratio": scaled / own}
+
+
+PARTS: dict[str, Callable[[ScoreTable, int], dict[str, Measured]]] = {
+    "pooled": pooled,
+    "per-item": per_item,
+    "tests": tests,
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Measure correlation with people against loops over scipy.")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
+    parser.add_argument("--resamples", type=int, default=10_000, help="resamples, and swaps (default: %(default)s)")
+    parser.add_argument("--part", action="append", choices=list(PARTS), help="measure this only; once for each")
+    options = parser.parse_args()
+    table = data()
+    found: dict[str, Measured] = {}
+    print(f"{'seconds':45} {'fcconan':>9} {'scipy*':>9} {'ratio':>7}  aim")
+    for part in dict.fromkeys(options.part or PARTS):
+        for case, measured in PARTS[part](table, options.resamples).items():
+            found[case] = measured
+            values = measured["fcconan"], measured["scipy, scaled"], measured["ratio"]
+            print(f"{case:45} {values[0]:9.2f} {values[1]:9.0f} {values[2]:7.0f}  {AIM}", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    machine = {
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        **{library: version(library) for library in ("numpy", "scipy", "numba")},
+    }
+    print(f"* a loop over scipy, scaled from {LOOPED} iterations to all ({options.resamples} resamples or swaps)")
+    print(f"peak memory of the process: {peak:.2f} GiB, aim below 1 GB")
+    print(", ".join(f"{name} {value}" for name, value in machine.items()))
+    if options.json:
+        result = {"machine": machine, "resamples": options.resamples, "peak_gib": peak, "cases": found}
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Correlation coefficients of many small groups at once, and what they are by chance.
+
+All pairs of a group are compared, so a group costs the square of its rows; `weighted_coefficients` does large ones.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+
+PEARSON = "pearson"
+SPEARMAN = "spearman"
+KENDALL_B = "kendall_b"
+KENDALL_C = "kendall_c"
+ACCURACY = "pairwise_accuracy"
+CALIBRATED = "pairwise_accuracy_calibrated"
+ACCURACIES = (ACCURACY, CALIBRATED)
+COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, ACCURACY, CALIBRATED)
+
+LARGEST = 2_000_000  # pairs of rows held at once
+SMALL = 32  # rows of a group whose pairs are cheaper to list than to search
+
+
+def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names, once each.
+
+    Raises:
+        InputError: A name is unknown, or there is none.
+    """
+    unknown = [name for name in names if name not in COEFFICIENTS]
+    if unknown or not names:
+        found = repr(unknown[0]) if unknown else "no coefficient"
+        raise InputError(f"found {found}, expected one of {', '.join(COEFFICIENTS)}; choose among them")
+    return tuple(dict.fromkeys(names))
+
+
+def group_coefficients(x: Floats, y: Floats, names: Sequence[str], *, threshold: float = 0.0) -> dict[str, Floats]:
+    """Computes coefficients within groups of one size.
+
+    Pearson (1895), Spearman (1904, with middle ranks), Kendall's tau-b (1945) and Stuart's tau-c (1953); pairwise
+    accuracy counts a pair as right when both order it alike or both tie it (acc_eq of Deutsch et al., 2023, "Ties
+    Matter", section 6).
+
+    Args:
+        x: Values of the metric, shape (groups, rows of a group); complete.
+        y: Values of people, the same shape.
+        names: From `COEFFICIENTS`.
+        threshold: The calibrated accuracy takes differences of the metric up to it as ties.
+
+    Returns:
+        By name, shape (groups,); nan where a group is constant in either, or has fewer than two rows. Accuracy is
+        defined for constant groups.
+    """
+    results = {name: np.full(len(x), np.nan) for name in names}
+    size = x.shape[1]
+    if size < 2:
+        return results
+    step = max(1, LARGEST // size**2)
+    for start in range(0, len(x), step):
+        part = slice(start, start + step)
+        for name, values in _some_groups(x[part], y[part], names, threshold).items():
+            results[name][part] = values
+    return results
+
+
+def _some_groups(x: Floats, y: Floats, names: Sequence[str], threshold: float) -> dict[str, Floats]:
+    size = x.shape[1]
+    results: dict[str, Floats] = {}
+    if PEARSON in names:
+        centred = [values - values.mean(axis=1, keepdims=True) for values in (x, y)]
+        varied = (np.ptp(x, axis=1) > 0) & (np.ptp(y, axis=1) > 0)
+        results[PEARSON] = _cosine(centred[0], centred[1], varied)
+    if set(names) <= {PEARSON}:
+        return results
+    differences = x[:, :, None] - x[:, None, :]
+    sign_x, sign_y = np.sign(differences), np.sign(y[:, :, None] - y[:, None, :])
+    untied_x, untied_y = (np.abs(sign).sum(axis=(1, 2)) for sign in (sign_x, sign_y))
+    varied = (untied_x > 0) & (untied_y > 0)
+    if SPEARMAN in names:
+        # The sum of a row's signs is twice the distance of its middle rank from the mean rank.
+        results[SPEARMAN] = _cosine(sign_x.sum(axis=2), sign_y.sum(axis=2), varied)
+    score = np.einsum("gij,gij->g", sign_x, sign_y)
+    if KENDALL_B in names:
+        results[KENDALL_B] = _divide(score, np.sqrt(untied_x) * np.sqrt(untied_y), varied)
+    if KENDALL_C in names:
+        fewer = np.minimum(_distinct(x), _distinct(y))
+        results[KENDALL_C] = _divide(score, size**2 * (fewer - 1) / fewer, varied)
+    everything = np.full(len(x), True)
+    for name, bar in ((ACCURACY, 0.0), (CALIBRATED, threshold)):
+        if name in names:
+            judged = np.where(np.abs(differences) <= bar, 0.0, sign_x)
+            right = (judged == sign_y).sum(axis=(1, 2)) - size  # a row ties with itself
+            results[name] = _divide(right.astype(np.float64), np.full(len(x), float(size * (size - 1))), everything)
+    return results
+
+
+def _cosine(x: Floats, y: Floats, varied: npt.NDArray[np.bool_]) -> Floats:
+    product = np.einsum("gi,gi->g", x, y)
+    norm = np.sqrt(np.einsum("gi,gi->g", x, x)) * np.sqrt(np.einsum("gi,gi->g", y, y))
+    return _divide(product, norm, varied)
+
+
+def _divide(above: Floats, below: Floats, there: npt.NDArray[np.bool_]) -> Floats:
+    found = np.divide(above, below, out=np.full(len(above), np.nan), where=there & (below > 0))
+    return np.clip(found, -1.0, 1.0)
+
+
+def _distinct(values: Floats) -> Floats:
+    return 1.0 + (np.diff(np.sort(values, axis=1), axis=1) > 0).sum(axis=1)
+
+
+def accuracy_by_chance(x: Floats, y: Floats, *, threshold: float = 0.0) -> Floats:
+    """Pairwise accuracy to expect when the metric's values are dealt out at random within each group.
+
+    A pair is tied by the metric with the share of its tied pairs, and otherwise ordered either way alike: this is the
+    exact mean over all permutations.
+
+    Args:
+        x: Values of the metric, shape (groups, rows of a group); complete.
+        y: Values of people, the same shape.
+        threshold: Differences of the metric up to it are ties.
+
+    Returns:
+        Shape (groups,); nan with fewer than two rows.
+    """
+    if x.shape[1] < 2:
+        return np.full(len(x), np.nan)
+    n_pairs = x.shape[1] * (x.shape[1] - 1) / 2
+    shares = [_tied(values, bar) / n_pairs for values, bar in ((x, threshold), (y, 0.0))]
+    return shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1]) / 2
+
+
+def _tied(values: Floats, threshold: float) -> Floats:
+    """Counts the pairs within each group whose difference is within the threshold; shape (groups,)."""
+    size = values.shape[1]
+    if size <= SMALL:
+        first, second = np.triu_indices(size, k=1)
+        return (np.abs(values[:, first] - values[:, second]) <= threshold).sum(axis=1).astype(np.float64)
+    return np.array([(np.arange(size) - lowest_tied(row, threshold)).sum() for row in np.sort(values, axis=1)], float)
+
+
+def lowest_tied(ordered: Floats, threshold: float) -> npt.NDArray[np.int64]:
+    """For every value, the position of the first one whose difference from it is within the threshold.
+
+    Args:
+        ordered: Values in ascending order.
+        threshold: Differences up to it, as floating-point subtraction gives them, are ties.
+    """
+    # Searching for `value - threshold` would round otherwise than the difference that the threshold was taken from.
+    low, high = np.zeros(len(ordered), dtype=np.int64), np.arange(len(ordered))
+    while (low < high).any():
+        middle = (low + high) // 2
+        tied = ordered - ordered[middle] <= threshold
+        high = np.where(tied, middle, high)
+        low = np.where(tied, low, np.minimum(middle + 1, high))
+    return low

@@ -1,0 +1,223 @@
+"""How well metrics follow people: coefficients with intervals, chance and the human ceiling beside them."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.score.coefficients import ACCURACIES, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN, known_coefficients
+from fcconan.score.correlation_levels import (
+    LEVELS,
+    SYSTEM_MEANS,
+    LevelValues,
+    accuracy_chance,
+    evaluate,
+    known_levels,
+)
+from fcconan.score.human_ceiling import human_ceilings
+from fcconan.score.score_table import Part, ScoreTable, parts
+from fcconan.score.significance import percentile_interval
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT = (PEARSON, SPEARMAN, KENDALL_B)
+REASONS = ("no_rows", "too_few", "constant")
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient of a metric with people.
+
+    Attributes:
+        metric: The metric.
+        aspect: What people rated.
+        level: One of `LEVELS`.
+        coefficient: Its name.
+        value: None where it is undefined.
+        low: Lower end of the interval; None where the value is, where there are fewer than two items, and where no
+            resample has a value.
+        high: Upper end.
+        n: Rows that have both values.
+        n_groups: Groups that the value is the mean of; for `system_means`, the systems; 1 for `pooled`.
+        n_constant: Groups of two rows or more in which the metric or people are constant: there is no coefficient.
+        n_too_few: Groups with fewer than two rows.
+        n_missing: Rows that lack the metric's value or people's.
+        n_missing_metric: Of these, rows that people rated.
+        n_undefined_resamples: Resamples without a value, which the interval leaves out.
+        chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups.
+        ceiling: The mean over annotators of one against the mean of the others; None without two annotators.
+        n_ceiling: The rows that the ceiling rests on, summed over annotators.
+        threshold: Tie threshold of the calibrated accuracy.
+        reason: Why there is no value: one of `REASONS`.
+    """
+
+    metric: str
+    aspect: str
+    level: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    n_groups: int
+    n_constant: int
+    n_too_few: int
+    n_missing: int
+    n_missing_metric: int
+    n_undefined_resamples: int
+    chance: float | None
+    ceiling: float | None
+    n_ceiling: int
+    threshold: float | None
+    reason: str | None
+
+
+def correlate(
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = LEVELS,
+    coefficients: Sequence[str] = DEFAULT,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[Correlation]:
+    """Correlates every metric with every aspect.
+
+    Intervals are percentile intervals over resampled items, each with all its systems; all pairs share the draws. The
+    threshold of the calibrated accuracy is fitted once and held.
+
+    Args:
+        table: The values.
+        levels: From `LEVELS`.
+        coefficients: From `fcconan.score.coefficients.COEFFICIENTS`.
+        resamples: How many; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+
+    Returns:
+        Rows by level, coefficient, aspect and metric.
+
+    Raises:
+        InputError: A level or a coefficient is unknown.
+    """
+    names, found = known_coefficients(coefficients), []
+    for level in known_levels(levels):
+        ceilings = human_ceilings(table, level, names)
+        for part in parts(table, table.metric_values, table.human_values, table.pairs):
+            values = evaluate(level, part, names)
+            rows = level_rows(table, level, part, values, part.pairs, resamples, seed, confidence)
+            for position, row in rows:
+                ceiling, n_ceiling = ceilings.get((row.aspect, row.coefficient), (None, 0))
+                chance = _chance(level, part, position, row.coefficient, values)
+                found.append(replace(row, ceiling=ceiling, n_ceiling=n_ceiling, chance=chance))
+    return in_order(found, table, names)
+
+
+def correlation_signature(
+    table: ScoreTable, *, population: str = "", resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> str:
+    """Returns the short string that names everything that changes the figures.
+
+    Args:
+        table: The values, which are named by a hash.
+        population: What the rows are, in the words of whoever read them.
+        resamples: As given to `correlate`.
+        seed: As given to `correlate`.
+        confidence: As given to `correlate`.
+    """
+    import fcconan
+
+    digest = hashlib.sha256(json.dumps([table.metrics, table.aspects, table.about]).encode())
+    for values in (table.metric_values, table.human_values, table.lengths, table.annotators):
+        digest.update(b"none" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
+    digest.update(json.dumps([table.item.tolist(), table.system.tolist()]).encode())
+    parts = {
+        "fcconan": fcconan.__version__,
+        "data": f"{population + '-' if population else ''}{digest.hexdigest()[:12]}",
+        "rows": len(table.items),
+        "items": len(table.item_names),
+        "systems": len(table.system_names),
+        "missing": "left-out",
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def level_rows(
+    table: ScoreTable,
+    level: str,
+    part: Part,
+    values: LevelValues,
+    pairs: Sequence[tuple[int, int]],
+    resamples: int,
+    seed: int,
+    confidence: float,
+) -> Iterator[tuple[int, Correlation]]:
+    """Yields positions and rows of a level, without chance and ceiling; `pairs` names the value of each position."""
+    draws = values.resample(resamples, seed) if resamples and part.n_items > 1 else {}
+    observed = values.values()
+    n_rows = len(table.items)
+    for name, groups in values.groups.items():
+        ends = percentile_interval(draws[name].T, confidence) if name in draws else None
+        for position, (metric, aspect) in enumerate(pairs):
+            value = _number(observed[name][position])
+            defined = int(np.isfinite(groups[position]).sum())
+            constant = groups.shape[1] - defined
+            rated = int(np.isfinite(table.human_values[aspect]).sum())
+            reason = None
+            if value is None:
+                reason = "no_rows" if len(part.rows) == 0 else "constant" if constant else "too_few"
+            low, high = (None, None) if ends is None or value is None else (_number(end[position]) for end in ends)
+            yield (
+                position,
+                Correlation(
+                    metric=table.metrics[metric],
+                    aspect=table.aspects[aspect],
+                    level=level,
+                    coefficient=name,
+                    value=value,
+                    low=low,
+                    high=high,
+                    n=len(part.rows),
+                    n_groups=len(np.unique(part.system)) if level == SYSTEM_MEANS and defined else defined,
+                    n_constant=constant,
+                    n_too_few=values.n_too_few,
+                    n_missing=n_rows - len(part.rows),
+                    n_missing_metric=rated - len(part.rows),
+                    n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if name in draws else 0,
+                    chance=None,
+                    ceiling=None,
+                    n_ceiling=0,
+                    threshold=values.thresholds[position] if name == CALIBRATED and value is not None else None,
+                    reason=reason,
+                ),
+            )
+
+
+def _chance(level: str, part: Part, position: int, coefficient: str, values: LevelValues) -> float | None:
+    if coefficient not in ACCURACIES:
+        return 0.0
+    threshold = values.thresholds[position] if coefficient == CALIBRATED else 0.0
+    return _number(accuracy_chance(level, part, part.pairs[position], threshold))
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
+    """Sorts rows by level, coefficient, aspect and metric, each as given."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            LEVELS.index(row.level),
+            coefficients.index(row.coefficient),
+            table.aspects.index(row.aspect),
+            table.metrics.index(row.metric),
+        ),
+    )

@@ -1,0 +1,206 @@
+"""Systems by the ratings of their replies: the mean of every aspect, and one score of them all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.rows import RATER_KINDS
+from fcconan.score.rating_rows import HUMAN, RatedReplies, mean_of_rows
+from fcconan.score.score_table import Floats
+from fcconan.score.significance import bootstrap_means, percentile_interval
+
+UNIFIED = "unified"
+PEOPLE = "people"
+_ENDS = (1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The mean rating of a system's replies.
+
+    Attributes:
+        rater: `people` for the mean of all people, or the name of a model or metric.
+        rater_kind: `human`, `model` or `metric`.
+        aspect: What was rated, or `unified`.
+        system: Who wrote the replies.
+        value: None without a rating.
+        low: Lower end of the percentile interval over items; None with fewer than two.
+        high: Upper end.
+        n: Replies with a value.
+        n_items: Items that they answer.
+        n_missing: Replies of the system without one.
+        higher_is_better: Whether a high value is praise.
+    """
+
+    rater: str
+    rater_kind: str
+    aspect: str
+    system: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    n_items: int
+    n_missing: int
+    higher_is_better: bool
+
+
+def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_better: Sequence[bool]) -> Floats:
+    """Computes one score for every reply: the mean of its aspects, each from 1, the worst, to 5 (CSEval, eq. 2).
+
+    Args:
+        values: Shape (aspects, replies); nan is missing.
+        scales: Lowest and highest grade of every aspect.
+        higher_is_better: Of every aspect.
+
+    Returns:
+        Shape (replies,); nan where an aspect is missing.
+    """
+    total = np.zeros(values.shape[1])
+    for own, (low, high), praise in zip(values, scales, higher_is_better, strict=True):
+        share = (own - low) / (high - low)
+        total += _ENDS[0] + (_ENDS[1] - _ENDS[0]) * (share if praise else 1 - share)
+    return total / len(values)
+
+
+def leaderboard(
+    rated: RatedReplies,
+    *,
+    aspects: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[Standing]:
+    """Averages ratings by system, best first; systems without a rating come last.
+
+    Args:
+        rated: The ratings.
+        aspects: Those to show and to unify; None for all that people, or else all raters, rated on a scale. A metric
+            whose aspects are none of these, such as `score`, shows its own.
+        raters: `people`, or names; None for people and everybody else.
+        resamples: Of the items, each with all its replies; 0 for no intervals.
+        seed: Decides the draws; all systems share them.
+        confidence: Of the intervals.
+
+    Returns:
+        By rater and aspect, the unified score first. A rater who lacks an aspect has no unified score.
+
+    Raises:
+        InputError: There is no such rater or aspect, or the systems are not known.
+    """
+    if not rated.knows_systems:
+        raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
+    aspects = None if aspects is None else list(dict.fromkeys(aspects))
+    people, everybody = rated.raters((HUMAN,)), rated.raters()
+    known = [PEOPLE, *everybody] if people else everybody
+    others = [each for each in everybody if each not in people]
+    names = list(dict.fromkeys(raters)) if raters is not None else [*([PEOPLE] if people else []), *others]
+    for kind, given, there in (("rater", names, known), ("aspect", aspects or (), rated.aspects(names=everybody))):
+        if unknown := [each for each in given if each not in there]:
+            raise InputError(f"there is no {kind} {unknown[0]!r}: known are {', '.join(there)}")
+    series: list[_Series] = []
+    for name in names:
+        # A rater may be called `people`, too; where there are people, the name is theirs.
+        members = people if name == PEOPLE and people else [name]
+        series += _series(rated, name, members, rated.scaled_aspects() if aspects is None else aspects, aspects is None)
+    if not series:
+        raise InputError(f"none of {', '.join(names)} rated {', '.join(aspects or ())}: choose others")
+    return _standings(rated, series, resamples, seed, confidence)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The value of every reply, by one rater for one aspect."""
+
+    rater: str
+    kind: str
+    aspect: str
+    praise: bool
+    values: Floats
+
+
+def _series(
+    rated: RatedReplies, name: str, members: Sequence[str], aspects: Sequence[str], others: bool
+) -> list[_Series]:
+    """Returns what a rater says, the unified score first; about other aspects only if it rated none of these."""
+    kind = next(kind for kind in RATER_KINDS if members[0] in rated.raters((kind,)))
+    rated_by = rated.aspects(names=members)
+    own = [aspect for aspect in aspects if aspect in rated_by] or (rated_by if others else [])
+    values = [mean_of_rows(rated.people(aspect, members)[1]) for aspect in own]
+    praise = [rated.higher_is_better(aspect, members) for aspect in own]
+    scales = [scale for aspect in own if (scale := rated.scale(aspect, members)) is not None]
+    found = [_Series(name, kind, *each) for each in zip(own, praise, values, strict=True)]
+    if len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
+        return [_Series(name, kind, UNIFIED, True, unified(np.stack(values), scales, praise)), *found]
+    return found
+
+
+def _standings(
+    rated: RatedReplies,
+    series: Sequence[_Series],
+    resamples: int,
+    seed: int,
+    confidence: float,
+) -> list[Standing]:
+    systems, (item_names, item) = np.asarray(rated.systems), np.unique(np.asarray(rated.items), return_inverse=True)
+    names = sorted(set(rated.systems))
+    sums = np.zeros((2, len(series), len(names), len(item_names)))  # of values, and of replies that have one
+    for place, each in enumerate(series):
+        for at, system in enumerate(names):
+            own = (systems == system) & np.isfinite(each.values)
+            sums[0, place, at] = np.bincount(item[own], each.values[own], len(item_names))
+            sums[1, place, at] = np.bincount(item[own], minlength=len(item_names))
+    ends = np.full((2, len(series), len(names)), np.nan)
+    if resamples:
+        draws = bootstrap_means(sums.reshape(-1, len(item_names)), resamples=resamples, seed=seed)
+        above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
+        ratio = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+        ends = np.stack(percentile_interval(ratio, confidence))
+    found = []
+    for place, each in enumerate(series):
+        rows = []
+        for at, system in enumerate(names):
+            n, answered = int(sums[1, place, at].sum()), int((sums[1, place, at] > 0).sum())
+            value = float(sums[0, place, at].sum() / n) if n else None
+            low, high = (float(end) if answered > 1 and np.isfinite(end) else None for end in ends[:, place, at])
+            missing = int((systems == system).sum()) - n
+            rows.append(
+                Standing(
+                    each.rater, each.kind, each.aspect, system, value, low, high, n, answered, missing, each.praise
+                )
+            )
+        sign = -1 if each.praise else 1
+        found += sorted(rows, key=lambda row: (row.value is None, sign * (row.value or 0.0), row.system))
+    return found
+
+
+def leaderboard_signature(
+    rated: RatedReplies, *, population: str, aspects: Sequence[str], resamples: int, seed: int, confidence: float
+) -> str:
+    """Returns the short string that names everything that changes the figures of `leaderboard`.
+
+    Args:
+        rated: The ratings.
+        population: What the rows are, in the words of whoever read them.
+        aspects: Those that the unified score is made of.
+        resamples: As given to `leaderboard`.
+        seed: As given to `leaderboard`.
+        confidence: As given to `leaderboard`.
+    """
+    parts = {
+        "fcconan": fcconan.__version__,
+        "metric": "mean-rating",
+        "data": population,
+        "replies": len(rated.replies),
+        "items": len(set(rated.items)),
+        "unified": "+".join(aspects) if len(aspects) > 1 else "none",
+        "missing": "left-out",
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -1,0 +1,147 @@
+"""What several raters said of the same things, as `fcconan.score.agreement` takes it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.rows import VOTE_LABELS
+from fcconan.score.agreement import COEFFICIENTS, LARGEST_DOMAIN
+from fcconan.score.rating_rows import HUMAN, RatedReplies
+from fcconan.score.significance import Floats
+from fcconan.score.verdicts import CODES, verdict_table
+
+Row = Mapping[str, Any]
+NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
+
+
+@dataclass(frozen=True)
+class RatedByMany:
+    """What raters said of one aspect.
+
+    Attributes:
+        aspect: What was rated; None for verdicts and labels.
+        raters: Their names.
+        values: Shape (raters, things); nan is missing.
+        domain: All values of the scale.
+        coefficients: Those that fit the scale.
+        ordered: Whether the scale has an order, which weighted coefficients need.
+    """
+
+    aspect: str | None
+    raters: list[str]
+    values: Floats
+    domain: list[float]
+    coefficients: tuple[str, ...]
+    ordered: bool = True
+
+
+def tables_of(
+    kind: str,
+    rows: Iterable[Row],
+    *,
+    aspects: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+    scale: tuple[int, int] | None = None,
+) -> list[RatedByMany]:
+    """Reads what raters said.
+
+    Args:
+        kind: `ratings`, `comparisons` or `votes`.
+        rows: Rows of that kind.
+        aspects: Of ratings; None for all.
+        raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
+            raters where fewer than two are one of them.
+        scale: Lowest and highest whole grade of ratings whose rows do not say it.
+
+    Raises:
+        InputError: The rows cannot be read, or there are none of such raters and aspects; grades are outside the scale,
+            or no whole numbers and too many.
+    """
+    if kind == "ratings":
+        return _ratings(RatedReplies(rows), aspects, raters, scale)
+    if aspects:
+        raise InputError(f"{kind} have no aspects: leave --aspect out")
+    if scale is not None:
+        raise InputError(f"{kind} have no grades: leave --scale out")
+    chosen = list(rows) if raters is None else _by(list(rows), raters)
+    if kind == "comparisons":
+        names, values = verdict_table(chosen)
+        return [RatedByMany(None, names, values, [*map(float, range(len(CODES)))], NOMINAL, ordered=False)]
+    return [_labels(chosen)]
+
+
+def _by(rows: Sequence[Row], raters: Sequence[str]) -> list[Row]:
+    known = dict.fromkeys(str(row.get("rater")) for row in rows)
+    for name in raters:
+        if name not in known:
+            raise InputError(f"there is no rater {name!r}: known are {', '.join(known)}")
+    return [row for row in rows if row.get("rater") in raters]
+
+
+def _ratings(
+    rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
+) -> list[RatedByMany]:
+    several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
+    names = list(dict.fromkeys(raters)) if raters is not None else next(several, rated.raters())
+    if unknown := [name for name in names if name not in rated.raters()]:
+        raise InputError(f"there is no rater {unknown[0]!r}: known are {', '.join(rated.raters())}")
+    found = rated.aspects(names=names)
+    for aspect in aspects or ():
+        if aspect not in found:
+            raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
+    tables = []
+    for aspect in aspects or found:
+        who, values = rated.people(aspect, names)
+        domain = _domain(values, scale or rated.scale(aspect, who), aspect)
+        tables.append(RatedByMany(aspect, who, values, domain, COEFFICIENTS))
+    return tables
+
+
+def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> list[float]:
+    """The grades of a scale: whole ones if all that were given are, otherwise those that were given."""
+    given = np.unique(values[np.isfinite(values)])
+    if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):
+        raise InputError(
+            f"{aspect} was rated {outside[0]:g}, expected {scale[0]:g} to {scale[1]:g}: give its own --scale, or mend "
+            "the ratings"
+        )
+    if scale is not None and (given == np.round(given)).all() and scale[0] == round(scale[0]):
+        return [float(grade) for grade in range(int(scale[0]), int(scale[1]) + 1)]
+    if len(given) > LARGEST_DOMAIN:
+        raise InputError(
+            f"{aspect} has {len(given)} different values, expected the grades of one person each, at most "
+            f"{LARGEST_DOMAIN}: means of several people do not agree or disagree"
+        )
+    return [float(value) for value in given] or [0.0]
+
+
+def _labels(rows: Iterable[Row]) -> RatedByMany:
+    given: dict[tuple[str, str], str] = {}
+    for number, row in enumerate(rows, start=1):
+        pair, rater, label = (row.get(key) for key in ("pair_id", "rater", "label"))
+        if not pair or not rater or not label:
+            lacks = next(key for key in ("pair_id", "rater", "label") if not row.get(key))
+            raise InputError(f"{_place(row, number)}: {lacks} is {row.get(lacks)!r}, expected one; mend that row")
+        if given.setdefault((str(rater), str(pair)), str(label)) != str(label):
+            raise InputError(
+                f"{_place(row, number)}: {rater} labelled the pair {pair} {given[str(rater), str(pair)]} before, and "
+                f"now {label}; remove one of them"
+            )
+    if not given:
+        raise InputError("there are no votes: give rows with pair_id, rater and label")
+    names = sorted({rater for rater, _ in given})
+    pairs = {pair: place for place, pair in enumerate(dict.fromkeys(pair for _, pair in given))}
+    known = set(given.values())
+    ordered = known <= set(VOTE_LABELS)
+    order = list(VOTE_LABELS) if ordered else sorted(known)
+    values = np.full((len(names), len(pairs)), np.nan)
+    for (rater, pair), label in given.items():
+        values[names.index(rater), pairs[pair]] = order.index(label)
+    return RatedByMany(None, names, values, [*map(float, range(len(order)))], NOMINAL, ordered=ordered)
+
+
+def _place(row: Row, number: int) -> str:
+    return str(getattr(row, "place", f"vote {number}"))

@@ -1,0 +1,153 @@
+"""What metrics and people say about the same replies, as arrays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Values of metrics beside those of people; a row is a reply, and nan is missing.
+
+    Attributes:
+        metrics: Names of the metrics (or judges).
+        aspects: Names of what people rated.
+        metric_values: Shape (metrics, rows).
+        human_values: Mean ratings by people, shape (aspects, rows).
+        items: What each reply answers (an HS with its reference); shape (rows,).
+        systems: Who wrote each reply; shape (rows,).
+        lengths: Length of each reply, for partial correlations; shape (rows,).
+        annotators: Ratings of each person, for the human ceiling; shape (people, aspects, rows).
+        about: The aspect that each row of `metric_values` speaks of, None for all; by default all do. A judge that
+            rates every aspect has a row for each, under one name.
+
+    Raises:
+        InputError: The shapes do not fit together, a name occurs twice, or a value is infinite.
+    """
+
+    metrics: tuple[str, ...]
+    aspects: tuple[str, ...]
+    metric_values: Floats
+    human_values: Floats
+    items: Sequence[str | int]
+    systems: Sequence[str | int]
+    lengths: Floats | None = None
+    annotators: Floats | None = None
+    about: tuple[str | None, ...] | None = None
+
+    def __post_init__(self) -> None:
+        rows = len(self.items)
+        shapes: dict[str, tuple[Floats | None, tuple[int, ...]]] = {
+            "metric_values": (self.metric_values, (len(self.metrics), rows)),
+            "human_values": (self.human_values, (len(self.aspects), rows)),
+            "lengths": (self.lengths, (rows,)),
+        }
+        if self.annotators is not None:
+            shapes["annotators"] = (self.annotators, (len(self.annotators), len(self.aspects), rows))
+        for name, (values, shape) in shapes.items():
+            if values is not None and values.shape != shape:
+                raise InputError(f"{name} has the shape {values.shape}, expected {shape}: one value for every row")
+            if values is not None and np.isinf(values).any():
+                raise InputError(f"{name} has an infinite value, expected numbers or nan; mark it as missing")
+        if len(self.systems) != rows:
+            raise InputError(f"found {len(self.systems)} systems for {rows} rows, expected one for every row")
+        about = (None,) * len(self.metrics) if self.about is None else self.about
+        unknown = [aspect for aspect in about if aspect is not None and aspect not in self.aspects]
+        if unknown or len(about) != len(self.metrics):
+            found = repr(unknown[0]) if unknown else f"{len(about)} entries for {len(self.metrics)} metrics"
+            raise InputError(f"`about` has {found}, expected an aspect or None for every metric; mend it")
+        named = [
+            f"{metric} ({aspect})" if aspect else metric for metric, aspect in zip(self.metrics, about, strict=True)
+        ]
+        for kind, names in (("metric", named), ("aspect", list(self.aspects))):
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise InputError(f"the {kind} {twice[0]!r} occurs twice, expected different names; rename one")
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Positions of the metrics and aspects that are compared."""
+        about = (None,) * len(self.metrics) if self.about is None else self.about
+        return [
+            (metric, aspect)
+            for metric, only in enumerate(about)
+            for aspect, name in enumerate(self.aspects)
+            if only in (None, name)
+        ]
+
+    @cached_property
+    def item_names(self) -> list[str]:
+        """The items, in the order of `item`."""
+        return np.unique(np.asarray(self.items, dtype=str)).tolist()
+
+    @cached_property
+    def system_names(self) -> list[str]:
+        """The systems, in the order of `system`."""
+        return np.unique(np.asarray(self.systems, dtype=str)).tolist()
+
+    @cached_property
+    def item(self) -> Ints:
+        """Position of each row's item in `item_names`; shape (rows,)."""
+        return _positions(self.items)
+
+    @cached_property
+    def system(self) -> Ints:
+        """Position of each row's system in `system_names`; shape (rows,)."""
+        return _positions(self.systems)
+
+
+def _positions(names: Sequence[str | int]) -> Ints:
+    return np.unique(np.asarray(names, dtype=str), return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows on which all given pairs of variables are complete.
+
+    Attributes:
+        x: Shape (metrics, rows); complete where a pair needs it.
+        y: Shape (aspects, rows).
+        item: Position of each row's item; shape (rows,).
+        system: Position of each row's system; shape (rows,).
+        n_items: How many items there are in the whole table.
+        n_systems: How many systems there are in the whole table.
+        pairs: Positions in x and y.
+        rows: Positions of the rows in the whole table.
+    """
+
+    x: Floats
+    y: Floats
+    item: Ints
+    system: Ints
+    n_items: int
+    n_systems: int
+    pairs: list[tuple[int, int]]
+    rows: Ints
+
+
+def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[Part]:
+    """Yields pairs of variables that lack the same rows, with the rows that they have.
+
+    Args:
+        table: Of the items and systems.
+        x: Shape (metrics, rows); nan is missing.
+        y: Shape (aspects, rows).
+        pairs: Positions in x and y.
+    """
+    there_x, there_y = np.isfinite(x), np.isfinite(y)
+    alike: dict[bytes, list[tuple[int, int]]] = {}
+    for metric, aspect in pairs:
+        alike.setdefault((there_x[metric] & there_y[aspect]).tobytes(), []).append((metric, aspect))
+    for key, own in alike.items():
+        rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
+        sizes = (len(table.item_names), len(table.system_names))
+        yield Part(x[:, rows], y[:, rows], table.item[rows], table.system[rows], *sizes, own, rows)

@@ -1,0 +1,101 @@
+"""Williams' test of the difference between two correlations with the same variable."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.score.coefficients import PEARSON, SPEARMAN
+from fcconan.score.correlation_levels import POOLED, SYSTEM_MEANS, evaluate
+from fcconan.score.metric_tests import MetricTest, compared_pairs, holm_corrected
+from fcconan.score.score_table import Part, ScoreTable
+
+Floats = npt.NDArray[np.float64]
+
+
+def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Floats, Floats]:
+    """Tests the difference of two correlations that share a variable (Williams, 1959; Steiger, 1980, equation 7).
+
+    Args:
+        r_a: Correlation of the first metric with people.
+        r_b: Correlation of the second metric with people.
+        r_ab: Correlation of the two metrics.
+        n: How many independent observations.
+
+    Returns:
+        t with n - 3 degrees of freedom, and the two-sided p; nan with n below 4 or where the three are degenerate.
+    """
+    from scipy.stats import t as student
+
+    r_a, r_b, r_ab = (np.asarray(each, dtype=np.float64) for each in (r_a, r_b, r_ab))
+    if n < 4:
+        return np.full(r_a.shape, np.nan), np.full(r_a.shape, np.nan)
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    below = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / np.where(below > 0, below, np.nan))
+    return found, 2 * student.sf(np.abs(found), n - 3)
+
+
+def williams_tests(
+    table: ScoreTable, *, levels: Sequence[str] = (POOLED,), coefficients: Sequence[str] = (PEARSON, SPEARMAN)
+) -> list[MetricTest]:
+    """Compares all pairs of metrics for every aspect by Williams' test.
+
+    It takes observations as independent, which replies to one HS are not: PERM-INPUT needs no such assumption.
+
+    Args:
+        table: The values.
+        levels: `pooled`, whose observations are the rows, or `system_means`, whose observations are the systems.
+        coefficients: `pearson`, for which the test was made, and `spearman`, for which it is an approximation.
+
+    Raises:
+        InputError: A level or a coefficient is none of these.
+    """
+    for given, allowed in ((levels, (POOLED, SYSTEM_MEANS)), (coefficients, (PEARSON, SPEARMAN))):
+        wrong = [each for each in given if each not in allowed]
+        if wrong or not given:
+            raise InputError(f"found {wrong[0] if wrong else 'nothing'!r}, expected {' or '.join(allowed)}")
+    rows = []
+    for level in levels:
+        for (first, second), aspects in compared_pairs(table).items():
+            for aspect in aspects:
+                a, b, people = table.metric_values[first], table.metric_values[second], table.human_values[aspect]
+                there = np.flatnonzero(np.isfinite(a) & np.isfinite(b) & np.isfinite(people))
+                own = np.stack([a, b])[:, there]
+                sizes = (len(table.item_names), len(table.system_names))
+                part = Part(
+                    own,
+                    np.stack([people[there], own[1]]),
+                    table.item[there],
+                    table.system[there],
+                    *sizes,
+                    [(0, 0), (1, 0), (0, 1)],
+                    there,
+                )
+                n = len(there) if level == POOLED else len(np.unique(part.system))
+                for name, values in evaluate(level, part, coefficients).values().items():
+                    p = float(williams_test(values[0], values[1], values[2], n)[1])
+                    defined = bool(np.isfinite(values[:2]).all())
+                    rows.append(
+                        MetricTest(
+                            a=table.metrics[first],
+                            b=table.metrics[second],
+                            aspect=table.aspects[aspect],
+                            level=level,
+                            coefficient=name,
+                            test="williams",
+                            difference=float(values[0] - values[1]) if defined else None,
+                            p=p if np.isfinite(p) else None,
+                            p_corrected=None,
+                            n=len(there),
+                            n_undefined=0,
+                            reason=None if np.isfinite(p) else _williams_reason(len(there), n),
+                        )
+                    )
+    return holm_corrected(rows)
+
+
+def _williams_reason(n_rows: int, n_observations: int) -> str:
+    return "no_rows" if n_rows == 0 else "too_few" if n_observations < 4 else "constant"

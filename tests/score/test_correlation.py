@@ -1,0 +1,357 @@
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]
+
+from fcconan.errors import InputError
+from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN
+from fcconan.score.correlation import Correlation, correlate, correlation_signature
+from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
+from fcconan.score.partial_correlation import partial_correlations
+from fcconan.score.score_table import ScoreTable
+from fcconan.score.significance import draws, percentile_interval
+from fcconan.score.stability import stability
+from fcconan.score.tie_calibration import calibrated_threshold
+
+Floats = npt.NDArray[np.float64]
+nan = math.nan
+
+SCIPY: dict[str, Callable[[Floats, Floats], float]] = {
+    PEARSON: lambda x, y: stats.pearsonr(x, y)[0],
+    SPEARMAN: lambda x, y: stats.spearmanr(x, y)[0],
+    KENDALL_B: lambda x, y: stats.kendalltau(x, y)[0],
+}
+
+
+def _table(seed: int = 0, *, missing: float = 0.15, items: int = 9) -> ScoreTable:
+    generator = np.random.default_rng(seed)
+    rows = items * 4
+    people = generator.integers(1, 5, size=(2, rows)).astype(np.float64)
+    metrics = np.stack([generator.random(rows) + people[0] / 4, generator.integers(3, size=rows).astype(np.float64)])
+    for values in (people, metrics):
+        values[generator.random(values.shape) < missing] = nan
+    return ScoreTable(
+        ("Ombrey score", "Tessok judge"),
+        ("relevance", "coherence"),
+        metrics,
+        people,
+        [f"item {row // 4}" for row in range(rows)],
+        [f"system {row % 4}" for row in range(rows)],
+        lengths=generator.integers(5, 30, size=rows).astype(np.float64),
+    )
+
+
+def _brute(level: str, name: str, x: Floats, y: Floats, item: npt.NDArray[Any], system: npt.NDArray[Any]) -> float:
+    """The level's value by scipy; resampled items are different groups."""
+    if level == POOLED:
+        groups = [np.arange(len(x))]
+    elif level == SYSTEM_MEANS:
+        digits = 15 if name == PEARSON else 12  # equal means may differ in their last digit, which ranks would see
+        means = [[values[system == each].mean().round(digits) for each in np.unique(system)] for values in (x, y)]
+        x, y = (np.array(each) for each in means)
+        groups = [np.arange(len(x))]
+    else:
+        group = item if level == PER_ITEM else system
+        groups = [np.flatnonzero(group == each) for each in np.unique(group)]
+    found = [
+        SCIPY[name](x[rows], y[rows])
+        for rows in groups
+        if len(rows) > 1 and np.ptp(x[rows]) > 0 and np.ptp(y[rows]) > 0
+    ]
+    return float(np.mean(found)) if found else nan
+
+
+def _by_key(rows: list[Correlation]) -> dict[tuple[str, str, str, str], Correlation]:
+    return {(row.level, row.coefficient, row.metric, row.aspect): row for row in rows}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_values_and_intervals_equal_scipy_on_resampled_rows(level: str) -> None:
+    table, resamples = _table(), 25
+    weights = np.concatenate(list(draws(9, resamples, 4))).astype(np.int64)
+    rows = correlate(table, levels=[level], resamples=resamples, seed=4)
+    assert len(rows) == 3 * 2 * 2
+    for row in rows:
+        x = table.metric_values[table.metrics.index(row.metric)]
+        y = table.human_values[table.aspects.index(row.aspect)]
+        there = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+        expected = _brute(level, row.coefficient, x[there], y[there], table.item[there], table.system[there])
+        assert row.value == pytest.approx(expected, abs=1e-12)
+        assert (row.n, row.n_missing) == (len(there), 36 - len(there))
+        assert row.n_missing_metric == int((np.isnan(x) & np.isfinite(y)).sum()) > 0
+        resampled = []
+        for counts in weights:
+            # A resampled item is a group of its own each time it is drawn.
+            copies = [(place, copy) for place in there for copy in range(counts[table.item[place]])]
+            drawn = np.array([place for place, _ in copies], dtype=np.int64)
+            item = np.array([table.item[place] * 100 + copy for place, copy in copies])
+            resampled.append(_brute(level, row.coefficient, x[drawn], y[drawn], item, table.system[drawn]))
+        low, high = percentile_interval(np.array(resampled)[:, None])
+        assert row.low == pytest.approx(low[0], abs=1e-12)
+        assert row.high == pytest.approx(high[0], abs=1e-12)
+        assert row.n_undefined_resamples == int(np.isnan(resampled).sum())
+
+
+def test_groups_are_counted() -> None:
+    # Items: 0 has a value, 1 is constant in people, 2 in the metric, 3 has one row left, 4 none.
+    people = np.array([[1, 2, 3, 3, 1, 2, 4, 5, 1, 2]], dtype=np.float64)
+    metric = np.array([[0.1, 0.3, 0.5, 0.7, 0.9, 0.9, 0.2, nan, nan, nan]])
+    table = ScoreTable(("m",), ("a",), metric, people, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [0, 1] * 5)
+    (row,) = correlate(table, levels=[PER_ITEM], coefficients=[SPEARMAN], resamples=0)
+    assert row.value == pytest.approx(1.0)
+    assert (row.low, row.high, row.reason) == (None, None, None)
+    assert (row.n, row.n_groups, row.n_constant, row.n_too_few, row.n_missing) == (7, 1, 2, 2, 3)
+    (row,) = correlate(table, levels=[PER_ITEM], coefficients=[ACCURACY], resamples=0)
+    # 1 for the first item; the constant ones tie a pair that the other does not: 0.
+    assert row.value == pytest.approx(1 / 3)
+    assert (row.n_groups, row.n_constant) == (3, 0)
+    # By chance an untied pair is ordered alike half the time, and a tied one never meets another tied one.
+    assert row.chance == pytest.approx((0.5 + 0 + 0) / 3)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "metric, people, reason",
+    [
+        ([nan, nan, nan, nan], [1, 2, 3, 4], "no_rows"),
+        ([0.5, 0.5, 0.5, 0.5], [1, 2, 3, 4], "constant"),
+        ([0.1, 0.2, 0.3, 0.4], [3, 3, 3, 3], "constant"),
+        ([0.1, nan, nan, nan], [1, 2, 3, 4], "too_few"),
+    ],
+)
+def test_undefined_values_are_missing_with_a_reason(
+    level: str, metric: list[float], people: list[float], reason: str
+) -> None:
+    table = ScoreTable(("m",), ("a",), np.array([metric]), np.array([people], float), [0, 0, 1, 1], [0, 1, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = correlate(table, levels=[level], resamples=50)
+    assert [row.coefficient for row in rows] == [PEARSON, SPEARMAN, KENDALL_B]
+    for row in rows:
+        assert (row.value, row.low, row.high, row.reason, row.n_groups) == (None, None, None, reason, 0)
+
+
+def test_no_rows_at_all() -> None:
+    table = ScoreTable(("m",), ("a",), np.zeros((1, 0)), np.zeros((1, 0)), [], [])
+    rows = correlate(table, coefficients=[PEARSON, CALIBRATED], resamples=10)
+    assert {(row.value, row.reason, row.n) for row in rows} == {(None, "no_rows", 0)}
+
+
+def test_one_item_has_no_interval_and_one_system_no_system_means() -> None:
+    values = np.array([[1.0, 2.0, 4.0, 3.0]])
+    table = ScoreTable(("m",), ("a",), values, np.array([[1.0, 2.0, 3.0, 4.0]]), ["i"] * 4, ["Ostrun"] * 4)
+    rows = _by_key(correlate(table, coefficients=[SPEARMAN], resamples=100))
+    for level in (POOLED, PER_ITEM, PER_SYSTEM):
+        row = rows[level, SPEARMAN, "m", "a"]
+        assert row.value == pytest.approx(0.8)
+        assert (row.low, row.high, row.n_groups) == (None, None, 1)
+    row = rows[SYSTEM_MEANS, SPEARMAN, "m", "a"]
+    assert (row.value, row.reason, row.n_groups, row.n_too_few) == (None, "too_few", 0, 1)
+
+
+def test_a_judge_is_compared_with_the_aspect_it_speaks_of() -> None:
+    values = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
+    people = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    table = ScoreTable(
+        ("judge", "judge", "metric"), ("r", "c"), values, people, [0, 1, 2], [0, 0, 0], about=("r", "c", None)
+    )
+    rows = correlate(table, levels=[POOLED], coefficients=[SPEARMAN], resamples=0)
+    assert [(row.metric, row.aspect) for row in rows] == [
+        ("judge", "r"),
+        ("metric", "r"),
+        ("judge", "c"),
+        ("metric", "c"),
+    ]
+    assert [row.value for row in rows] == pytest.approx([1.0, 0.5, -1.0, 0.5])
+
+
+def test_the_ceiling_is_each_annotator_against_the_mean_of_the_others() -> None:
+    generator = np.random.default_rng(2)
+    ratings = generator.integers(1, 6, size=(3, 1, 20)).astype(np.float64)
+    ratings[2, 0, 15:] = nan
+    expected, used = [], 0
+    for person in range(3):
+        others = np.delete(ratings[:, 0], person, axis=0)
+        there = np.isfinite(ratings[person, 0])
+        mean = np.array([np.mean(column[np.isfinite(column)]) for column in others.T])
+        expected.append(stats.kendalltau(ratings[person, 0, there], mean[there])[0])
+        used += there.sum()
+    table = ScoreTable(
+        ("m",), ("a",), generator.random((1, 20)), generator.random((1, 20)), list(range(20)), [0] * 20,
+        annotators=ratings,
+    )  # fmt: skip
+    (row,) = correlate(table, levels=[POOLED], coefficients=[KENDALL_B], resamples=0)
+    assert row.ceiling == pytest.approx(np.mean(expected), abs=1e-12)
+    assert (row.n_ceiling, row.chance) == (used, 0.0)
+
+
+def test_the_threshold_is_the_best_of_all() -> None:
+    generator = np.random.default_rng(5)
+    x, y = generator.random(24).round(2), generator.integers(3, size=24).astype(np.float64)
+    group = np.arange(24) % 5
+
+    def accuracy(threshold: float) -> float:
+        found = []
+        for each in range(5):
+            own_x, own_y = x[group == each], y[group == each]
+            first, second = np.triu_indices(len(own_x), k=1)
+            difference = own_x[first] - own_x[second]
+            judged = np.where(np.abs(difference) <= threshold, 0.0, np.sign(difference))
+            found.append((judged == np.sign(own_y[first] - own_y[second])).mean())
+        return float(np.mean(found))
+
+    candidates = sorted({0.0, *np.abs(np.subtract.outer(x, x)).ravel()})
+    best = max(accuracy(each) for each in candidates)
+    found = calibrated_threshold(x, y, group)
+    assert found == next(each for each in candidates if accuracy(each) > best - 1e-12) > 0
+    table = ScoreTable(("m",), ("a",), x[None], y[None], group.tolist(), [0] * 24)
+    (row,) = correlate(table, levels=[PER_ITEM], coefficients=[CALIBRATED], resamples=0)
+    assert row.value == pytest.approx(best, abs=1e-12)
+    assert row.threshold == found
+
+
+def test_a_sample_of_the_pairs_finds_a_threshold_that_is_almost_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=400).astype(np.float64)
+    x, group = y + generator.random(400), np.arange(400) % 3
+    whole = calibrated_threshold(x, y, group)
+    monkeypatch.setattr("fcconan.score.tie_calibration.LARGEST", 5_000)
+    assert calibrated_threshold(x, y, group, seed=1) == pytest.approx(whole, abs=0.1)
+    assert calibrated_threshold(x, y, group, seed=1) == calibrated_threshold(x, y, group, seed=1)
+
+
+@pytest.mark.parametrize("level", [POOLED, PER_SYSTEM, PER_ITEM])
+def test_partial_correlation_is_that_of_the_residuals(level: str) -> None:
+    table = _table(3, items=12)
+    (row,) = [
+        row
+        for row in partial_correlations(table, levels=[level], coefficients=[PEARSON], resamples=20)
+        if (row.metric, row.aspect) == ("Ombrey score", "relevance")
+    ]
+    assert table.lengths is not None
+    x, y, z = table.metric_values[0], table.human_values[0], table.lengths
+    there = np.isfinite(x) & np.isfinite(y)
+    group = {POOLED: np.zeros(48), PER_SYSTEM: table.system, PER_ITEM: table.item}[level]
+    found = []
+    for each in np.unique(group):
+        own = np.flatnonzero(there & (group == each))
+        if len(own) < 3 or min(np.ptp(x[own]), np.ptp(y[own]), np.ptp(z[own])) == 0:
+            continue
+        design = np.stack([np.ones(len(own)), z[own]], axis=1)
+        left = [values[own] - design @ np.linalg.lstsq(design, values[own], rcond=None)[0] for values in (x, y)]
+        if min(np.ptp(each) for each in left) > 1e-9:
+            found.append(float(stats.pearsonr(*left)[0]))
+    assert row.value == pytest.approx(np.mean(found), abs=1e-9)
+    assert row.n_groups == len(found)
+    assert row.coefficient == "pearson_given_length"
+    assert row.value is not None and row.low is not None and row.high is not None
+    assert row.low <= row.value <= row.high
+
+
+def test_partial_kendall_by_its_formula() -> None:
+    table = _table(1, missing=0.0)
+    rows = partial_correlations(table, levels=[POOLED], coefficients=[KENDALL_B, SPEARMAN], resamples=0)
+    assert table.lengths is not None and len(rows) == 8
+    for row in rows:
+        f = SCIPY[row.coefficient.removesuffix("_given_length")]
+        x = table.metric_values[table.metrics.index(row.metric)]
+        y = table.human_values[table.aspects.index(row.aspect)]
+        xy, xz, yz = f(x, y), f(x, table.lengths), f(y, table.lengths)
+        assert row.value == pytest.approx((xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2)), abs=1e-12)
+
+
+def test_intervals_cover_in_95_of_100_worlds() -> None:
+    """2000 worlds of 150 items with 4 replies: normal values, of which the items share a part.
+
+    Pearson's pooled value is 0.5. Kendall's within items is 2 / pi asin r with r = 0.4 / 0.8, without any bias.
+    """
+    generator = np.random.default_rng(8)
+    worlds, items, size = 2000, 150, 4
+    shared = generator.standard_normal((2, worlds, items, 1))
+    own = generator.standard_normal((2, worlds, items, size))
+    mixed = np.array([[1.0, 0.0], [0.5, math.sqrt(0.75)]])
+    parts = np.einsum("ab,bwij->awij", mixed, math.sqrt(0.2) * shared + math.sqrt(0.8) * own)
+    x, y = parts.reshape(2, worlds, items * size)
+    names = tuple(f"world {world}" for world in range(worlds))
+    table = ScoreTable(
+        names, names, x, y, np.repeat(np.arange(items), size).tolist(), list(range(size)) * items, about=names
+    )
+    for level, name, truth in ((POOLED, PEARSON, 0.5), (PER_ITEM, KENDALL_B, 2 / math.pi * math.asin(0.5))):
+        rows = correlate(table, levels=[level], coefficients=[name], resamples=800, seed=1)
+        inside = [row.low <= truth <= row.high for row in rows if row.low is not None and row.high is not None]
+        assert len(inside) == worlds
+        assert abs(np.mean(inside) - 0.95) < 0.015
+
+
+def test_stability_samples_rows_of_thirteen_sizes() -> None:
+    generator = np.random.default_rng(0)
+    people = generator.integers(1, 6, size=(1, 6200)).astype(np.float64)
+    metric = people + generator.standard_normal((1, 6200))
+    table = ScoreTable(("m",), ("a",), metric, people, list(range(6200)), [0] * 6200)
+    (row,) = stability(table)
+    assert row.sizes == tuple(range(100, 6101, 500)) and len(row.sizes) == 13
+    assert (row.n_trials, row.n_undefined) == (39, 0)
+    values = []
+    for size in row.sizes:
+        for seed in (1, 2, 3):
+            drawn = np.random.default_rng(seed).choice(6200, size, replace=False)
+            values.append(stats.spearmanr(metric[0, drawn], people[0, drawn])[0])
+    assert row.mean == pytest.approx(np.mean(values), abs=1e-12)
+    assert row.standard_deviation == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+    assert row.lowest == pytest.approx(min(values))
+    assert row.highest == pytest.approx(max(values))
+
+
+def test_a_sample_larger_than_the_rows_is_left_out() -> None:
+    table = ScoreTable(("m",), ("a",), np.ones((1, 5)), np.arange(5.0)[None], list(range(5)), [0] * 5)
+    (row,) = stability(table, sizes=[3, 9], seeds=[1])
+    assert (row.mean, row.n_trials, row.n_undefined, row.sizes) == (None, 0, 1, (3,))
+
+
+def test_rows_are_what_the_result_file_holds() -> None:
+    (row,) = correlate(_table(), levels=[POOLED], coefficients=[PEARSON], resamples=10)[:1]
+    wanted = {"metric", "aspect", "level", "coefficient", "value", "low", "high", "n", "n_groups", "n_constant"}
+    assert wanted | {"n_missing", "chance", "ceiling"} <= set(asdict(row))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"metric_values": np.zeros((1, 3))}, r"metric_values has the shape \(1, 3\), expected \(1, 2\)"),
+        ({"human_values": np.array([[1.0, np.inf]])}, "human_values has an infinite value"),
+        ({"systems": ["s"]}, "found 1 systems for 2 rows"),
+        ({"about": ("b",)}, "`about` has 'b', expected an aspect"),
+        ({"about": (None, None)}, "2 entries for 1 metrics"),
+        ({"aspects": ("a", "a"), "human_values": np.zeros((2, 2))}, "the aspect 'a' occurs twice"),
+        ({"metrics": ("m", "m"), "metric_values": np.zeros((2, 2))}, "the metric 'm' occurs twice"),
+        ({"annotators": np.zeros((3, 2, 2))}, "annotators has the shape"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(change: dict[str, object], message: str) -> None:
+    good: dict[str, object] = {
+        "metrics": ("m",), "aspects": ("a",), "metric_values": np.zeros((1, 2)), "human_values": np.zeros((1, 2)),
+        "items": [0, 1], "systems": [0, 0],
+    }  # fmt: skip
+    with pytest.raises(InputError, match=message) as raised:
+        ScoreTable(**{**good, **change})  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
+
+
+def test_unknown_levels_are_refused() -> None:
+    with pytest.raises(InputError, match="found 'per item', expected one of pooled"):
+        correlate(_table(), levels=["per item"])
+
+
+def test_the_signature_names_what_changes_the_figures() -> None:
+    table, other = _table(0), _table(1)
+    found = correlation_signature(table, population="demo", resamples=50, seed=3)
+    assert "|data:demo-" in found and found.endswith("|bootstrap:50-by-item|confidence:0.95|seed:3")
+    assert "|rows:36|items:9|systems:4|" in found
+    assert found == correlation_signature(_table(0), population="demo", resamples=50, seed=3)
+    assert found != correlation_signature(other, population="demo", resamples=50, seed=3)

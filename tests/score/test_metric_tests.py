@@ -1,0 +1,355 @@
+import itertools
+import math
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN
+from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
+from fcconan.score.metric_swaps import Comparison, comparison, standardised
+from fcconan.score.metric_tests import MetricTest, permutation_tests
+from fcconan.score.score_table import ScoreTable
+from fcconan.score.significance import holm
+from fcconan.score.swapped_ranks import SwappedRanks
+from fcconan.score.williams import williams_test, williams_tests
+from tests.score.test_correlation import SCIPY, _brute
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.int8]
+nan = math.nan
+
+ITEM, SYSTEM = np.repeat(np.arange(7), 5), np.tile(np.arange(5), 7)
+
+
+def _metrics(kind: str) -> tuple[Floats, Floats, Floats]:
+    generator = np.random.default_rng(1)
+    people = generator.integers(1, 6, size=(2, 35)).astype(np.float64)
+    continuous = generator.random((2, 35)) + people / 5
+    scale = generator.integers(1, 6, size=(2, 35)).astype(np.float64)
+    first, second = {
+        "continuous": (continuous[0], continuous[1]),
+        "scale": (scale[0], scale[1]),
+        "mixed": (continuous[0], scale[1]),
+    }[kind]
+    return first, second, people
+
+
+@pytest.mark.parametrize("kind", ["continuous", "scale", "mixed"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
+    first, second, people = _metrics(kind)
+    swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
+    made = comparison(level, (first, second), people, ITEM, SYSTEM, [*SCIPY])
+    found = made.differences(made.columns.T @ swapped, swapped)
+    one, other = standardised(first), standardised(second)
+    for column, own in enumerate(swapped.T):
+        pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
+        for name in SCIPY:
+            for aspect in range(2):
+                values = [_brute(level, name, each, people[aspect], ITEM, SYSTEM) for each in pair]
+                assert found[name][aspect, column] == pytest.approx(values[0] - values[1], abs=1e-11)
+
+
+@pytest.mark.parametrize("name", [KENDALL_C, ACCURACY])
+def test_other_coefficients_agree_with_and_without_ties(name: str) -> None:
+    from fcconan.score.coefficients import group_coefficients
+
+    for kind in ("continuous", "scale"):
+        first, second, people = _metrics(kind)
+        swapped = np.random.default_rng(3).integers(2, size=(35, 5), dtype=np.int8)
+        made = comparison(POOLED, (first, second), people, ITEM, SYSTEM, [name])
+        found = made.differences(made.columns.T @ swapped, swapped)
+        one, other = standardised(first), standardised(second)
+        for column, own in enumerate(swapped.T):
+            pair = [np.where(own == 1, *each)[None] for each in ((other, one), (one, other))]
+            values = [group_coefficients(each, people[:1], [name])[name][0] for each in pair]
+            assert found[name][0, column] == pytest.approx(values[0] - values[1], abs=1e-12)
+
+
+def test_items_too_large_to_list_all_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, people = _metrics("mixed")
+    swapped = np.random.default_rng(0).integers(2, size=(35, 40), dtype=np.int8)
+    listed = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY]).differences(
+        np.zeros((0, 40)), swapped
+    )
+    monkeypatch.setattr("fcconan.score.metric_swaps.LARGEST_LISTED", 2)
+    direct = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY]).differences(
+        np.zeros((0, 40)), swapped
+    )
+    for name, values in listed.items():
+        np.testing.assert_allclose(values, direct[name], atol=1e-12)
+
+
+@pytest.mark.parametrize("largest_small", [46_000, 10])
+def test_ranks_and_pairs_after_swaps_are_exact(monkeypatch: pytest.MonkeyPatch, largest_small: int) -> None:
+    from scipy.stats import rankdata
+
+    monkeypatch.setattr("fcconan.score.swapped_ranks.LARGEST_SMALL", largest_small)
+    generator = np.random.default_rng(5)
+    people = np.stack([generator.integers(1, 6, 90), generator.integers(3, 16, 90) / 3])
+    first, second = np.maximum(generator.standard_normal(90), 0), generator.integers(0, 5, 90) / 4
+    swapped = generator.integers(2, size=(90, 7), dtype=np.int8)
+    swapped[:, 0], swapped[:, 1] = 0, 1
+    made = SwappedRanks(first, second, people)
+    for column, own in enumerate(swapped.T):
+        metrics = np.where(own == 1, second, first), np.where(own == 1, first, second)
+        ranks = [rankdata(each) - 45.5 for each in metrics]
+        signs = [np.sign(each[:, None] - each) for each in metrics]
+        spearman, kendall = [made.numerators(swapped, name)[:, column] for name in (SPEARMAN, KENDALL_B)]
+        for aspect, grades in enumerate(people):
+            assert spearman[aspect] == ranks[0] @ (rankdata(grades) - 45.5)
+            assert kendall[aspect] == (signs[0] * np.sign(grades[:, None] - grades)).sum() / 2
+        norms = [made.norms(swapped, name)[:, column] ** 2 for name in (SPEARMAN, KENDALL_B)]
+        assert norms[0] == pytest.approx([each @ each for each in ranks], rel=1e-14)
+        assert norms[1] == pytest.approx([np.abs(each).sum() / 2 for each in signs], rel=1e-14)
+
+
+def test_compiled_passes_do_the_same() -> None:
+    """The other tests run the passes as they are written, without compiling."""
+    code = """
+import numpy as np
+from fcconan.score import swapped_ranks
+generator = np.random.default_rng(5)
+first, second = np.maximum(generator.standard_normal(60), 0), generator.integers(0, 5, 60) / 4
+made = swapped_ranks.SwappedRanks(first, second, generator.integers(1, 6, size=(2, 60)))
+swapped = generator.integers(2, size=(60, 5), dtype=np.int8)
+def found():
+    names = ("spearman", "kendall_b")
+    return [f(swapped, name).tolist() for f in (made.numerators, made.norms) for name in names]
+compiled = found()
+assert type(swapped_ranks.compiled(swapped_ranks._score_pairs)).__name__ == "CPUDispatcher"
+swapped_ranks.compiled = lambda function: function
+assert compiled == found()
+"""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", ["reply", "item"])
+def test_tests_do_not_depend_on_how_ranks_are_counted(monkeypatch: pytest.MonkeyPatch, unit: str) -> None:
+    generator = np.random.default_rng(8)
+    people = generator.integers(1, 6, size=(2, 40)).astype(np.float64)
+    noisy = people[0] + 2 * generator.standard_normal((3, 40))
+    values = np.stack([noisy[0], np.maximum(noisy[1] - 2, 0), *np.clip(noisy[2:].round(), 1, 5)])
+    values[1, :3] = nan
+    items, systems = (np.arange(40) // 2).tolist(), (np.arange(40) % 2).tolist()
+    table = ScoreTable(("a", "b", "c"), ("r", "s"), values, people, items, systems)
+
+    def tests() -> list[MetricTest]:
+        names = [SPEARMAN, KENDALL_B]
+        return permutation_tests(table, levels=[POOLED, PER_SYSTEM], coefficients=names, swaps=30, seed=2, unit=unit)
+
+    found = tests()
+    monkeypatch.setattr("fcconan.score.metric_swaps.FEW_LEVELS", 0)  # as for people's values without ties
+    assert {row.p for row in found} != {1.0}
+    for row, other in zip(found, tests(), strict=True):
+        assert row.difference == pytest.approx(other.difference, abs=1e-14)
+        assert replace(row, difference=other.difference) == other
+
+
+def test_p_is_the_share_of_all_swaps_of_a_small_case() -> None:
+    people = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
+    first, second = np.array([0.1, 0.2, 0.35, 0.3, 0.6, 0.7]), np.array([0.5, 0.1, 0.9, 0.4, 0.3, 0.8])
+    table = ScoreTable(("a", "b"), ("r",), np.stack([first, second]), people, list(range(6)), [0] * 6)
+    (row,) = permutation_tests(table, coefficients=[KENDALL_B], swaps=20_000, seed=1)
+    one, other = standardised(first), standardised(second)
+    differences = []
+    for swap in itertools.product([False, True], repeat=6):
+        pair = np.where(swap, other, one), np.where(swap, one, other)
+        differences.append(SCIPY[KENDALL_B](pair[0], people[0]) - SCIPY[KENDALL_B](pair[1], people[0]))
+    observed = SCIPY[KENDALL_B](first, people[0]) - SCIPY[KENDALL_B](second, people[0])
+    exact = np.mean(np.abs(differences) >= abs(observed) - 1e-12)
+    assert row.difference == pytest.approx(observed, abs=1e-12)
+    assert row.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
+    assert row.test == "perm_both"
+
+
+def test_p_is_never_zero_and_is_corrected_over_the_pairs_of_an_aspect() -> None:
+    generator = np.random.default_rng(0)
+    people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)
+    values = np.stack([people[0] + generator.random(60) / 9, generator.random(60), generator.random(60), people[1]])
+    table = ScoreTable(("a", "b", "c", "d"), ("r", "s"), values, people, list(range(60)), [0] * 60)
+    rows = permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=199)
+    assert len(rows) == 6 * 2 * 2
+    first = next(row for row in rows if (row.a, row.b, row.aspect, row.coefficient) == ("a", "b", "r", PEARSON))
+    assert first.p == pytest.approx(1 / 200)
+    for aspect, name in itertools.product("rs", (PEARSON, SPEARMAN)):
+        own = [row for row in rows if (row.aspect, row.coefficient) == (aspect, name)]
+        corrected = holm(np.array([row.p for row in own], dtype=np.float64))
+        assert [row.p_corrected for row in own] == pytest.approx(corrected.tolist())
+    assert rows == permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=199)
+
+
+def test_rows_that_one_metric_lacks_are_left_out_of_its_pairs() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random((3, 30)), generator.random((1, 30))
+    values[0, :4], people[0, 7] = nan, nan
+    table = ScoreTable(("a", "b", "c"), ("r",), values, people, list(range(30)), [0] * 30)
+    rows = permutation_tests(table, coefficients=[PEARSON], swaps=99)
+    assert [(row.a, row.b, row.n) for row in rows] == [("a", "b", 25), ("a", "c", 25), ("b", "c", 29)]
+    there = np.isfinite(values[0]) & np.isfinite(people[0])
+    expected = np.corrcoef(values[0, there], people[0, there]) - np.corrcoef(values[1, there], people[0, there])
+    assert rows[0].difference == pytest.approx(expected[0, 1], abs=1e-11)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_undefined_tests_have_a_reason(level: str) -> None:
+    people = np.array([[1.0, 2.0, 3.0, 5.0]])
+    for first, reason in ((np.full(4, nan), "no_rows"), (np.full(4, 0.5), "constant")):
+        values = np.stack([first, np.array([0.1, 0.4, 0.2, 0.9])])
+        table = ScoreTable(("a", "b"), ("r",), values, people, [0, 0, 1, 1], [0, 1, 0, 1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rows = permutation_tests(table, levels=[level], coefficients=[PEARSON, SPEARMAN], swaps=20)
+        assert [(row.difference, row.p, row.p_corrected, row.reason) for row in rows] == [
+            (None, None, None, reason)
+        ] * 2
+
+
+def _p_values(made: Comparison, swapped: Flags, name: str) -> float:
+    none = np.zeros((made.columns.shape[1], 1))
+    observed = abs(made.differences(none, np.zeros((len(swapped), 1), dtype=np.int8))[name][0, 0])
+    after = np.abs(made.differences(made.columns.T @ swapped, swapped)[name][0])
+    return float(((after >= observed - 1e-12).sum() + 1) / (swapped.shape[1] + 1))
+
+
+@pytest.mark.parametrize("name", [PEARSON, SPEARMAN])
+def test_equal_metrics_differ_in_five_of_a_hundred_worlds(name: str) -> None:
+    """2000 worlds in which two metrics follow people equally well: the share of p <= .05 is .05 but for chance."""
+    generator = np.random.default_rng(4)
+    worlds, rows, group = 2000, 40, np.zeros(40, dtype=np.int64)
+    swapped = generator.integers(2, size=(rows, 199), dtype=np.int8)
+    small = 0
+    for _ in range(worlds):
+        people = generator.integers(1, 6, size=rows).astype(np.float64)
+        first, second = people + 2 * generator.standard_normal((2, rows))
+        made = comparison(POOLED, (first, second), people[None], group, group, [name])
+        small += _p_values(made, swapped, name) <= 0.05
+    assert abs(small / worlds - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
+
+
+def test_swapping_items_keeps_its_level_where_the_replies_to_an_item_resemble_each_other() -> None:
+    """Both metrics err by item: replies are no independent observations, and only whole items may be swapped."""
+    generator = np.random.default_rng(6)
+    worlds, items, size = 800, 30, 5
+    item, group = np.repeat(np.arange(items), size), np.zeros(items * size, dtype=np.int64)
+    by_item = generator.integers(2, size=(items, 199), dtype=np.int8)[item]
+    by_reply = generator.integers(2, size=(items * size, 199), dtype=np.int8)
+    small = {"item": 0, "reply": 0}
+    for _ in range(worlds):
+        people = generator.standard_normal(items)[item] + 0.3 * generator.standard_normal(items * size)
+        first, second = people + generator.standard_normal((2, items))[:, item]
+        made = comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
+        small["item"] += _p_values(made, by_item, PEARSON) <= 0.05
+        small["reply"] += _p_values(made, by_reply, PEARSON) <= 0.05
+    assert abs(small["item"] / worlds - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
+    assert small["reply"] / worlds > 0.2  # which is why PERM-INPUT is offered
+
+
+def test_power_is_above_that_of_the_unpaired_bootstrap() -> None:
+    """Two metrics that err alike, one a little more: pairing sees it, two separate bootstraps do not."""
+    generator = np.random.default_rng(2)
+    worlds, rows, resamples, group = 150, 60, 300, np.zeros(60, dtype=np.int64)
+    swapped = generator.integers(2, size=(rows, resamples), dtype=np.int8)
+    draws = [generator.multinomial(rows, [1 / rows] * rows, size=resamples).astype(np.float64) for _ in range(2)]
+    ours = theirs = 0
+    for _ in range(worlds):
+        people = generator.standard_normal(rows)
+        first = people + generator.standard_normal(rows)
+        second = first + 0.7 * generator.standard_normal(rows)
+        made = comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
+        ours += _p_values(made, swapped, PEARSON) <= 0.05
+        difference = np.subtract(
+            _weighted_pearson(first, people, draws[0]), _weighted_pearson(second, people, draws[1])
+        )
+        low, high = np.quantile(difference, [0.025, 0.975])
+        theirs += not low <= 0 <= high
+    assert ours > theirs + 3 * math.sqrt(worlds / 4)
+
+
+def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
+    total = weights.sum(axis=1)
+    mean_x, mean_y = weights @ x / total, weights @ y / total
+    both = weights @ (x * y) / total - mean_x * mean_y
+    found: Floats = both / np.sqrt((weights @ x**2 / total - mean_x**2) * (weights @ y**2 / total - mean_y**2))
+    return found
+
+
+def test_williams_equals_the_printed_example() -> None:
+    # Steiger's first case as R's psych::r.test prints it: n = 103, r = .4 and .5, r between them .1: t = -.89, p < .37.
+    found, p = williams_test(np.array(0.4), np.array(0.5), np.array(0.1), 103)
+    assert float(found) == pytest.approx(-0.89, abs=0.005)
+    assert float(p) == pytest.approx(0.37, abs=0.005)
+    # The same by the determinant of the matrix of correlations.
+    determinant = np.linalg.det(np.array([[1, 0.4, 0.5], [0.4, 1, 0.1], [0.5, 0.1, 1]]))
+    below = 2 * 102 / 100 * determinant + 0.45**2 * 0.9**3
+    assert float(found) == pytest.approx(-0.1 * math.sqrt(102 * 1.1 / below), abs=1e-12)
+
+
+def test_williams_has_the_right_level_for_independent_normal_rows() -> None:
+    generator = np.random.default_rng(0)
+    worlds, rows = 4000, 30
+    people = generator.standard_normal((worlds, rows))
+    first, second = (people + generator.standard_normal((2, worlds, rows))) / math.sqrt(2)
+    centred = [each - each.mean(axis=1, keepdims=True) for each in (first, second, people)]
+    a, b, z = (each / np.sqrt((each**2).sum(axis=1, keepdims=True)) for each in centred)
+    p = williams_test((a * z).sum(axis=1), (b * z).sum(axis=1), (a * b).sum(axis=1), rows)[1]
+    assert abs((p <= 0.05).mean() - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
+
+
+def test_williams_tests_of_a_table() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random((2, 35)), generator.random((1, 35))
+    table = ScoreTable(("a", "b"), ("r",), values, people, ITEM.tolist(), SYSTEM.tolist())
+    rows = williams_tests(table, levels=[POOLED, SYSTEM_MEANS], coefficients=[PEARSON, SPEARMAN])
+    assert [(row.level, row.coefficient) for row in rows] == [
+        (POOLED, PEARSON), (POOLED, SPEARMAN), (SYSTEM_MEANS, PEARSON), (SYSTEM_MEANS, SPEARMAN),
+    ]  # fmt: skip
+    for row in rows:
+        trio = np.concatenate([values, people])
+        if row.level == SYSTEM_MEANS:
+            trio = np.stack([trio[:, each == SYSTEM].mean(axis=1) for each in range(5)], axis=1)
+        r_az, r_bz, r_ab = (SCIPY[row.coefficient](trio[i], trio[j]) for i, j in ((0, 2), (1, 2), (0, 1)))
+        expected = williams_test(np.array(r_az), np.array(r_bz), np.array(r_ab), trio.shape[1])[1]
+        assert row.difference == pytest.approx(r_az - r_bz, abs=1e-12)
+        assert row.p == pytest.approx(float(expected), abs=1e-12)
+        assert row.p_corrected == row.p
+
+
+def test_williams_needs_four_observations() -> None:
+    table = ScoreTable(
+        ("a", "b"),
+        ("r",),
+        np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]]),
+        np.array([[1.0, 2.0, 3.0]]),
+        [0, 1, 2],
+        [0] * 3,
+    )
+    (row, _) = williams_tests(table)
+    assert (row.p, row.reason, row.n) == (None, "too_few", 3)
+    assert row.difference is not None
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"unit": "word"}, "unit 'word'"),
+        ({"swaps": 0}, "0 swaps"),
+        ({"coefficients": [CALIBRATED]}, "pairwise_accuracy_calibrated, expected another"),
+        ({"levels": ["item"]}, "found 'item'"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    table = ScoreTable(("a", "b"), ("r",), np.zeros((2, 3)), np.zeros((1, 3)), [0, 1, 2], [0] * 3)
+    with pytest.raises(InputError, match=message):
+        permutation_tests(table, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected pooled or system_means"):
+        williams_tests(table, levels=[PER_SYSTEM])

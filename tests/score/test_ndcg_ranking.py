@@ -1,0 +1,88 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import ndcg_score
+
+from fcconan.errors import InputError
+from fcconan.score.ndcg_ranking import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores
+
+nan = math.nan
+
+
+@pytest.mark.parametrize("size", [2, 5, 9])
+def test_ndcg_equals_scikit_learn_with_ties(size: int) -> None:
+    generator = np.random.default_rng(size)
+    gains, scores = (
+        generator.integers(1, 6, size=(30, size)).astype(np.float64),
+        generator.integers(4, size=(30, size)).astype(np.float64),
+    )
+    expected = [ndcg_score(own[None], score[None]) for own, score in zip(gains, scores, strict=True)]
+    assert ndcg(gains, scores) == pytest.approx(expected, abs=1e-12)
+
+
+def test_chance_is_the_mean_over_all_orders() -> None:
+    gains = np.array([[5.0, 4.0, 3.0, 2.0, 1.0], [2.0, 2.0, 0.0, 1.0, 7.0], [0.0] * 5])
+    found = ndcg_by_chance(gains)
+    for own, value in zip(gains[:2], found[:2], strict=True):
+        orders = np.array(list(itertools.permutations(range(5)))).astype(np.float64)
+        assert value == pytest.approx(ndcg(np.tile(own, (120, 1)), orders).mean(), abs=1e-12)
+    assert found[0] == pytest.approx(0.861, abs=0.0005)
+    assert np.isnan(found[2])
+    assert np.isnan(ndcg(gains[2:], gains[:1])[0])
+    assert ndcg(gains[:1], np.zeros((1, 5)))[0] == pytest.approx(found[0])  # a constant scorer is at chance
+
+
+def test_a_metric_that_orders_everything_wrongly_is_perfect_by_the_published_gain() -> None:
+    ranks = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    scores = np.stack([-ranks, ranks])
+    group = [0, 0, 0, 1, 1, 1]
+    # 3 + 2/log2(3) + 1/2 against 1 + 2/log2(3) + 3/2.
+    worst = (2.5 + 2 / math.log2(3)) / (3.5 + 2 / math.log2(3))
+    chance = 2 * (1 + 1 / math.log2(3) + 0.5) / (3.5 + 2 / math.log2(3))
+    for protocol, values in ((SOUND, (1.0, worst)), (PAPER, (worst, 1.0))):
+        rows = ranking_scores(["right", "wrong"], scores, ranks, group, protocol=protocol, resamples=50)
+        assert [row.value for row in rows] == pytest.approx(values, abs=1e-12)
+        assert [row.chance for row in rows] == pytest.approx([chance, chance], abs=1e-12)
+        assert [(row.n, row.n_groups, row.protocol) for row in rows] == [(6, 2, protocol)] * 2
+
+
+def test_groups_with_a_missing_score_are_counted_and_left_out() -> None:
+    ranks = np.array([1.0, 2.0, 1.0, 2.0, 2.0, 1.0, nan])
+    scores = np.array([[0.9, 0.1, 0.2, nan, 0.4, 0.3, 0.5], [nan] * 7])
+    some, none = ranking_scores(["m", "empty"], scores, ranks, ["a", "a", "b", "b", "c", "c", "c"], resamples=200)
+    wrong = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
+    assert some.value == pytest.approx((1 + wrong) / 2)
+    assert some.low == pytest.approx(wrong)
+    assert some.high == pytest.approx(1.0)
+    assert (some.n, some.n_groups, some.n_incomplete, some.n_missing, some.reason) == (4, 2, 1, 1, None)
+    assert (none.value, none.chance, none.low, none.reason, none.n_incomplete) == (None, None, None, "incomplete", 3)
+    (row,) = ranking_scores(["m"], np.zeros((1, 0)), np.zeros(0), [])
+    assert (row.value, row.reason) == (None, "no_rows")
+
+
+def test_the_ceiling_is_one_annotator_against_the_others() -> None:
+    annotators = np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]])
+    # To the first and the third the others say 1, 2.5, 2.5, and the tied share their gains; to the second, 1, 2, 3.
+    d = [1.0, 1 / math.log2(3), 0.5]
+    ideal = 3 * d[0] + 2 * d[1] + d[2]
+    expected = [(3 + 1.5 * (d[1] + d[2])) / ideal, (3 + d[1] + 2 * d[2]) / ideal, (3 + 1.5 * (d[1] + d[2])) / ideal]
+    ranks = annotators.mean(axis=0)
+    (row,) = ranking_scores(["m"], -ranks[None], ranks, [0, 0, 0], annotators=annotators)
+    assert row.ceiling == pytest.approx(np.mean(expected), abs=1e-12)
+    assert (row.low, row.n_groups) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "ranks, protocol, message",
+    [
+        ([0.0, 1.0], SOUND, "a rank is 0 in a group of 2 replies, expected 1"),
+        ([1.0, 3.0], SOUND, "a rank is 3 in a group of 2"),
+        ([1.0, 2.0], "papers", "expected sound or paper"),
+        ([1.0], SOUND, "expected one for each reply"),
+    ],
+)
+def test_bad_ranks_are_refused(ranks: list[float], protocol: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ranking_scores(["m"], np.zeros((1, 2)), np.array(ranks), [0, 0], protocol=protocol)

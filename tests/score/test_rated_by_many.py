@@ -1,0 +1,139 @@
+"""What several raters said, as the agreement functions take it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.score.agreement import COEFFICIENTS
+from fcconan.score.rated_by_many import NOMINAL, tables_of
+
+Row = dict[str, Any]
+
+
+def _rating(reply: str, rater: str, value: Any, kind: str = "human", aspect: str = "relevance", **more: Any) -> Row:
+    return {"reply_id": reply, "rater": rater, "rater_kind": kind, "aspect": aspect, "value": value, **more}
+
+
+def _verdict(item: str, rater: str, verdict: str) -> Row:
+    return {"item_id": item, "system_a": "A", "system_b": "B", "rater": rater, "verdict": verdict}
+
+
+RATINGS = [
+    _rating("r1", "anna", 1),
+    _rating("r1", "ben", 2),
+    _rating("r2", "ben", 4),
+    _rating("r2", "judge", 5, "model"),
+    _rating("r1", "bleu", 0.5, "metric", "score"),
+]
+
+
+def test_people_are_taken_and_the_domain_is_what_they_gave() -> None:
+    (table,) = tables_of("ratings", RATINGS)
+    assert (table.aspect, table.raters, table.domain) == ("relevance", ["anna", "ben"], [1.0, 2.0, 4.0])
+    assert (table.coefficients, table.ordered) == (COEFFICIENTS, True)
+    np.testing.assert_array_equal(table.values, [[1, np.nan], [2, 4]])
+
+
+def test_one_person_is_compared_with_models_and_not_with_metrics() -> None:
+    (table,) = tables_of("ratings", [row for row in RATINGS if row["rater"] != "ben"])
+    assert table.raters == ["anna", "judge"]
+
+
+def test_metrics_alone_are_compared_with_each_other() -> None:
+    rows = [_rating("r1", name, 1, "metric", "score") for name in ("x", "y")]
+    assert tables_of("ratings", rows)[0].raters == ["x", "y"]
+
+
+def test_a_scale_gives_all_its_grades() -> None:
+    rows = [{**row, "low": 1.0, "high": 5.0} for row in RATINGS[:3]]
+    assert tables_of("ratings", rows)[0].domain == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert tables_of("ratings", RATINGS[:3], scale=(0, 4))[0].domain == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_means_of_grades_have_the_values_that_were_given() -> None:
+    rows = [_rating("r1", "anna", 1.5, low=1, high=5), _rating("r1", "ben", 2, low=1, high=5)]
+    assert tables_of("ratings", rows)[0].domain == [1.5, 2.0]
+
+
+def test_ratings_that_are_all_missing_have_a_domain() -> None:
+    (table,) = tables_of("ratings", [_rating("r1", "anna", None), _rating("r1", "ben", None)])
+    assert (table.domain, bool(np.isnan(table.values).all())) == ([0.0], True)
+
+
+def test_verdicts_are_nominal() -> None:
+    rows = [_verdict("i1", "anna", "a"), _verdict("i1", "ben", "tie"), _verdict("i2", "ben", "invalid")]
+    (table,) = tables_of("comparisons", rows)
+    assert (table.raters, table.domain, table.coefficients) == (["anna", "ben"], [0.0, 1.0, 2.0], NOMINAL)
+    assert table.ordered is False
+    np.testing.assert_array_equal(table.values, [[0, np.nan], [2, np.nan]])
+
+
+def test_labels_have_the_order_of_votes_also_those_that_nobody_gave() -> None:
+    rows = [
+        {"pair_id": "p1", "rater": "ben", "label": "appropriate"},
+        {"pair_id": "p1", "rater": "anna", "label": "not_appropriate"},
+        {"pair_id": "p2", "rater": "anna", "label": "appropriate"},
+        {"pair_id": "p2", "rater": "anna", "label": "appropriate"},
+    ]
+    (table,) = tables_of("votes", rows)
+    assert (table.raters, table.domain, table.ordered) == (["anna", "ben"], [0.0, 1.0, 2.0], True)
+    np.testing.assert_array_equal(table.values, [[0, 2], [2, np.nan]])
+    (table,) = tables_of("votes", [{**row, "label": row["label"].upper()} for row in rows])
+    assert (table.domain, table.ordered) == ([0.0, 1.0], False)
+
+
+def test_raters_and_aspects_are_chosen() -> None:
+    assert tables_of("ratings", RATINGS, raters=["judge", "anna", "judge"])[0].raters == ["anna", "judge"]
+    assert [table.aspect for table in tables_of("ratings", RATINGS, raters=["bleu", "ben"])] == ["relevance", "score"]
+    assert [table.aspect for table in tables_of("ratings", RATINGS, aspects=["relevance"])] == ["relevance"]
+    rows = [_verdict("i1", name, "a") for name in ("anna", "ben", "clara")]
+    assert tables_of("comparisons", rows, raters=["ben", "anna"])[0].raters == ["anna", "ben"]
+
+
+VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "options", "message"),
+    [
+        ("ratings", [], {}, "there are no ratings: give rows with reply_id, rater, aspect and value"),
+        ("ratings", RATINGS, {"raters": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge, bleu"),
+        ("ratings", RATINGS, {"aspects": ["tone"]}, "nobody of anna, ben rated 'tone': known are relevance"),
+        (
+            "ratings",
+            RATINGS,
+            {"scale": (1, 3)},
+            "relevance was rated 4, expected 1 to 3: give its own --scale, or mend",
+        ),
+        (
+            "ratings",
+            [_rating(f"r{n}", who, n / 7) for n in range(102) for who in ("anna", "ben")],
+            {},
+            "relevance has 102 different values, expected the grades of one person each, at most 101: means of",
+        ),
+        ("comparisons", [_verdict("i1", "anna", "a")], {"aspects": ["tone"]}, "comparisons have no aspects: leave"),
+        ("comparisons", [_verdict("i1", "anna", "a")], {"scale": (1, 5)}, "comparisons have no grades: leave --scale"),
+        ("comparisons", [_verdict("i1", "anna", "a")], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        (
+            "comparisons",
+            [_verdict("i1", "anna", "A")],
+            {},
+            "comparison 1: the verdict is 'A', expected one of a, b, tie",
+        ),
+        ("votes", [], {}, "there are no votes: give rows with pair_id, rater and label"),
+        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected one; mend that row"),
+        ("votes", [VOTE], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        (
+            "votes",
+            [VOTE, {**VOTE, "label": "no"}],
+            {},
+            "vote 2: anna labelled the pair p1 yes before, and now no; remove one of them",
+        ),
+    ],
+)
+def test_bad_rows_are_refused(kind: str, rows: list[Row], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        tables_of(kind, rows, **options)
+    assert str(refused.value).startswith(message)

@@ -1,0 +1,50 @@
+import math
+
+import numpy as np
+import pytest
+
+from fcconan.score.rating_errors import rating_errors
+from fcconan.score.score_table import ScoreTable
+
+nan = math.nan
+
+
+def test_errors_by_system_by_hand() -> None:
+    judge, people = np.array([[5.0, 4.0, 3.0, nan, 1.0]]), np.array([[4.0, 4.0, 5.0, 3.0, 1.0]])
+    annotators = np.array([[[4.0, 5.0, 5.0, 3.0, nan]], [[2.0, 3.0, 5.0, nan, 1.0]]])
+    table = ScoreTable(
+        ("judge",), ("r",), judge, people, [0, 1, 0, 1, 2], ["Velmari", "Velmari", "Quillish", "Quillish", "Quillish"],
+        annotators=annotators,
+    )  # fmt: skip
+    everything, quillish, velmari = rating_errors(table, resamples=300)
+    assert [row.system for row in (everything, quillish, velmari)] == [None, "Quillish", "Velmari"]
+    assert (everything.mean_absolute_error, everything.bias, everything.n, everything.n_missing) == (0.75, -0.25, 4, 1)
+    assert (velmari.mean_absolute_error, velmari.bias, velmari.n, velmari.n_missing) == (0.5, 0.5, 2, 0)
+    assert (quillish.mean_absolute_error, quillish.bias, quillish.n, quillish.n_missing) == (1.0, -1.0, 2, 1)
+    # Values 5 and 4 against 4 and 4; 3 and 1 against 5 and 1.
+    assert velmari.chance == 0.5
+    assert quillish.chance == pytest.approx((2 + 2 + 4 + 0) / 4)
+    # Two annotators of both Velmari replies: 2 apart each time.
+    assert (velmari.ceiling, quillish.ceiling) == (2.0, 0.0)
+    assert velmari.bias_low == 0.0 and velmari.bias_high == 1.0
+
+
+def test_chance_is_the_mean_over_all_pairs_and_intervals_resample_items() -> None:
+    generator = np.random.default_rng(0)
+    judge, people = generator.random((1, 40)), generator.random((1, 40))
+    item = np.repeat(np.arange(10), 4)
+    table = ScoreTable(("judge",), ("r",), judge, people, item.tolist(), [0] * 40)
+    row = rating_errors(table, resamples=4000, seed=1)[0]
+    assert row.chance == pytest.approx(np.abs(np.subtract.outer(judge[0], people[0])).mean(), abs=1e-12)
+    errors = np.abs(judge - people)[0].reshape(10, 4).mean(axis=1)
+    drawn = np.random.default_rng(9).choice(errors, size=(20_000, 10)).mean(axis=1)
+    assert row.mean_absolute_error_low == pytest.approx(np.quantile(drawn, 0.025), abs=0.006)
+    assert row.mean_absolute_error_high == pytest.approx(np.quantile(drawn, 0.975), abs=0.006)
+
+
+def test_no_rows_and_one_item() -> None:
+    table = ScoreTable(("judge",), ("r",), np.array([[nan, 2.0]]), np.array([[1.0, 3.0]]), [0, 1], ["a", "b"])
+    everything, a, b = rating_errors(table)
+    assert (a.mean_absolute_error, a.bias, a.chance, a.n, a.n_missing) == (None, None, None, 0, 1)
+    assert (b.mean_absolute_error, b.bias, b.bias_low, b.n) == (1.0, -1.0, None, 1)
+    assert (everything.n, everything.mean_absolute_error_high) == (1, None)

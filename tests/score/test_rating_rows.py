@@ -1,0 +1,216 @@
+"""Ratings from rows to arrays, with values worked out by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.cli.row_sources import PlacedRow
+from fcconan.errors import InputError
+from fcconan.score.rating_rows import RatedReplies, mean_of_rows
+
+Row = dict[str, Any]
+
+
+def _rating(reply: str, rater: str, value: Any, aspect: str = "relevance", **more: Any) -> Row:
+    return {"reply_id": reply, "rater": rater, "rater_kind": "human", "aspect": aspect, "value": value, **more}
+
+
+def _scored(reply: str, rater: str, value: Any, aspect: str = "score") -> Row:
+    return {**_rating(reply, rater, value, aspect), "rater_kind": "metric"}
+
+
+PEOPLE = [
+    _rating("r1", "anna", 2, low=1, high=5),
+    _rating("r2", "anna", "4", low="1", high="5"),
+    _rating("r3", "anna", None, low=1, high=5, reason="skipped"),
+    _rating("r1", "ben", 5.0, low=1, high=5),
+    _rating("r3", "ben", float("nan"), low=1, high=5),
+]
+REPLIES: list[Row] = [
+    {"reply_id": "r1", "item_id": "i1", "system": "A", "text": "Ask the Ombrey library."},
+    {"reply_id": "r2", "item_id": "i1", "system": "B", "text": ""},
+    {"reply_id": "r3", "item_id": "i2", "system": "A", "text": None},
+    {"reply_id": "r4", "item_id": "i2", "system": "B", "text": "Nobody rated this."},
+]
+
+
+def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
+    rated = RatedReplies(PEOPLE, REPLIES)
+    names, values = rated.people("relevance")
+    assert names == ["anna", "ben"]
+    np.testing.assert_array_equal(values, [[2, 4, np.nan], [5, np.nan, np.nan]])
+    assert (rated.replies, rated.items, rated.systems) == (["r1", "r2", "r3"], ["i1", "i1", "i2"], ["A", "B", "A"])
+    assert (rated.knows_items, rated.knows_systems) == (True, True)
+    assert rated.missing == {("anna", "relevance"): {"skipped": 1}, ("ben", "relevance"): {"no_value": 1}}
+    assert rated.lengths is not None
+    np.testing.assert_array_equal(rated.lengths, [4, 0, np.nan])  # an empty text has no words, no text no length
+    assert rated.scale("relevance", names) == (1.0, 5.0)
+
+
+def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
+    rated = RatedReplies(PEOPLE)
+    assert (rated.items, rated.systems, rated.lengths) == (["r1", "r2", "r3"], ["unknown"] * 3, None)
+    assert (rated.knows_items, rated.knows_systems) == (False, False)
+
+
+def test_one_reply_without_an_item_makes_items_unknown() -> None:
+    rated = RatedReplies(PEOPLE, [*REPLIES[:2], {"reply_id": "r3", "system": "A"}])
+    assert (rated.knows_items, rated.knows_systems, rated.items[2]) == (False, True, "r3")
+
+
+def test_a_table_has_the_mean_of_people_and_every_metric() -> None:
+    rows = [
+        *PEOPLE,
+        _scored("r1", "judge", 3, "relevance"),
+        _scored("r2", "judge", None, "relevance"),
+        _scored("r1", "bleu-4", 0.25),
+        _scored("r3", "bertscore", 0.5, "recall"),
+    ]
+    table = RatedReplies(rows, REPLIES).table()
+    assert (table.metrics, table.about) == (("judge", "bleu-4", "bertscore:recall"), ("relevance", None, None))
+    np.testing.assert_array_equal(table.human_values, [[3.5, 4, np.nan]])
+    missing = np.nan
+    np.testing.assert_array_equal(
+        table.metric_values, [[3, missing, missing], [0.25, missing, missing], [missing, missing, 0.5]]
+    )
+    assert table.annotators is not None
+    np.testing.assert_array_equal(table.annotators, [[[2, 4, missing]], [[5, missing, missing]]])
+
+
+def test_a_table_of_one_person_has_no_annotators() -> None:
+    rows = [row for row in PEOPLE if row["rater"] == "anna"]
+    assert RatedReplies([*rows, _scored("r1", "judge", 3)]).table().annotators is None
+
+
+def test_who_stands_for_people_can_be_chosen_of_any_kind() -> None:
+    rows = [*PEOPLE, _scored("r1", "judge", 3, "relevance")]
+    table = RatedReplies(rows).table(people=["judge"], metrics=["ben"])
+    assert table.metrics == ("ben",)
+    np.testing.assert_array_equal(table.human_values, [[3, np.nan, np.nan]])
+
+
+def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> None:
+    rows = [*PEOPLE, _rating("r1", "clara", 1, "coherence"), _scored("r1", "bleu-4", 0.5)]
+    annotators = RatedReplies(rows).table().annotators
+    assert annotators is not None
+    assert annotators.shape == (3, 2, 3)  # anna, ben, clara; relevance, coherence; replies
+    np.testing.assert_array_equal(annotators[2], [[np.nan] * 3, [1, np.nan, np.nan]])
+    np.testing.assert_array_equal(annotators[0, 1], [np.nan] * 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "there are no ratings: give rows with reply_id, rater, aspect and value"),
+        ([{**PEOPLE[0], "reply_id": None}], "rating 1: reply_id is None, expected a name or an id; mend that row"),
+        ([{**PEOPLE[0], "rater": ""}], "rating 1: rater is '', expected a name or an id; mend that row"),
+        ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; mend that row"),
+        (
+            [{**PEOPLE[0], "rater_kind": "robot"}],
+            "rating 1: rater_kind is 'robot', expected human, model, metric; mend",
+        ),
+        ([PEOPLE[0], _rating("r1", "anna", 2)], "rating 2: anna has rated relevance of the reply r1 before, expected"),
+        ([PEOPLE[0], _scored("r2", "anna", 2)], "rating 2: anna is a rater of the kind metric, but before of the kind"),
+        ([_rating("r1", "anna", "good")], "rating 1: value is 'good', expected a number, or nothing where it is miss"),
+        ([_rating("r1", "anna", "inf")], "rating 1: value is 'inf', expected a number, or nothing"),
+        ([_rating("r1", "anna", True)], "rating 1: value is True, expected a number"),
+        ([_rating("r1", "anna", [3])], "rating 1: value is [3], expected a number"),
+        ([_rating("r1", "anna", 6, low=1, high=5)], "rating 1: anna rated relevance 6, expected 1 to 5; leave the val"),
+        ([_rating("r1", "anna", 0, low=1, high=5)], "rating 1: anna rated relevance 0, expected 1 to 5"),
+        ([_rating("r1", "anna", 3, low=5, high=1)], "rating 1: the scale is 5 to 1, expected the lowest grade first"),
+        (
+            [PEOPLE[0], _rating("r2", "anna", 3, low=0, high=10)],
+            "anna rated relevance on different scales, 0 to 10 and 1 to 5: bring the ratings to one scale",
+        ),
+    ],
+)
+def test_a_bad_rating_is_refused(rows: list[Row], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        RatedReplies(rows)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_complaint_names_where_the_row_comes_from() -> None:
+    with pytest.raises(InputError, match=r"^ratings\.csv, row 7: value is 'x', expected a number"):
+        RatedReplies([PlacedRow(_rating("r1", "anna", "x"), "ratings.csv, row 7")])
+
+
+@pytest.mark.parametrize(
+    ("replies", "message"),
+    [
+        (REPLIES[:1], "2 of 3 rated replies are not among the replies (such as r2): give the replies that were rated"),
+        ([], "3 of 3 rated replies are not among the replies (such as r1): give the replies that were rated"),
+        ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; mend that row"),
+        (
+            [*REPLIES, {**REPLIES[0], "system": "B"}],
+            "the reply r1 has the system 'A', and in another row 'B': give every reply an id of its own",
+        ),
+        (
+            [*REPLIES, {**REPLIES[3], "text": "x" * 50}],
+            f"the reply r4 has the text 'Nobody rated this.', and in another row '{'x' * 36}...: give every reply",
+        ),
+    ],
+)
+def test_replies_that_do_not_belong_are_refused(replies: list[Row], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        RatedReplies(PEOPLE, replies)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
+    rated = RatedReplies(PEOPLE, [*REPLIES, REPLIES[0], {"reply_id": "r3", "text": "Yes."}])
+    assert rated.systems == ["A", "B", "A"]
+    assert rated.lengths is not None
+    np.testing.assert_array_equal(rated.lengths, [4, 0, 1])  # what one row does not say, another may
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"people": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
+        ({"metrics": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
+        ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance"),
+        ({"metrics": ["anna"]}, "there are no ratings of relevance by models or metrics: known raters are anna, ben"),
+    ],
+)
+def test_a_table_of_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        RatedReplies([*PEOPLE, _scored("r1", "judge", 3)]).table(**options)
+    assert str(refused.value).startswith(message)
+
+
+def test_ratings_without_people_need_someone_to_stand_for_them() -> None:
+    with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who stand for people"):
+        RatedReplies([_scored("r1", "judge", 3)]).table()
+
+
+def test_people_on_two_scales_are_refused() -> None:
+    rows = [*PEOPLE, _rating("r1", "clara", 0, low=0, high=1), _scored("r1", "judge", 3)]
+    with pytest.raises(InputError, match=r"^relevance was rated on different scales, 0 to 1 and 1 to 5: bring"):
+        RatedReplies(rows).table()
+
+
+def test_errors_are_of_judges_on_peoples_scale() -> None:
+    same, other = (
+        {**_rating("r1", name, 1, low=1, high=high), "rater_kind": "model"}
+        for name, high in (("same", 5), ("other", 9))
+    )
+    rated = RatedReplies([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
+    kept = rated.on_one_scale(rated.table())
+    assert (kept.metrics, kept.metric_values.tolist()[0][0]) == (("same",), 1.0)
+    with pytest.raises(InputError, match=r"^no judge has people's scale, low to high: errors need one"):
+        rated.on_one_scale(rated.table(metrics=["other", "bleu-4"]))
+    chosen = rated.table(people=["other"], metrics=["same"])
+    with pytest.raises(InputError, match=r"^no judge has people's scale"):
+        rated.on_one_scale(chosen, ["other"])
+
+
+def test_praise_is_high_unless_the_rows_say_otherwise() -> None:
+    rated = RatedReplies([_rating("r1", "anna", 1, "rudeness", higher_is_better="False"), PEOPLE[0]])
+    assert [rated.higher_is_better(aspect, ["anna"]) for aspect in ("rudeness", "relevance")] == [False, True]
+
+
+def test_means_leave_out_what_is_missing() -> None:
+    values = np.array([[1.0, np.nan, np.nan], [4.0, 2.0, np.nan]])
+    np.testing.assert_array_equal(mean_of_rows(values), [2.5, 2.0, np.nan])
