@@ -26,6 +26,8 @@ speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed/build.py
 	$(BIN)/python benchmarks/speed/retrieval.py
 	$(BIN)/python benchmarks/speed/judge.py
+	$(BIN)/python benchmarks/speed/scoring.py
+	$(BIN)/python benchmarks/speed/tournament.py
 
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from fcconan.judge.parse import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.judge.rate import Judge
     from fcconan.retrieve.system import Retriever
+    from fcconan.score.correlation import correlate
     from fcconan.score.evaluate import evaluate_run
+    from fcconan.score.text import score_texts
+    from fcconan.score.tournament import rank_systems
 
 __all__ = [
     "AspectField",
@@ -24,11 +27,14 @@ __all__ = [
     "Retriever",
     "__version__",
     "build",
+    "correlate",
     "evaluate_run",
     "load_recipe",
     "parse_comparison",
     "parse_multi",
     "parse_rating",
+    "rank_systems",
+    "score_texts",
 ]
 
 _HOMES = {
@@ -40,7 +46,10 @@ _HOMES = {
     "parse_rating": "fcconan.judge.parse",
     "Judge": "fcconan.judge.rate",
     "Retriever": "fcconan.retrieve.system",
+    "correlate": "fcconan.score.correlation",
     "evaluate_run": "fcconan.score.evaluate",
+    "score_texts": "fcconan.score.text",
+    "rank_systems": "fcconan.score.tournament",
 }
 
 

@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from fcconan.cli import bench, build, demo, hydrate, judge, list_datasets, train_retriever
+from fcconan.cli import (
+    agree,
+    bench,
+    build,
+    correlate,
+    demo,
+    hydrate,
+    judge,
+    leaderboard,
+    list_datasets,
+    metrics,
+    rank,
+    reproduce,
+    train_retriever,
+)
 from fcconan.errors import InputError
 
 INTERRUPTED = 130
@@ -22,7 +36,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (list_datasets, build, hydrate, bench, train_retriever, demo):
+for verb in (
+    list_datasets,
+    build,
+    hydrate,
+    bench,
+    train_retriever,
+    metrics,
+    rank,
+    leaderboard,
+    correlate,
+    agree,
+    reproduce,
+    demo,
+):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
 app.add_typer(judge.app)
 

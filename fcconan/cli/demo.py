@@ -1,9 +1,12 @@
 """`fcconan demo`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from fcconan.report.tables import Table
 
 NAME = "demo"
 EXAMPLE = "Example: fcconan demo --out demo-dataset --report demo-report"
@@ -19,7 +22,7 @@ def run(
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was built to this file.")] = None,
 ) -> None:
-    """Build the embedded demo dataset, benchmark retrieval on it and rate its replies, offline."""
+    """Build the embedded demo dataset, benchmark retrieval, rate replies, and score judges and systems, offline."""
     from fcconan.build import build
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
@@ -28,7 +31,7 @@ def run(
     from fcconan.judge.replies import load_replies
     from fcconan.judge.summary import Summary, print_summary
     from fcconan.judge.task import load_task
-    from fcconan.report import check_report, write_report
+    from fcconan.report import FURTHER, check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.suite import Maker, load_suite
@@ -58,13 +61,69 @@ def run(
     scored, details = bench(
         collection, [maker.make(name) for name in offline_systems()], Settings().resolve(collection)
     )
-    write_report(target, scored, details)
-    print_result(scored, target)
     summary = Summary()
     judge = LexicalJudge(load_task("cseval"))
     with RowWriter(rated, RATED) as writer:
         for rows in judge.rate(load_replies(out)):
             summary.add(rows)
             writer.write(rows)
+    page, tables = _judged(out, rated)
+    write_report(target, scored, details, further=page)
+    print_result(scored, target)
     print_summary(summary.result(judges=[{"name": judge.name, **judge.configuration}]), rated)
     typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
+    for table in tables:
+        print_table(table.title, table.columns, table.rows)
+    typer.echo(f"Every level, the matrix of wins and the signatures: {target / FURTHER}")
+
+
+def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
+    """Returns how judges follow the simulated people and which system these prefer: a page, and tables of the gist."""
+    from dataclasses import asdict
+
+    from fcconan.cli.row_sources import opened, rated_replies
+    from fcconan.report import FILES
+    from fcconan.report.scores import correlation_section, tournament_section, tournament_tables
+    from fcconan.report.sections import interval, number, render_sections
+    from fcconan.report.tables import Table
+    from fcconan.score.correlation import correlate, correlation_signature
+    from fcconan.score.tournament import rank_systems
+    from fcconan.score.verdicts import majority_votes
+
+    with opened([str(out), str(rated)]) as sources:
+        table = rated_replies(sources).table()
+        population = "+".join(sources.population)
+    correlations: dict[str, Any] = {
+        "signature": correlation_signature(table, population=population),
+        "rows": [asdict(row) for row in correlate(table)],
+    }
+    pooled = [
+        [
+            row["metric"],
+            row["aspect"],
+            number(row["value"]),
+            interval(row["low"], row["high"]),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            str(row["n"]),
+            str(row["n_missing"]),
+        ]
+        for row in correlations["rows"]
+        if (row["level"], row["coefficient"]) == ("pooled", "spearman")
+    ]
+    columns = ["judge", "aspect", "value", "interval", "chance", "one person", "replies", "missing"]
+    with opened([str(out)], where=["rater_kind=human"]) as sources:
+        votes = majority_votes(sources.rows("comparisons"))
+        tournament = rank_systems(votes, population=f"{'+'.join(sources.population)};majority")
+    page = render_sections(
+        "Judges and tournaments",
+        "The embedded demo: simulated people and judges, so these figures say nothing about the world.",
+        [correlation_section(correlations), tournament_section(tournament)],
+        signatures=[correlations["signature"], tournament["signature"]],
+        back=FILES[0],
+    )
+    ranking = tournament_tables(tournament)[0]
+    return page, [
+        Table("Judges against people (simulated): Spearman over all replies", columns, pooled),
+        Table("Tournament (simulated people, majority)", ranking.columns, ranking.rows),
+    ]

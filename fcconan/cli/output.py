@@ -28,7 +28,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_row(*(Text(printable(str(cell))) for cell in row))  # as text: names may hold what looks like markup
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
     console = Console(width=None if sys.stdout.isatty() else 1_000, highlight=False)
-    console.print(printable(title), markup=False)
+    console.print(printable(title), markup=False, emoji=False)
     console.print(table)
 
 

@@ -49,7 +49,7 @@ class EndpointModel:
         self._takes_schema: bool | None = None if structured else False
         self._newer_limit = False  # whether it wants `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
-        # A journal that was empty holds only what this model sent, which is looked up once more before it is sent again.
+        # A journal that was empty holds only what this model sent, and sending looks for that once more.
         self._inherits = len(client.journal) > 0
         self._kept = _Form(structured)  # where the last answer was found; most are found where it was
 

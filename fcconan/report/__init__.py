@@ -10,11 +10,17 @@ from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.retrieve.trec import write_qrels, write_run
 
+FURTHER = "scores.html"
 FILES = ("report.html", "report.md", "tables.tex", "results.csv", "comparisons.csv")
 
 
 def write_report(
-    folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True
+    folder: Path,
+    result: Mapping[str, Any],
+    details: Mapping[str, Any],
+    *,
+    texts: bool = True,
+    further: str | None = None,
 ) -> list[Path]:
     """Writes `report.html`, `report.md`, `tables.tex`, `results.csv`, `comparisons.csv`, the figures as SVG, and TREC
     runs and qrels.
@@ -27,6 +33,7 @@ def write_report(
         result: What `fcconan.retrieve.bench.bench` returned first.
         details: What it returned second; runs are written if it has `scores`.
         texts: Whether the page holds the texts of HS and CNs; without them it shows ids.
+        further: A second page, `scores.html`, which the first one leads to: what `render_sections` returned.
 
     Returns:
         The files, the page first.
@@ -42,13 +49,15 @@ def write_report(
     check_report(folder)
     plots = figures(result)
     contents = (
-        render_page(result, details, plots, texts=texts),
+        render_page(result, details, plots, texts=texts, further=None if further is None else FURTHER),
         as_markdown(result),
         as_latex(result),
         as_csv(result),
         comparisons_as_csv(result),
     )
     files = dict(zip(FILES, contents, strict=True)) | {f"{name}.svg": svg for name, (_, svg) in plots.items()}
+    if further is not None:
+        files[FURTHER] = further
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for stale in leftovers(folder.parent, f".{folder.name}.report-"):
@@ -94,7 +103,7 @@ def _is_ours(path: Path) -> bool:
 
     if len(path.parts) == 2:
         return path.parts[0] in ("runs", "qrels") and path.suffix == ".trec"
-    return str(path) in {*FILES, *(f"{name}.svg" for name in NAMES)}
+    return str(path) in {*FILES, FURTHER, *(f"{name}.svg" for name in NAMES)}
 
 
 def _write_trec(stage: Path, details: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,14 @@ SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
-def render_page(result: Mapping[str, Any], details: Mapping[str, Any], plots: Plots, *, texts: bool = True) -> str:
+def render_page(
+    result: Mapping[str, Any],
+    details: Mapping[str, Any],
+    plots: Plots,
+    *,
+    texts: bool = True,
+    further: str | None = None,
+) -> str:
     """Renders the page. It has no address to load from, and its policy forbids it to load anything.
 
     Args:
@@ -22,6 +29,7 @@ def render_page(result: Mapping[str, Any], details: Mapping[str, Any], plots: Pl
         details: Its details.
         plots: Name to title and SVG.
         texts: Whether the page holds the texts of HS and CNs.
+        further: A page beside it that it leads to.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -42,8 +50,9 @@ def render_page(result: Mapping[str, Any], details: Mapping[str, Any], plots: Pl
         plots=[(name, title, Markup(svg)) for name, (title, svg) in plots.items()],
         systems=systems,
         texts=texts,
+        further=further,
         data=Markup(script_json(_drill_down(result, details, texts))),
-        script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        script=Markup("".join((HERE / name).read_text(encoding="utf-8") for name in ("tables.js", "page.js"))),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
     )
 

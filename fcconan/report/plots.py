@@ -160,6 +160,34 @@ def _differences(result: Mapping[str, Any], metric: str, partition: str, title: 
         return _svg(figure, "differences", title, note)
 
 
+def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns title and SVG of a tournament's Bradley-Terry strengths.
+
+    Args:
+        result: What `fcconan.score.tournament.rank_systems` returned.
+    """
+    from matplotlib.figure import Figure
+
+    systems = [row for row in result["systems"] if row["bradley_terry"] is not None][::-1]
+    title = "Bradley-Terry strengths"
+    note = f"In log odds, mean 0; lines are {100 * result['settings']['confidence']:g}% intervals over items."
+    with _style("strengths"):
+        figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(systems)))
+        figure.set_layout_engine("constrained")
+        axes = figure.add_subplot()
+        for place, row in enumerate(systems):
+            if row["low"] is not None:
+                axes.plot([row["low"], row["high"]], [place, place], color=COLOURS[0], linewidth=2)
+            (dot,) = axes.plot([row["bradley_terry"]], [place], "o", color=COLOURS[0])
+            dot.set_gid(f"strength-{place}")
+        axes.set_yticks(range(len(systems)), [_short(row["name"]) for row in systems])
+        axes.set_ylim(-0.6, len(systems) - 0.4)
+        axes.axvline(0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.9)
+        axes.set_xlabel("strength (log odds)")
+        axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
+        return f"{title}. {note}", _svg(figure, "strengths", title, note)
+
+
 def _readable_on(ground: Sequence[float]) -> str:
     """Returns white or black, whichever has the greater contrast (WCAG 2.2) on a colour."""
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in ground[:3]]

@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from fcconan.report import write_report
+from fcconan.report.sections import Section, render_sections
+from fcconan.report.tables import Table
 from tests.report.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM, example_details, example_result
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -58,3 +60,35 @@ def test_a_person_can_sort_and_see_where_systems_differ(tmp_path: Path) -> None:
             browser.close()
     assert said == []
     assert asked == [url]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_second_page_is_reached_sorted_and_filtered(tmp_path: Path) -> None:
+    rows = [[f"system {number:02}", str(number), f"{number / 10:.1f} [0.0, 9.9]"] for number in range(30)]
+    section = Section("Tournament", ["A note."], [Table("Standings", ["system", "points", "share"], rows)])
+    second = render_sections("Judges", "Invented.", [section, section], signatures=["a|b"], back="report.html")
+    write_report(tmp_path / "report", example_result(), example_details(), further=second)
+    said: list[str] = []
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        try:
+            page = browser.new_page(viewport={"width": 1200, "height": 900})
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto((tmp_path / "report" / "report.html").as_uri())
+            page.get_by_role("link", name="Judges and tournaments").click()
+            page.wait_for_url((tmp_path / "report" / "scores.html").as_uri())
+            table = page.locator("#part-1 table")
+            page.locator("#part-1 details").evaluate("part => part.open = true")
+            table.locator("thead th").nth(1).locator("button").click()
+            assert table.locator("tbody th").first.text_content() == "system 29"
+            page.locator("#part-1 input[type=search]").fill("system 07")
+            assert table.locator("tbody tr:visible").count() == 1
+            page.get_by_role("link", name="Retrieval").click()
+            page.wait_for_url((tmp_path / "report" / "report.html").as_uri())
+        finally:
+            browser.close()
+    assert said == []
+    assert {url.rsplit("/", 1)[1] for url in asked} == {"report.html", "scores.html"}

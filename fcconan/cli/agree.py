@@ -1,0 +1,123 @@
+"""`fcconan agree`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fcconan.cli import row_sources
+
+if TYPE_CHECKING:
+    from fcconan.score.rated_by_many import RatedByMany
+
+NAME = "agree"
+EXAMPLE = "Example: fcconan agree ratings.csv --json agreement.json"
+
+
+def run(
+    sources: row_sources.Sources,
+    aspect: Annotated[list[str] | None, typer.Option("--aspect", help="Repeat it. Default: all.")] = None,
+    rater: Annotated[
+        list[str] | None, typer.Option("--rater", help="These raters; repeat it. Default: all people, or all raters.")
+    ] = None,
+    coefficient: Annotated[
+        list[str] | None, typer.Option("--coefficient", help="See docs/scores.md; repeat it. Default: all that fit.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option("--scale", help="LOW,HIGH of whole grades, where the rows do not say it.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--rows", help="ratings, comparisons or votes. Default: what the sources hold.")
+    ] = None,
+    overall: Annotated[bool, typer.Option("--overall", help="Leave the pairs of raters out of the table.")] = False,
+    value: row_sources.Value = None,
+    split: row_sources.Split = None,
+    column: row_sources.Column = None,
+    where: row_sources.Where = None,
+    resamples: row_sources.Resamples = 10_000,
+    confidence: row_sources.Confidence = 0.95,
+    seed: row_sources.Seed = 0,
+    json_file: row_sources.Json = None,
+) -> None:
+    """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.report.scores import agreement_tables
+    from fcconan.score.agreement import agreement, agreement_signature
+    from fcconan.score.rated_by_many import tables_of
+
+    settings = row_sources.draws(resamples, confidence, seed)
+    row_sources.check_targets(sources, json_file)
+    with row_sources.opened(sources, split=split, column=column, where=where, value=value) as opened:
+        config = _config(opened, kind)
+        tables = tables_of(
+            config, opened.rows(config), aspects=aspect, raters=rater, scale=None if scale is None else _scale(scale)
+        )
+        population = "+".join([*opened.population, *([f"raters={','.join(rater)}"] if rater else [])])
+    rows: list[dict[str, Any]] = []
+    signatures = {}
+    for table in tables:
+        rows += agreement(
+            table.values,
+            table.domain,
+            coefficients=_coefficients(coefficient, table),
+            raters=table.raters,
+            aspect=table.aspect,
+            **settings,
+        )
+        signatures[table.aspect or config] = agreement_signature(table.domain, population=population, **settings)
+    for shown in agreement_tables(rows, pairs=not overall):
+        print_table(shown.title, shown.columns, shown.rows)
+    for signature in dict.fromkeys(signatures.values()):
+        typer.echo(signature)
+    if json_file is not None:
+        write_json(json_file, {"signature": signatures, "rows": rows})
+
+
+def _config(sources: row_sources.RowSources, asked: str | None) -> str:
+    """Tells what the sources hold."""
+    from fcconan.errors import InputError
+
+    known = row_sources.SAID
+    if asked is not None:
+        if asked not in known:
+            raise InputError(f"--rows is {asked!r}: give {', '.join(known)}")
+        return asked
+    columns, configs = sources.first_columns(), sources.configs()
+    if sources.values and columns:  # with a column for each rater, only what was judged tells what they said
+        return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
+    for config in ("comparisons", "ratings", "votes"):
+        if known[config] in columns:
+            return config
+    for config in known:
+        if config in configs:
+            return config
+    raise InputError(
+        f"found {', '.join(sorted(columns or configs)) or 'no columns'}, expected `value` (ratings), `verdict` "
+        "(comparisons) or `label` (votes): name it with --column, or a column for each rater with --value"
+    )
+
+
+def _coefficients(asked: list[str] | None, table: "RatedByMany") -> Sequence[str]:
+    from fcconan.errors import InputError
+
+    chosen = list(dict.fromkeys(asked or table.coefficients))
+    for name in chosen:
+        if not table.ordered and name.endswith(("linear", "quadratic", "ordinal", "interval")):
+            raise InputError(
+                f"{name} weighs distances, and the values of these rows have no order: choose from "
+                f"{', '.join(table.coefficients)}"
+            )
+    return chosen
+
+
+def _scale(given: str) -> tuple[int, int]:
+    from fcconan.errors import InputError
+
+    low, comma, high = given.partition(",")
+    try:
+        ends = int(low), int(high)
+    except ValueError:
+        ends = (0, 0)
+    if not comma or ends[0] >= ends[1]:
+        raise InputError(f"--scale is {given!r}: give LOW,HIGH in whole grades, such as 1,5")
+    return ends

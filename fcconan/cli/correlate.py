@@ -1,0 +1,138 @@
+"""`fcconan correlate`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fcconan.cli import row_sources
+
+if TYPE_CHECKING:
+    from fcconan.score.rating_rows import RatedReplies
+
+NAME = "correlate"
+SWAPS = 10_000  # of --tests where there is no bootstrap
+EXAMPLE = "Example: fcconan correlate demo-dataset demo-ratings.csv --json correlations.json"
+
+
+def run(
+    ratings: row_sources.Sources,
+    human: Annotated[
+        list[str] | None, typer.Option("--human", help="A rater who stands for people; repeat it. Default: all people.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="A model or metric; repeat it. Default: all.")
+    ] = None,
+    aspect: Annotated[
+        list[str] | None, typer.Option("--aspect", help="Repeat it. Default: all that people rated.")
+    ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option("--level", help="pooled, per_item, per_system or system_means; repeat it. Default: all."),
+    ] = None,
+    coefficient: Annotated[
+        list[str] | None,
+        typer.Option("--coefficient", help="See docs/scores.md; repeat it. Default: pearson, spearman, kendall_b."),
+    ] = None,
+    value: row_sources.Value = None,
+    replies: Annotated[
+        str | None, typer.Option("--replies", help="File or dataset of the rated replies: items, systems and texts.")
+    ] = None,
+    given_length: Annotated[
+        bool, typer.Option("--given-length", help="Also partial correlations given length.")
+    ] = False,
+    errors: Annotated[bool, typer.Option("--errors", help="Also mean absolute error and bias, by system.")] = False,
+    tests: Annotated[
+        str | None, typer.Option("--tests", help="Compare metrics by random swaps of: reply (PERM-BOTH) or item.")
+    ] = None,
+    stability: Annotated[bool, typer.Option("--stability", help="Also how values vary over random samples.")] = False,
+    split: row_sources.Split = None,
+    column: row_sources.Column = None,
+    where: row_sources.Where = None,
+    resamples: row_sources.Resamples = 10_000,
+    confidence: row_sources.Confidence = 0.95,
+    seed: row_sources.Seed = 0,
+    json_file: row_sources.Json = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the result as a page to this file.")] = None,
+) -> None:
+    """Correlate models and metrics with people's ratings, pooled, per item and per system."""
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.errors import InputError
+    from fcconan.report.scores import correlation_tables, write_correlations
+    from fcconan.report.sections import check_page
+    from fcconan.score import correlation, metric_tests, partial_correlation, rating_errors
+    from fcconan.score.coefficients import known_coefficients
+    from fcconan.score.correlation_levels import LEVELS, known_levels
+    from fcconan.score.stability import stability as over_samples
+
+    settings = row_sources.draws(resamples, confidence, seed)
+    row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
+    if report is not None:
+        check_page(report)
+    if tests not in (None, *metric_tests.UNITS):
+        raise InputError(f"--tests is {tests!r}: give {' or '.join(metric_tests.UNITS)}")
+    levels = list(known_levels(level)) if level else []
+    coefficients = known_coefficients(coefficient or correlation.DEFAULT)
+    with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
+        rated = row_sources.rated_replies(sources, replies)
+        population = "+".join(sources.population)
+    table = rated.table(people=human, aspects=aspect, metrics=metric)
+    if given_length and table.lengths is None:
+        raise InputError("--given-length needs the texts of the replies: give a file or dataset of them with --replies")
+    levels = levels or [each for each in LEVELS if _is_known(each, rated)]
+    rows = correlation.correlate(table, levels=levels, coefficients=coefficients, **settings)
+    if given_length:
+        rows += partial_correlation.partial_correlations(table, levels=levels, coefficients=coefficients, **settings)
+    result: dict[str, Any] = {
+        "signature": correlation.correlation_signature(table, population=population, **settings),
+        "notes": _notes(levels, rated),
+        "rows": [asdict(row) for row in rows],
+        "missing": [
+            {"rater": rater, "aspect": rated_aspect, "reason": reason, "n": n}
+            for (rater, rated_aspect), reasons in sorted(rated.missing.items())
+            for reason, n in sorted(reasons.items())
+        ],
+    }
+    if errors:
+        result["errors"] = [
+            asdict(row) for row in rating_errors.rating_errors(rated.on_one_scale(table, human), **settings)
+        ]
+    if tests is not None:
+        found = metric_tests.permutation_tests(
+            table, levels=levels, coefficients=coefficients, swaps=resamples or SWAPS, seed=seed, unit=tests
+        )
+        if not found:
+            raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
+        result["tests"] = [asdict(row) for row in found]
+    if stability:
+        result["stability"] = [asdict(row) for row in over_samples(table, coefficients=coefficients)]
+        if not any(row["n_trials"] for row in result["stability"]):
+            result["notes"].append("There are fewer than 100 rows: too few for the samples of --stability.")
+    for shown in correlation_tables(result):
+        print_table(shown.title, shown.columns, shown.rows)
+    for note in result["notes"]:
+        typer.echo(note)
+    if json_file is not None:
+        write_json(json_file, result)
+    if report is not None:
+        write_correlations(report, result)
+        typer.echo(f"Written: {report}")
+    typer.echo(result["signature"])
+
+
+def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
+    lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
+    if not lacking:
+        return []
+    notes = [f"Not all rows say the {' and the '.join(lacking)} of the replies: --replies names them."]
+    if "items" in lacking:
+        notes.append("A reply without an item is an item of its own, which makes the intervals too narrow.")
+    return [*notes, *(f"{each} means nothing here." for each in levels if not _is_known(each, rated))]
+
+
+def _is_known(level: str, rated: "RatedReplies") -> bool:
+    from fcconan.score.correlation_levels import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
+
+    needed = {PER_ITEM: rated.knows_items, PER_SYSTEM: rated.knows_systems, SYSTEM_MEANS: rated.knows_systems}
+    return needed.get(level, True)

@@ -1,0 +1,69 @@
+"""`fcconan leaderboard`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fcconan.cli import row_sources
+
+NAME = "leaderboard"
+EXAMPLE = "Example: fcconan leaderboard demo-dataset demo-ratings.csv --json leaderboard.json"
+
+
+def run(
+    ratings: row_sources.Sources,
+    rater: Annotated[
+        list[str] | None,
+        typer.Option("--rater", help="A rater, or people for the mean of all people; repeat it. Default: all."),
+    ] = None,
+    aspect: Annotated[list[str] | None, typer.Option("--aspect", help="Repeat it. Default: all with a scale.")] = None,
+    human: Annotated[
+        list[str] | None, typer.Option("--human", help="A rater of --value who is a person; repeat it.")
+    ] = None,
+    value: row_sources.Value = None,
+    replies: Annotated[
+        str | None, typer.Option("--replies", help="File or dataset of the rated replies: items and systems.")
+    ] = None,
+    split: row_sources.Split = None,
+    column: row_sources.Column = None,
+    where: row_sources.Where = None,
+    resamples: row_sources.Resamples = 10_000,
+    confidence: row_sources.Confidence = 0.95,
+    seed: row_sources.Seed = 0,
+    json_file: row_sources.Json = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write it as a page to this file.")] = None,
+) -> None:
+    """Rank systems by the ratings of their replies, aspect by aspect and by one score of all."""
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.report.scores import leaderboard_section, leaderboard_tables
+    from fcconan.report.sections import check_page, write_page
+    from fcconan.score import leaderboard as board
+
+    settings = row_sources.draws(resamples, confidence, seed)
+    row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
+    if report is not None:
+        check_page(report)
+    with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
+        rated = row_sources.rated_replies(sources, replies)
+        population = "+".join(sources.population)
+    rows = [asdict(row) for row in board.leaderboard(rated, aspects=aspect, raters=rater, **settings)]
+    signature = board.leaderboard_signature(
+        rated, population=population, aspects=list(dict.fromkeys(aspect or rated.scaled_aspects())), **settings
+    )
+    result = {"signature": signature, "rows": rows}
+    for shown in leaderboard_tables(result):
+        print_table(shown.title, shown.columns, shown.rows)
+    if json_file is not None:
+        write_json(json_file, result)
+    if report is not None:
+        write_page(
+            report,
+            "Leaderboard",
+            "Systems by the ratings of their replies.",
+            [leaderboard_section(result)],
+            signatures=[signature],
+        )
+        typer.echo(f"Written: {report}")
+    typer.echo(signature)

@@ -1,0 +1,227 @@
+"""`fcconan metrics`."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fcconan.cli import models, row_sources
+from fcconan.errors import InputError
+from fcconan.rows import RATING
+
+if TYPE_CHECKING:
+    from fcconan.score.text_scores import Metric, TextScores
+
+NAME = "metrics"
+EXAMPLE = "Example: fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv"
+SCORED = RATING | {"item_id": "string", "system": "string"}
+FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
+WHOLE = "score"
+TOXIC = "toxic"
+TEXTS = ("text", "counter_narrative")
+Row = Mapping[str, Any]
+
+
+def run(
+    replies: Annotated[str, typer.Argument(help="A file of replies, a folder of a built dataset, or its name.")],
+    out: Annotated[Path, typer.Option("--out", help="File of ratings: .parquet, .jsonl or .csv.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="See docs/scores.md; repeat it. Default: all that need no model."),
+    ] = None,
+    bertscore: Annotated[str | None, typer.Option("--bertscore", help="Folder or name of an encoder.")] = None,
+    bartscore: Annotated[
+        str | None, typer.Option("--bartscore", help="Folder or name of a sequence-to-sequence model.")
+    ] = None,
+    toxicity: Annotated[
+        str | None, typer.Option("--toxicity", help="MODEL[:LABEL[+LABEL]] of a classifier; default label: toxic.")
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option("--train", help="Also novelty, against the CNs of this file or dataset's train part.")
+    ] = None,
+    several: Annotated[str, typer.Option("--several", help="Of several references: max or mean.")] = "max",
+    device: models.Device = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Texts a batch of models.")] = 32,
+    split: row_sources.Split = None,
+    column: row_sources.Column = None,
+    json_file: row_sources.Json = None,
+) -> None:
+    """Score replies by text metrics, as ratings that correlate and leaderboard read."""
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.judge.replies import load_replies
+    from fcconan.row_files import RowWriter, check_row_target
+    from fcconan.score.text import score_texts
+
+    check_row_target(out)
+    row_sources.check_targets([replies, *([str(train)] if train else [])], out, json_file)
+    wanted = _named(metric, train, several)
+    with row_sources.opened([replies], split=split, column=column) as sources:
+        place, population = sources.described(replies, "replies")
+        rows = list(load_replies(place, split=sources.split, columns=sources.columns))
+    chosen: list[str | Metric] = [*wanted, *_models(bertscore, bartscore, toxicity, device)]
+    if not chosen and not metric:
+        chosen = _without_model(rows)
+    if train is not None:
+        chosen.append(_novelty(train))
+    by_system: dict[str, list[int]] = {}
+    for at, row in enumerate(rows):
+        by_system.setdefault(row["system"], []).append(at)
+    found = {
+        system: score_texts(
+            [rows[at]["text"] for at in places],
+            [rows[at]["references"] for at in places] if any(row["references"] for row in rows) else None,
+            chosen,
+            messages=[rows[at]["hate_speech"] for at in places],
+            several=several,  # type: ignore[arg-type]
+            batch_size=batch_size,
+        )
+        for system, places in sorted(by_system.items())
+    }
+    summary = [line for system, scores in found.items() for line in _lines(system, scores, population)]
+    with RowWriter(out, SCORED) as writer:
+        for system, scores in found.items():
+            writer.write(list(_ratings([rows[at] for at in by_system[system]], scores)))
+    if json_file is not None:
+        write_json(json_file, {"out": str(out), "data": population, "rows": summary})
+    for title, columns, cells in _tables(summary):
+        print_table(title, columns, cells)
+    typer.echo(f"Written: {out}")
+    for signature in dict.fromkeys(line["signature"] for line in summary):
+        typer.echo(signature)
+
+
+def _named(metric: list[str] | None, train: Path | None, several: str) -> list[str]:
+    from fcconan.score.text import METRICS
+    from fcconan.score.text_scores import SEVERAL
+
+    if several not in SEVERAL:
+        raise InputError(f"--several is {several!r}: give {' or '.join(SEVERAL)}")
+    for name in metric or ():
+        if name == "novelty" and train is None:
+            raise InputError("novelty needs the CNs that were trained on: give them with --train")
+        if name not in (*METRICS, "novelty"):
+            raise InputError(
+                f"there is no metric {name!r}: choose from {', '.join(METRICS)}; models have options of their own"
+            )
+    return [name for name in dict.fromkeys(metric or ()) if name != "novelty"]
+
+
+def _models(
+    bertscore: str | None, bartscore: str | None, toxicity: str | None, device: str | None
+) -> "Iterator[Metric]":
+    if bertscore is not None:
+        from fcconan.score.text_bertscore import BertScore
+
+        yield BertScore(bertscore, device=device)
+    if bartscore is not None:
+        from fcconan.score.text_bartscore import BartScore
+
+        yield BartScore(bartscore, device=device)
+    if toxicity is not None:
+        from fcconan.score.text_toxicity import Toxicity
+
+        model, labels = toxicity, TOXIC
+        if not Path(toxicity).exists() and ":" in toxicity:
+            model, _, labels = toxicity.rpartition(":")
+        yield Toxicity(model, labels.split("+"), device=device)
+
+
+def _novelty(train: Path) -> "Metric":
+    from fcconan.judge.replies import files_of
+    from fcconan.row_files import SUFFIXES, read_rows
+    from fcconan.score.text_novelty import Novelty
+
+    texts: list[str] = []
+    for file in files_of(train, None if train.suffix in SUFFIXES else "train", "train"):
+        for number, row in enumerate(read_rows(file), start=1):
+            name = next((each for each in TEXTS if each in row), None)
+            if name is None:
+                raise InputError(
+                    f"{file} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
+                )
+            text = row[name]
+            if text is not None and not isinstance(text, str):
+                raise InputError(f"{file}, row {number}: {name} is {text!r}, expected a text; mend that row")
+            texts += [text] if text else []
+    return Novelty(texts)
+
+
+def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
+    from fcconan.score.text import METRICS, OF_REFERENCES
+
+    referred = any(row["references"] for row in rows)
+    return [name for name in METRICS if referred or name not in OF_REFERENCES]
+
+
+def _rater(name: str) -> tuple[str, str]:
+    """Returns rater and aspect of a series: `bertscore-recall` is the recall of bertscore."""
+    rater, _, field = name.rpartition("-")
+    return (rater, field) if rater and field in FIELDS else (name, WHOLE)
+
+
+def _ratings(rows: Sequence[Row], scores: "Mapping[str, TextScores]") -> Iterator[dict[str, Any]]:
+    """Yields a rating for every reply and series; a series that has values of whole systems only has none."""
+    for name, series in scores.items():
+        if "corpus_only" in series.reasons:
+            continue
+        rater, aspect = _rater(name)
+        for row, value, reason in zip(rows, series.values.tolist(), series.reasons, strict=True):
+            yield {
+                "reply_id": row["reply_id"],
+                "rater": rater,
+                "rater_kind": "metric",
+                "aspect": aspect,
+                "value": None if reason else value,
+                "higher_is_better": series.higher_is_better,
+                "reason": reason,
+                "item_id": row["item_id"],
+                "system": row["system"],
+            }
+
+
+def _lines(system: str, scores: "Mapping[str, TextScores]", population: str) -> Iterator[dict[str, Any]]:
+    for name, series in scores.items():
+        missing = Counter(reason for reason in series.reasons if reason is not None)
+        yield {
+            "metric": name,
+            "system": system,
+            "value": series.corpus.value,
+            "reason": series.corpus.reason,
+            "higher_is_better": series.higher_is_better,
+            "n": len(series.values),
+            "n_missing": series.n_missing,
+            "n_truncated": series.n_truncated,
+            "n_empty_references": series.n_empty_references,
+            "missing": dict(sorted(missing.items())),
+            "signature": f"{series.corpus.signature}|data:{population}",
+        }
+
+
+def _tables(summary: Sequence[Row]) -> Iterable[tuple[str, list[str], list[list[object]]]]:
+    names = list(dict.fromkeys(line["metric"] for line in summary))
+    values: dict[str, dict[str, Row]] = {}
+    for line in summary:
+        values.setdefault(line["system"], {})[line["metric"]] = line
+    cells: list[list[object]] = [
+        [system, *(_shown(own[name]) for name in names), next(iter(own.values()))["n"]]
+        for system, own in values.items()
+    ]
+    yield "Values of all replies of a system", ["system", *names, "replies"], cells
+    counted: list[list[object]] = [
+        [line["metric"], line["system"], what, n]
+        for line in summary
+        for what, n in (
+            *line["missing"].items(),
+            ("not read to the end", line["n_truncated"]),
+            ("empty references left out", line["n_empty_references"]),
+        )
+        if n and what != "corpus_only"
+    ]
+    if counted:
+        yield "Texts without a value, and texts cut", ["metric", "system", "reason", "texts"], counted
+
+
+def _shown(line: Row) -> str:
+    return f"– ({line['reason']})" if line["value"] is None else f"{line['value']:.4f}"

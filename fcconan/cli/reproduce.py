@@ -1,0 +1,65 @@
+"""`fcconan reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "reproduce"
+EXAMPLE = "Example: fcconan reproduce fc-conan --json ledger.json"
+
+
+def run(
+    papers: Annotated[list[str] | None, typer.Argument(help="Short names of papers; default: all four.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of built datasets, kept for the next time; default: none.")
+    ] = None,
+    cells: Annotated[bool, typer.Option("--cells", help="Print every figure, not only what differs.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the ledger to this file.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the ledger as a page to this file.")] = None,
+) -> None:
+    """Compute the papers' figures anew and print them beside the published ones."""
+    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.report.ledger import write_ledger
+    from fcconan.report.sections import check_page
+    from fcconan.reproduce.data import Datasets
+    from fcconan.reproduce.ledger import STATUSES, as_rows, counts, reproduce
+    from fcconan.reproduce.published import load_paper, paper_names
+
+    chosen = list(dict.fromkeys(papers or paper_names()))
+    for name in chosen:
+        load_paper(name)
+    if json_file is not None:
+        check_json_target(json_file, Path("/dev/null"))
+    if report is not None:
+        check_page(report)
+    with Datasets(data) as datasets:
+        found = [cell for name in chosen for cell in reproduce(name, datasets)]
+    shown = [cell for cell in found if cells or cell.status in ("differs", "rounding")]
+    print_table(
+        "Every figure" if cells else "Figures that differ, or are cut off or rounded twice",
+        ("paper", "table", "row", "column", "published", "recomputed", "status", "note"),
+        [
+            (
+                cell.paper,
+                cell.table,
+                cell.row,
+                cell.column,
+                cell.published,
+                "" if cell.recomputed is None else f"{cell.recomputed:.6g}",
+                cell.status,
+                cell.note,
+            )
+            for cell in shown
+        ],
+    )
+    print_table(
+        "How many figures of each table",
+        ("paper", "table", *STATUSES),
+        [(paper, table, *number.values()) for paper, table, number in counts(found)],
+    )
+    if json_file is not None:
+        write_json(json_file, as_rows(found))
+    if report is not None:
+        write_ledger(report, found, datasets.fingerprints)
+        typer.echo(f"Written: {report}")

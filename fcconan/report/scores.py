@@ -1,0 +1,282 @@
+"""Correlations and tournaments as tables and pages."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.report.sections import Section, interval, number, write_page
+from fcconan.report.tables import MISSING, Table
+from fcconan.score.rating_rows import WHOLE
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns what `fcconan correlate` found: one table for every aspect and level, best first, then the rest."""
+    tables = []
+    rows: Rows = result["rows"]
+    for aspect in dict.fromkeys(row["aspect"] for row in rows):
+        for level in dict.fromkeys(row["level"] for row in rows):
+            own = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
+            if own:
+                tables.append(_correlations(aspect, level, own))
+    if errors := result.get("errors"):
+        tables.append(_errors(errors))
+    if tests := result.get("tests"):
+        tables.append(_tests(tests))
+    if samples := result.get("stability"):
+        columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
+        cells = [
+            [
+                row["metric"],
+                row["aspect"],
+                row["coefficient"],
+                *(number(row[key]) for key in ("mean", "standard_deviation", "lowest", "highest")),
+                str(row["n_trials"]),
+            ]
+            for row in samples
+        ]
+        tables.append(Table("Over random samples of the replies", columns, cells))
+    if missing := result.get("missing"):
+        cells = [[row["rater"], row["aspect"], row["reason"], str(row["n"])] for row in missing]
+        tables.append(Table("Ratings without a value", ["rater", "aspect", "reason", "ratings"], cells))
+    return tables
+
+
+def _correlations(aspect: str, level: str, rows: Rows) -> Table:
+    names = list(dict.fromkeys(row["coefficient"] for row in rows))
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["metric"], {})[row["coefficient"]] = row
+    order = "spearman" if "spearman" in names else names[0]
+
+    def place(metric: str) -> tuple[bool, float]:
+        value = found[metric][order]["value"] if order in found[metric] else None
+        return value is None, -(value or 0.0)
+
+    first = {name: next(row for row in rows if row["coefficient"] == name) for name in names}
+    beside = [
+        f"{name}: chance {number(row['chance'])}, one person {number(row['ceiling'])}" for name, row in first.items()
+    ]
+    columns = ["metric", *names, "rows", "groups", "constant", "missing"]
+    cells = []
+    for metric in sorted(found, key=place):
+        own = found[metric]
+        some = next(iter(own.values()))
+        cells.append(
+            [
+                metric,
+                *(_value(own[name]) if name in own else MISSING for name in names),
+                str(some["n"]),
+                str(some["n_groups"]),
+                str(some["n_constant"]),
+                str(some["n_missing"]),
+            ]
+        )
+    return Table(f"{aspect}, {level} ({'; '.join(beside)})", columns, cells)
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    if row["value"] is None:
+        return f"{MISSING} ({row['reason']})"
+    return number(row["value"]) + ("" if row["low"] is None else " " + interval(row["low"], row["high"]))
+
+
+def _errors(rows: Rows) -> Table:
+    columns = ["metric", "aspect", "system", "mean absolute error", "chance", "one person", "bias", "rows", "missing"]
+    cells = [
+        [
+            row["metric"],
+            row["aspect"],
+            row["system"] or "all",
+            _with_ends(row, "mean_absolute_error"),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            _with_ends(row, "bias"),
+            str(row["n"]),
+            str(row["n_missing"]),
+        ]
+        for row in rows
+    ]
+    return Table("Errors against people", columns, cells)
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return number(row[name]) + ("" if low is None else " " + interval(low, high))
+
+
+def _tests(rows: Rows) -> Table:
+    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p (Holm)", "rows"]
+    cells = [
+        [
+            f"{row['a']} - {row['b']}",
+            row["aspect"],
+            row["level"],
+            row["coefficient"],
+            number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
+            number(row["p"], 4),
+            number(row["p_corrected"], 4),
+            str(row["n"]),
+        ]
+        for row in rows
+    ]
+    return Table("Differences between metrics, by random swaps", columns, cells)
+
+
+def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns the ranking, the matrix of wins, and what else `fcconan rank` found."""
+    ranking = [
+        [
+            row["name"],
+            f"{row['points']:g}",
+            number(row["share"], 2),
+            interval(row["share_low"], row["share_high"], 2),
+            number(row["bradley_terry"], 2),
+            interval(row["low"], row["high"], 2),
+            str(row["wins"]),
+            str(row["losses"]),
+            str(row["ties"]),
+        ]
+        for row in result["systems"]
+    ]
+    columns = ["system", "points", "share %", "interval", "Bradley-Terry", "interval ", "wins", "losses", "ties"]
+    tables = [Table("Systems, strongest first", columns, ranking)]
+    matrix = result["win_matrix"]
+    order = [matrix["systems"].index(row["name"]) for row in result["systems"]]
+    names = [matrix["systems"][place] for place in order]
+    cells = [
+        [
+            matrix["systems"][a],
+            *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]} ties" for b in order),
+        ]
+        for a in order
+    ]
+    tables.append(Table("Wins of the row against the column", ["system", *names], cells))
+    controlled = result.get("length_controlled")
+    if controlled:
+        cells = [
+            [row["name"], number(row["bradley_terry"], 2), interval(row["low"], row["high"], 2)]
+            for row in controlled["systems"]
+        ]
+        title = f"At equal length of replies (weight of the longer reply {number(controlled['weight'], 2)})"
+        tables.append(Table(title, ["system", "Bradley-Terry", "interval"], cells))
+    if (agreed := result.get("disagreement")) and agreed["n"]:
+        columns = ["pairs of replies", "unanimous", "majority", "unresolved", "of these three-way"]
+        cells = [[str(agreed[key]) for key in ("n", "unanimous", "majority", "unresolved", "three_way")]]
+        tables.append(Table("Pairs of replies that several raters judged", columns, cells))
+    between = result.get("between_raters")
+    if between:
+        cells = [
+            [f"{row['a']} and {row['b']}", row["score"], row["coefficient"], _value(row), str(row["n"])]
+            for row in between
+        ]
+        columns = ["raters", "score", "coefficient", "value", "systems"]
+        tables.append(Table("Agreement of the raters' tables", columns, cells))
+    return tables
+
+
+def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
+    """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters.
+
+    Args:
+        rows: What `fcconan.score.agreement.agreement` returned.
+        pairs: Whether pairs of raters have lines, too.
+    """
+    lines: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["level"] == "overall" or pairs:
+            whole = row["level"] == "overall"
+            who = f"{len(row['raters'])} raters" if whole else " and ".join(row["raters"])
+            lines.setdefault((row["aspect"] or "all", who), {})[row["coefficient"]] = row
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for (aspect, who), found in lines.items():
+        some = next(iter(found.values()))
+        line = [aspect, who, *(_value(row) for row in found.values()), str(some["n"]), str(some["n_missing"])]
+        tables.setdefault(tuple(found), []).append(line)
+    return [
+        Table("Agreement of raters", ["aspect", "raters", *names, "items", "left out"], cells)
+        for names, cells in tables.items()
+    ]
+
+
+def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns what `fcconan leaderboard` found: a table for people and every model, and one for all metrics.
+
+    Systems stand in the order of the first column of values, and counts are those of that column.
+    """
+    rows: Rows = result["rows"]
+    shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
+    # A metric that rates what people rate is read as a judge is.
+    judges = dict.fromkeys(row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared)
+    tables = [
+        _standings(f"Mean ratings by {rater}", [row for row in rows if row["rater"] == rater], 2) for rater in judges
+    ]
+    metrics = [
+        {**row, "aspect": row["rater"] if row["aspect"] in WHOLE else f"{row['rater']}: {row['aspect']}"}
+        for row in rows
+        if row["rater"] not in judges
+    ]
+    return [*tables, _standings("Mean values of metrics", metrics, 3)] if metrics else tables
+
+
+def _standings(title: str, rows: Rows, digits: int) -> Table:
+    cells: dict[str, dict[str, str]] = {}
+    counts: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        shown = number(row["value"], digits)
+        if row["low"] is not None:
+            shown += " " + interval(row["low"], row["high"], digits)
+        cells.setdefault(row["system"], {})[row["aspect"]] = shown
+        counts.setdefault(row["system"], row)
+    better = {row["aspect"]: row["higher_is_better"] for row in rows}
+    named = [aspect if praise else f"{aspect} (low is better)" for aspect, praise in better.items()]
+    lines = [
+        [system, *(found[each] for each in better), str(counts[system]["n"]), str(counts[system]["n_missing"])]
+        for system, found in cells.items()
+    ]
+    return Table(title, ["system", *named, "replies", "missing"], lines)
+
+
+def leaderboard_section(result: Mapping[str, Any], title: str = "Leaderboard") -> Section:
+    """Returns a leaderboard as a part of a page."""
+    notes = ["Intervals are over items; missing ratings are left out and counted, for the first aspect of the table."]
+    return Section(title, notes, leaderboard_tables(result))
+
+
+def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
+    """Returns a tournament as a part of a page."""
+    from fcconan.report.plots import strengths_plot
+
+    plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
+    return Section(title, result["notes"], tournament_tables(result), plots)
+
+
+def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
+    """Returns correlations as a part of a page."""
+    notes = [
+        *result.get("notes", ()),
+        "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
+        "no coefficient and is counted; a rating without a value is missing, never a number.",
+    ]
+    return Section(title, notes, correlation_tables(result))
+
+
+def write_tournament(path: Path, result: Mapping[str, Any]) -> None:
+    """Writes a tournament as a page.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    lead = f"{len(result['systems'])} systems, {result['n_verdicts']} verdicts on {result['n_items']} items."
+    write_page(path, "Tournament", lead, [tournament_section(result)], signatures=[result["signature"]])
+
+
+def write_correlations(path: Path, result: Mapping[str, Any]) -> None:
+    """Writes correlations as a page.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    lead = "How well models and metrics follow people."
+    write_page(path, "Correlation with people", lead, [correlation_section(result)], signatures=[result["signature"]])

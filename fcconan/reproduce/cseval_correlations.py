@@ -1,0 +1,313 @@
+"""Tables 1, 5 and 6 of CSEval: how metrics and judges follow people's scores.
+
+The 6526 rows behind the printed figures are not released. One file has 1901 rows, likely some of these; 904 have
+the classic metrics. The rule is that of the authors' own figures for the first 1000 rows, which it reproduces: all rows
+are pooled, people's 0 is kept, and a judge's failure, -1, becomes 3 for two aspects and stays for the other two.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fcconan.build.reading import read_csv
+from fcconan.build.recipe import load_recipe
+from fcconan.reproduce.data import Datasets
+from fcconan.reproduce.ledger import Key, Value, status_of
+from fcconan.reproduce.published import Figure, figure, load_paper
+from fcconan.score.coefficients import KENDALL_B, SPEARMAN
+from fcconan.score.correlation import correlate
+from fcconan.score.correlation_levels import POOLED
+from fcconan.score.rating_rows import RatedReplies
+from fcconan.score.score_table import Flags, Floats, ScoreTable
+from fcconan.score.stability import stability
+from fcconan.sources import fetch
+
+PAPER = "cseval"
+ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
+COEFFICIENTS = {"spearman": SPEARMAN, "kendall": KENDALL_B}
+FAILED, REPLACED = -1.0, 3.0
+IMPUTED = ("aggressiveness", "suitableness")
+IN_ROUNDS = 1500  # the rows of the file that the agreement rounds rated come first
+DELTA = "gpt-4-minus-best-other"
+BY_GPT_4 = ("gpt-4", "gpt-4-zs", "g-eval-gpt-4")
+# The authors averaged toxicity over these two only.
+AVERAGED = {"toxicity": ("aggressiveness", "suitableness")}
+TRADITIONAL = ("bleu-1", "rouge-l", "meteor", "bertscore", "toxicity", "bartscore")
+# Where the authors' results files have the printed figures of a row.
+AUTHORS = {
+    **{f"bleu-{n}": f"bleu_{n}_(pred_cs, cs)" for n in (1, 2, 3, 4)},
+    **{f"rouge-{kind}": f"rouge_{kind}_(pred_cs, cs)" for kind in ("1", "2", "l")},
+    "meteor": "meteor_score_(pred_cs, cs)",
+    "bertscore": "bert_score_(pred_cs, cs)",
+    "bartscore": "bart_score_(pred_cs, cs)",
+    "unieval": "<aspect>_UniEval",
+    "pd-score": "pc_score_(hs, pred_cs)",
+    "pro-con": "aq_score_(pred_cs)",
+    "argument-quality": "pd_score(hs, pred_cs)",
+    "toxicity": "toxicity_(pred_cs)",
+    "llama-3-8b-zs": "zs_Llama-3-8b-chat-hf_<aspect>_score",
+    "g-eval-llama-3-8b": "GEVAL_Llama-3-8b-chat-hf_<aspect>_score",
+    "llama-3-8b": "Llama-3-8b-chat-hf_<aspect>_score",
+    "mistral-7b-zs": "GEVAL_Mistral-7B-Instruct-v03_<aspect>_score",
+    "g-eval-mistral-7b": "zs_Mistral-7B-Instruct-v03_<aspect>_score",
+    "mistral-7b": "Mistral-7B-Instruct-v03_<aspect>_score",
+    "gpt-4-zs": "gpt-4-zs_<aspect>_score",
+    "g-eval-gpt-4": "GEVAL_gpt-4_<aspect>_score",
+    "gpt-4": "gpt-4_<aspect>_score",
+}
+# What the figure of a row is in those files, where it is that of another.
+MISLABELLED = {
+    "mistral-7b-zs": ("G-EVAL", "the paper swaps the two rows"),
+    "g-eval-mistral-7b": ("zero-shot", "the paper swaps the two rows"),
+    "pd-score": ("pc_score", "the labels of three rows are mixed up"),
+    "pro-con": ("aq_score", "the labels of three rows are mixed up"),
+    "argument-quality": ("pd_score", "the labels of three rows are mixed up"),
+}
+Found = dict[tuple[str, str, str], float]  # metric, aspect, coefficient of the paper
+
+
+def released() -> ScoreTable:
+    """Returns the scores of the released file as the authors correlated them; items and systems are left out.
+
+    The dataset has neither the numbers that are off their scale nor the failures, so the file itself is read.
+
+    Raises:
+        InputError: The file is not to be had.
+    """
+    recipe = load_recipe("cseval")
+    source = recipe.sources["test"]
+    path = fetch(source, folder=recipe.folder, terms=recipe.card.terms)
+    assert path is not None  # it is not optional
+    judges = [rater for rater in recipe.raters if rater.source == "test" and rater.name in AUTHORS]
+    columns = [(rater, aspect, column) for rater in judges for aspect, column in rater.column_of([*ASPECTS]).items()]
+    mapped = {aspect: source.columns[aspect] for aspect in ASPECTS} | {column: column for _, _, column in columns}
+    rows = read_csv(path, source.model_copy(update={"columns": mapped, "ignore": ["*"]}))
+
+    def numbers(column: str) -> Floats:
+        found = [rows.number(column, row) for row in range(len(rows))]
+        return np.array([np.nan if value is None else value for value in found])
+
+    values = []
+    for rater, aspect, column in columns:
+        own = numbers(column)
+        if rater.kind == "model" and aspect in IMPUTED:
+            own[own == FAILED] = REPLACED
+        values.append(own)
+    return ScoreTable(
+        metrics=tuple(rater.name for rater, _, _ in columns),
+        aspects=ASPECTS,
+        metric_values=np.stack(values),
+        human_values=np.stack([numbers(aspect) for aspect in ASPECTS]),
+        items=range(len(rows)),
+        systems=["unknown"] * len(rows),
+        about=tuple(aspect if aspect in ASPECTS else None for _, aspect, _ in columns),
+    )
+
+
+def pooled(table: ScoreTable) -> Found:
+    """Correlates every metric with every aspect over all rows, and adds the averages under the aspect `average`."""
+    names = {ours: theirs for theirs, ours in COEFFICIENTS.items()}
+    rows = correlate(table, levels=(POOLED,), coefficients=tuple(names), resamples=0)
+    found = {
+        (row.metric, row.aspect, names[row.coefficient]): np.nan if row.value is None else row.value for row in rows
+    }
+    return found | averages(found)
+
+
+def averages(found: Found) -> Found:
+    """Averages coefficients over the aspects, under the aspect `average`."""
+    return {
+        (metric, "average", name): float(
+            np.mean([found[metric, aspect, name] for aspect in AVERAGED.get(metric, ASPECTS)])
+        )
+        for metric, name in dict.fromkeys((metric, name) for metric, _, name in found)
+    }
+
+
+def authors_results(data: Datasets) -> Found:
+    """Reads the coefficients of the authors' results files, by the row of Table 1 that prints them.
+
+    Raises:
+        InputError: A file is not to be had.
+    """
+    found: Found = {}
+    for name in COEFFICIENTS:
+        for aspect in ASPECTS:
+            files = [_file(data, f"{name}_{aspect}"), _file(data, f"{name}_unieval", aspect)]
+            values = {metric: value for file in files for metric, value in file.items()}
+            for row, theirs in AUTHORS.items():
+                metric = theirs.replace("<aspect>", aspect)
+                if metric in values:  # two files lack toxicity
+                    found[row, aspect, name] = values[metric]
+    return found | averages(found)
+
+
+def rows_behind_table_1(data: Datasets) -> int:
+    """Returns the number of rows that the authors' t statistics speak of: t = r * sqrt((n - 2) / (1 - r**2)).
+
+    Raises:
+        InputError: The file is not to be had.
+    """
+    r = _file(data, "spearman_suitableness")["gpt-4_suitableness_score"]
+    t = _file(data, "spearman_suitableness", "t")["gpt-4_suitableness_score"]
+    return round(2 + t**2 * (1 - r**2) / r**2)
+
+
+def _file(data: Datasets, key: str, column: str = "coefficient") -> dict[str, float]:
+    rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
+    values = [rows.number(column, row) for row in range(len(rows))]
+    return {metric: value for metric, value in zip(rows["metric"], values, strict=True) if value is not None}
+
+
+def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
+    """Yields the cells of Table 1 with what is to be said of them."""
+    found, results, of_all = pooled(table), authors_results(data), rows_behind_table_1(data)
+    raters = {*table.metrics, "annotators"}
+    ratings = [row for row in data.rows("cseval", "ratings") if row["rater"] in raters]
+    sound = pooled(RatedReplies(ratings, data.rows("cseval", "replies")).table())
+    early = np.arange(len(table.items)) < IN_ROUNDS
+    parts = [pooled(_some(table, rows, BY_GPT_4)) for rows in (early, ~early)]
+    n = {metric: int(np.isfinite(own).sum()) for metric, own in zip(table.metrics, table.metric_values, strict=True)}
+    (printed_table,) = [entry for entry in load_paper(PAPER).tables if entry.id == "Table 1"]
+    for own, row, column, printed in load_paper(PAPER).cells():
+        if own.id != "Table 1" or row == DELTA:
+            continue
+        aspect, name = column.split("/")
+        key = (row, aspect, name)
+        authors = _authors_note(row, aspect, figure(printed), results.get(key), results.get(_other(key)))
+        reason = printed_table.reason(row)
+        if reason is not None:
+            yield (own.id, row, column), Value(None, f"{reason.why}; {authors}", without=reason.without)
+            continue
+        note = f"{n[row]} released rows instead of {of_all}; zeros and failures left out {sound[key]:.3f}"
+        if aspect == "average" and row in AVERAGED:
+            note = f"mean of {' and '.join(AVERAGED[row])} alone; {note}"
+        if row in BY_GPT_4:
+            note += f"; first {IN_ROUNDS} rows of the file {parts[0][key]:.3f}, others {parts[1][key]:.3f}"
+            note += " (where people's and GPT-4's scores are not independent)" if row != "gpt-4-zs" else ""
+        yield (own.id, row, column), Value(found[key], f"{note}; {authors}{_luck(printed, found[key])}")
+    yield from _delta(table, found, results, of_all)
+
+
+def _other(key: tuple[str, str, str]) -> tuple[str, str, str]:
+    metric, aspect, name = key
+    return metric, aspect, "kendall" if name == "spearman" else "spearman"
+
+
+def _some(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
+    """Returns some rows and metrics of a table."""
+    names = set(metrics)
+    wanted = [position for position, metric in enumerate(table.metrics) if metric in names]
+    chosen = np.flatnonzero(rows).tolist()
+    return replace(
+        table,
+        metrics=tuple(table.metrics[position] for position in wanted),
+        about=None if table.about is None else tuple(table.about[position] for position in wanted),
+        metric_values=table.metric_values[wanted][:, chosen],
+        human_values=table.human_values[:, chosen],
+        items=[table.items[row] for row in chosen],
+        systems=[table.systems[row] for row in chosen],
+    )
+
+
+def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, other: float | None) -> str:
+    """Says how the authors' results files bear on a printed figure."""
+    files = "the authors' results files" if aspect == "average" else "the authors' results file"
+    reason = ""
+    if row in MISLABELLED:
+        metric, why = MISLABELLED[row]
+        files, reason = f"{files} for {metric}", f"; {why}"
+    if value is None:
+        return f"the printed figure is not in {files}"
+    if _equal(value, printed):
+        return f"the printed figure equals {files}{reason}"
+    if other is not None and _equal(other, printed):
+        return f"{files}: {value:.3f}; the paper swaps it with the other coefficient"
+    return f"{files}: {_unrounded(value, printed)}{reason}"
+
+
+def _unrounded(value: float, printed: Figure) -> str:
+    """Writes a figure that rounds to another one than is printed: 0.62546 becomes 0.6255 and then 0.626."""
+    return f"{value:.5f}" + (", rounded twice" if _equal(_rounded(value, printed.unit / 10), printed) else "")
+
+
+def _equal(value: float, printed: Figure) -> bool:
+    return abs(_rounded(value, printed.unit) - printed.value) < printed.unit / 100
+
+
+def _rounded(value: float, unit: float) -> float:
+    """Rounds half up, away from zero."""
+    return float(np.sign(value) * np.floor(abs(value) / unit + 0.5 + 1e-9) * unit)
+
+
+def _delta(table: ScoreTable, found: Found, results: Found, of_all: int) -> Iterator[tuple[Key, Value]]:
+    """Yields the last row of Table 1: Auto-CSEval with GPT-4 minus the best other row, on the rows that all have."""
+    complete: Flags = np.isfinite(table.metric_values.sum(axis=0))
+    more = {
+        metric
+        for metric, own in zip(table.metrics, table.metric_values, strict=True)
+        if np.isfinite(own).sum() > complete.sum()
+    }
+    found = found | pooled(_some(table, complete, more))
+    for own, row, column, printed in load_paper(PAPER).cells():
+        if own.id != "Table 1" or row != DELTA:
+            continue
+        aspect, name = column.split("/")
+        best, highest = _best_other(found, aspect, name)
+        theirs = results["gpt-4", aspect, name] - _best_other(results, aspect, name)[1]
+        value = found["gpt-4", aspect, name] - highest
+        note = f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}; "
+        follows = _equal(theirs, figure(printed))
+        note += "the printed figure follows from " if follows else ""
+        note += "the authors' results files" + ("" if follows else f": {_unrounded(theirs, figure(printed))}")
+        yield (own.id, row, column), Value(value, note + _luck(printed, value))
+
+
+def _luck(printed: str, value: float | None) -> str:
+    """Says that a figure of few of the rows proves nothing by being equal."""
+    return "" if status_of(figure(printed), value) == "differs" else "; near the printed figure by chance"
+
+
+def _best_other(found: Found, aspect: str, name: str) -> tuple[str, float]:
+    others = {metric: value for (metric, *of), value in found.items() if of == [aspect, name] and metric != "gpt-4"}
+    return max(others.items(), key=lambda item: item[1])
+
+
+def table_5(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
+    """Yields the cells of Table 5: mean and standard deviation over random samples."""
+    (printed,) = [entry for entry in load_paper(PAPER).tables if entry.id == "Table 5"]
+    everything, of_all = np.full(len(table.items), True), rows_behind_table_1(data)
+    for row in stability(_some(table, everything, printed.rows), coefficients=(SPEARMAN,), seeds=(1, 2, 3)):
+        sizes = ", ".join(map(str, row.sizes))
+        n = np.isfinite(table.metric_values[table.metrics.index(row.metric)]).sum()
+        note = f"{row.n_trials} samples of {sizes} of {n} rows instead of 39 of up to 6100 of {of_all}; other draws"
+        for name, value in (("mean", row.mean), ("std", row.standard_deviation)):
+            column = f"{row.aspect}/{name}"
+            luck = _luck(printed.rows[row.metric][printed.columns.index(column)] or "", value)
+            yield (printed.id, row.metric, column), Value(value, note + luck)
+
+
+def table_6() -> dict[Key, Value]:
+    """Computes Table 6 and the gain of Appendix D from the printed means of Table 5."""
+    tables = {entry.id: entry for entry in load_paper(PAPER).tables}
+    means = _means(tables["Table 5"].rows, tables["Table 5"].columns)
+    note = "from the printed means of Table 5"
+    cells: dict[Key, Value] = {}
+    for aspect in ASPECTS:
+        own = means["gpt-4", aspect]
+        for row, others in (("best-traditional-metric", TRADITIONAL), ("best-method", ("gpt-4-zs", "g-eval-gpt-4"))):
+            best = max(others, key=lambda metric: means[metric, aspect])
+            cells["Table 6", row, aspect] = Value(own - means[best, aspect], f"{note}; best other {best}")
+    gains = [cells["Table 6", "best-traditional-metric", aspect].value or 0.0 for aspect in ASPECTS]
+    gain = Value(float(np.mean(gains)), f"{note}: the mean of the first row of Table 6; no cause of 0.190 found")
+    return cells | {("text D", "mean-gain-over-best-traditional-metric", "value"): gain}
+
+
+def _means(rows: Mapping[str, Sequence[str | None]], columns: Sequence[str]) -> dict[tuple[str, str], float]:
+    return {
+        (row, column.removesuffix("/mean")): figure(printed).value
+        for row, cells in rows.items()
+        for column, printed in zip(columns, cells, strict=True)
+        if printed is not None and column.endswith("/mean")
+    }

@@ -1,0 +1,80 @@
+"""The datasets that figures are computed from: built when they are first asked for."""
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fcconan.build import build
+from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
+from fcconan.catalog import content_folder
+from fcconan.errors import InputError
+from fcconan.reproduce.published import load_paper
+from fcconan.sources import fetch
+
+Row = dict[str, Any]
+
+
+class Datasets:
+    """Built datasets by the name of their recipe.
+
+    Args:
+        folder: Where they are, or will be; a folder of its own for each. None: a temporary folder.
+
+    Attributes:
+        fingerprints: Of the datasets that were used.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._temporary = tempfile.TemporaryDirectory() if folder is None else None
+        self._folder = Path(self._temporary.name) if self._temporary is not None else folder
+        self.fingerprints: dict[str, str] = {}
+        self._rows: dict[tuple[str, str, str], list[Row]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def path(self, name: str) -> Path:
+        """Returns the folder of a dataset, built if it is not there.
+
+        Raises:
+            InputError: It cannot be built, or what is there is another dataset or has no texts.
+        """
+        assert self._folder is not None
+        folder = self._folder / name
+        if name not in self.fingerprints:
+            if not (folder / MANIFEST).is_file():
+                build(name, folder)
+            manifest = read_manifest(folder)
+            if manifest["name"] != name or manifest["labels_only"]:
+                raise InputError(f"{folder} is not {name} with its texts: give another --data, or remove that folder")
+            self.fingerprints[name] = manifest["fingerprint"]
+        return folder
+
+    def rows(self, name: str, config: str, split: str = "test") -> list[Row]:
+        """Returns the rows of a split; callers share them and must not change them.
+
+        Raises:
+            InputError: As in `path`, or there is no such split.
+        """
+        key = (name, config, split)
+        if key not in self._rows:
+            self._rows[key] = read_table(self.path(name) / table_path(config, split)).to_pylist()
+        return self._rows[key]
+
+    def source(self, paper: str, key: str) -> Path:
+        """Returns an upstream file that a paper's figures are computed from and that no dataset holds.
+
+        Raises:
+            InputError: It cannot be had, or its hash differs.
+        """
+        found = fetch(load_paper(paper).sources[key], folder=content_folder())
+        if found is None:
+            raise InputError(f"{paper}: the file {key} cannot be had: connect to the network, or set FCCONAN_MIRROR")
+        return found

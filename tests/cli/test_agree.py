@@ -1,0 +1,167 @@
+"""`fcconan agree`: figures that other packages give, and everything that it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from tests.cli.judging import fcconan
+from tests.cli.scored import ratings, verdicts, write_rows
+
+ANNA, BEN = [1, 2, 3, 4, 5, 1], [2, 2, 3, 5, 5, 1]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _result(*options: object, file: str = "x.csv") -> Any:
+    done = fcconan("agree", file, "--json", "result.json", "--resamples", 50, *options)
+    assert (done.status, done.stderr) == (0, ""), done
+    return json.loads(Path("result.json").read_text(encoding="utf-8"))
+
+
+def _values(result: Any, level: str = "overall") -> dict[str, float | None]:
+    return {row["coefficient"]: row["value"] for row in result["rows"] if row["level"] == level}
+
+
+def test_ratings_have_every_coefficient() -> None:
+    write_rows(Path("x.csv"), [*ratings("anna", ANNA), *ratings("ben", BEN), *ratings("judge", ANNA, "model")])
+    result = _result()
+    found = _values(result)
+    assert found["raw"] == pytest.approx(4 / 6, abs=1e-12)
+    for name, weights in (("cohen", None), ("cohen_linear", "linear"), ("cohen_quadratic", "quadratic")):
+        expected = cohen_kappa_score(ANNA, BEN, weights=weights, labels=[1, 2, 3, 4, 5])
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+    for level in ("nominal", "ordinal", "interval"):
+        expected = krippendorff.alpha(np.array([ANNA, BEN], float), level_of_measurement=level)
+        assert found[f"krippendorff_{level}"] == pytest.approx(expected, abs=1e-12)
+    assert result["rows"][0]["raters"] == ["anna", "ben"]  # people, and no judge
+    assert "|domain:1,2,3,4,5|" in result["signature"]["relevance"]
+    chosen = _result("--rater", "anna", "--rater", "judge", "--coefficient", "raw")
+    assert _values(chosen) == {"raw": 1.0}
+    assert "raters=anna,judge" in chosen["signature"]["relevance"]
+
+
+def test_verdicts_and_labels_are_recognised() -> None:
+    write_rows(
+        Path("x.csv"),
+        [
+            *verdicts("anna", [("i1", "A", "B", "a"), ("i2", "A", "B", "tie")]),
+            *verdicts("ben", [("i1", "B", "A", "b"), ("i2", "A", "B", "b")]),
+        ],
+    )
+    found = _result()
+    assert _values(found)["raw"] == 0.5  # on i1 both prefer A
+    assert list(found["signature"]) == ["comparisons"]
+    rows = [
+        {"pair_id": f"p{at}", "rater": rater, "label": label}
+        for rater, labels in (("anna", ["appropriate", "not_sure", "appropriate"]), ("ben", ["appropriate"] * 3))
+        for at, label in enumerate(labels)
+    ]
+    write_rows(Path("x.csv"), rows)
+    assert _values(_result())["raw"] == pytest.approx(2 / 3, abs=1e-12)
+    # Labels have an order: from not_sure to appropriate is one step of two.
+    weighted = cohen_kappa_score([2, 1, 2], [2, 2, 2], weights="linear", labels=[0, 1, 2])
+    assert _values(_result("--coefficient", "cohen_linear")) == {"cohen_linear": pytest.approx(weighted, abs=1e-12)}
+
+
+def test_a_column_for_each_rater() -> None:
+    rows = [{"text": f"t{at}", "x": x, "y": y, "z": ""} for at, (x, y) in enumerate(zip(ANNA, BEN, strict=True))]
+    write_rows(Path("x.csv"), rows)
+    result = _result("--value", "anna=x", "--value", "ben=y", "--scale", "1,5", "--coefficient", "cohen")
+    assert _values(result)["cohen"] == pytest.approx(cohen_kappa_score(ANNA, BEN), abs=1e-12)
+    wide = [
+        {"item_id": f"i{at}", "system_a": "A", "system_b": "B", "x": v, "y": w}
+        for at, (v, w) in enumerate([("a", "a"), ("b", ""), ("tie", "b")])
+    ]
+    write_rows(Path("x.csv"), wide)
+    result = _result("--value", "anna=x", "--value", "ben=y", "--coefficient", "raw")
+    assert (_values(result), result["rows"][0]["n"], result["rows"][0]["n_missing"]) == ({"raw": 0.5}, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (ratings("anna", ANNA), "one_rater"),
+        ([*ratings("anna", [1, 1, 1, "", "", ""]), *ratings("ben", ["", "", "", 1, 1, 1])], "too_few_pairs"),
+        ([*ratings("anna", [3] * 6), *ratings("ben", [3] * 6)], "no_variation"),
+        ([*ratings("anna", ["nan"] * 6), *ratings("ben", [3] * 6)], "too_few_pairs"),
+    ],
+)
+def test_what_has_no_value_has_a_reason(rows: list[dict[str, Any]], reason: str) -> None:
+    write_rows(Path("x.csv"), rows)
+    result = _result("--coefficient", "krippendorff_ordinal")
+    assert [(row["value"], row["reason"]) for row in result["rows"] if row["level"] == "overall"] == [(None, reason)]
+    assert f"– ({reason})" in fcconan("agree", "x.csv", "--coefficient", "krippendorff_ordinal").stdout
+
+
+def test_pairs_are_shown_unless_left_out() -> None:
+    write_rows(Path("x.csv"), [*ratings("anna", ANNA), *ratings("ben", BEN), *ratings("clara", BEN)])
+    assert "anna and clara" in fcconan("agree", "x.csv", "--resamples", 0).stdout
+    done = fcconan("agree", "x.csv", "--resamples", 0, "--overall")
+    assert ("3 raters" in done.stdout, "anna and clara" in done.stdout) == (True, False)
+
+
+BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (BOTH, ["--scale", "1"], "--scale is '1': give LOW,HIGH in whole grades, such as 1,5"),
+        (BOTH, ["--scale", "5,1"], "--scale is '5,1': give LOW,HIGH"),
+        (BOTH, ["--scale", "1,inf"], "--scale is '1,inf': give LOW,HIGH"),
+        (BOTH, ["--scale", "1,4"], "relevance was rated 5, expected 1 to 4: give its own --scale, or mend the ratings"),
+        (BOTH, ["--scale", "0,900"], "the domain is [0.0, 1.0"),
+        (BOTH, ["--coefficient", "kappa"], "there is no coefficient 'kappa': choose from raw, cohen"),
+        (BOTH, ["--aspect", "tone"], "nobody of anna, ben rated 'tone': known are relevance"),
+        (BOTH, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben"),
+        (BOTH, ["--rows", "grades"], "--rows is 'grades': give ratings, comparisons, votes"),
+        (BOTH, ["--rows", "votes"], "x.csv, row 1: pair_id is None, expected one; mend that row"),
+        (BOTH, ["--confidence", "nan"], "--confidence is nan: give a number between 0 and 1, such as 0.95"),
+        (BOTH, ["--json", "x.csv"], "x.csv is what is read: choose another file for the result"),
+        (
+            [{"reply": 1, "score": 2}],
+            [],
+            "found reply, score, expected `value` (ratings), `verdict` (comparisons) or `label` (votes): name it with",
+        ),
+        ([*BOTH, BOTH[0]], [], "x.csv, row 13: anna has rated relevance of the reply r1A before, expected one rating"),
+        (
+            [*BOTH[:6], *ratings("ben", [1, "x", 3, 4, 5, 1])],
+            [],
+            "x.csv, row 8: value is 'x', expected a number, or no",
+        ),
+        ([*BOTH[:6], *ratings("ben", [1, 9, 3, 4, 5, 1])], [], "x.csv, row 8: ben rated relevance 9, expected 1 to 5"),
+        (
+            [*BOTH[:6], *({**row, "high": 7} for row in BOTH[6:])],
+            [],
+            "relevance was rated on different scales, 1 to 5 and 1 to 7: bring the ratings to one scale, or choose",
+        ),
+        (
+            verdicts("anna", [("i1", "A", "B", "a")]),
+            ["--coefficient", "cohen_linear"],
+            "cohen_linear weighs distances, and the values of these rows have no order: choose from raw, cohen, fleiss",
+        ),
+        (
+            verdicts("anna", [("i1", "A", "B", "a")]),
+            ["--aspect", "x"],
+            "comparisons have no aspects: leave --aspect out",
+        ),
+    ],
+)
+def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], message: str) -> None:
+    write_rows(Path("x.csv"), rows)
+    assert fcconan("agree", "x.csv", *options).complaint.startswith(message)
+    assert [path.name for path in Path().iterdir()] == ["x.csv"]
+
+
+def test_an_empty_file_is_refused() -> None:
+    Path("x.csv").touch()
+    assert fcconan("agree", "x.csv").complaint.startswith("found no columns, expected `value` (ratings), `verdict`")
+    assert fcconan("agree", "x.csv", "--rows", "ratings").complaint == "x.csv has no rows: check the file"

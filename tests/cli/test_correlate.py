@@ -1,0 +1,276 @@
+"""`fcconan correlate`: figures that scipy gives, missing values counted, and everything that it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fcconan.build import build
+from tests.cli.judging import fcconan
+from tests.cli.scored import REPLIES, ratings, write_rows
+
+ANNA, BEN, JUDGE = [1, 2, 3, 4, 5, 1], [3, 2, 3, 4, 4, 2], [2, 1, 3, 5, 4, 1]
+PEOPLE = [*ratings("anna", ANNA), *ratings("ben", BEN)]
+MEANS = [2, 2, 3, 4, 4.5, 1.5]
+ROWS = [*PEOPLE, *ratings("judge", JUDGE, "model")]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def labels_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("demo", tmp_path_factory.mktemp("labels") / "demo", labels_only=True).folder
+
+
+def _result(*options: object, source: object = "x.csv") -> Any:
+    done = fcconan("correlate", source, "--json", "result.json", "--resamples", 40, *options)
+    assert (done.status, done.stderr) == (0, ""), done
+    return json.loads(Path("result.json").read_text(encoding="utf-8"))
+
+
+def _row(result: Any, **wanted: str) -> Any:
+    (row,) = [row for row in result["rows"] if all(row[key] == value for key, value in wanted.items())]
+    return row
+
+
+def test_every_level_and_coefficient() -> None:
+    write_rows(Path("x.csv"), ROWS)
+    result = _result("--report", "page.html")
+    assert len(result["rows"]) == 4 * 3
+    for name, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall_b", stats.kendalltau)):
+        pooled = _row(result, level="pooled", coefficient=name)
+        assert pooled["value"] == pytest.approx(function(MEANS, JUDGE)[0], abs=1e-12)
+        assert (pooled["n"], pooled["n_missing"], pooled["chance"]) == (6, 0, 0.0)
+        # One annotator against the other, both ways alike.
+        assert pooled["ceiling"] == pytest.approx(function(ANNA, BEN)[0], abs=1e-12)
+        systems = [function(MEANS[at::2], JUDGE[at::2])[0] for at in (0, 1)]
+        assert _row(result, level="per_system", coefficient=name)["value"] == pytest.approx(np.mean(systems), abs=1e-12)
+    # People tie the replies to i1; the judge follows them on i2 and i3.
+    item = _row(result, level="per_item", coefficient="spearman")
+    assert (item["value"], item["n_groups"], item["n_constant"]) == (pytest.approx(1.0, abs=1e-12), 2, 1)
+    assert _row(result, level="system_means", coefficient="spearman")["value"] == pytest.approx(1.0, abs=1e-12)
+    assert (result["notes"], result["missing"]) == ([], [])
+    assert result["signature"] in Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+")
+
+
+def test_what_is_missing_is_counted_by_reason_and_left_out() -> None:
+    judged = [
+        {**row, "value": value, "reason": reason}
+        for row, value, reason in zip(
+            ratings("judge", JUDGE, "model"), [2, "", "nan", 5, 4, 1], ["", "no_field", "", "", "", ""], strict=True
+        )
+    ]
+    write_rows(Path("x.csv"), [*({**row, "reason": ""} for row in PEOPLE), *judged])
+    result = _result("--level", "pooled", "--coefficient", "pearson")
+    kept = [0, 3, 4, 5]
+    row = _row(result, level="pooled")
+    assert row["value"] == pytest.approx(stats.pearsonr(np.take(MEANS, kept), np.take(JUDGE, kept))[0], abs=1e-12)
+    assert (row["n"], row["n_missing"], row["n_missing_metric"]) == (4, 2, 2)
+    assert result["missing"] == [
+        {"rater": "judge", "aspect": "relevance", "reason": "no_field", "n": 1},
+        {"rater": "judge", "aspect": "relevance", "reason": "no_value", "n": 1},
+    ]
+
+
+def test_a_metric_that_is_always_missing_or_constant_has_a_reason() -> None:
+    write_rows(
+        Path("x.csv"), [*PEOPLE, *ratings("nan", ["NaN"] * 6, "metric", "score"), *ratings("three", [3] * 6, "model")]
+    )
+    found = {row["metric"]: row for row in _result("--level", "pooled", "--coefficient", "spearman")["rows"]}
+    assert [(found[name]["value"], found[name]["reason"], found[name]["n"]) for name in ("nan", "three")] == [
+        (None, "no_rows", 0),
+        (None, "constant", 6),
+    ]
+    assert "– (no_rows)" in fcconan("correlate", "x.csv", "--resamples", 0).stdout
+
+
+def test_one_person_has_no_ceiling_and_one_system_no_correlation_of_means() -> None:
+    one = [row for row in [*ratings("anna", ANNA), *ratings("judge", JUDGE, "model")] if row["system"] == "A"]
+    write_rows(Path("x.csv"), one)
+    result = _result("--coefficient", "pearson")
+    assert _row(result, level="pooled")["ceiling"] is None
+    means = _row(result, level="system_means")
+    assert (means["value"], means["reason"], means["n_too_few"]) == (None, "too_few", 1)
+    assert _row(result, level="per_item")["reason"] == "too_few"
+
+
+def _wide(**more: list[Any]) -> list[dict[str, Any]]:
+    """One row for each reply: people, a judge, a metric."""
+    columns: dict[str, list[Any]] = {"h": MEANS, "j": JUDGE, "m": [0.1, 0.5, 0.3, 0.9, 0.7, 0.2], **more}
+    return [
+        {"reply_id": reply, "item_id": item, "system": system, **{name: own[at] for name, own in columns.items()}}
+        for at, (reply, (item, system)) in enumerate(REPLIES.items())
+    ]
+
+
+@pytest.mark.parametrize("aspect", ["", ":relevance"])
+def test_a_column_for_each_rater_gives_the_figures_of_rows(aspect: str) -> None:
+    write_rows(Path("x.csv"), ROWS)
+    long = {(row["level"], row["coefficient"]): row["value"] for row in _result()["rows"]}
+    write_rows(Path("x.csv"), _wide())
+    options = ["--value", f"people{aspect}=h", "--value", f"judge{aspect}=j", "--human", "people"]
+    wide = _result(*options)
+    assert {(row["level"], row["coefficient"]): row["value"] for row in wide["rows"]} == pytest.approx(long, abs=1e-12)
+    assert {row["metric"] for row in wide["rows"]} == {"judge"}
+
+
+def test_a_metric_of_another_aspect_stands_beside_every_aspect() -> None:
+    write_rows(Path("x.csv"), _wide(tone=[5, 4, 3, 2, 1, 1]))
+    options = ["--value", "people:relevance=h", "--value", "people:tone=tone", "--value", "bleu=m", "--human", "people"]
+    result = _result(*options, "--level", "pooled", "--coefficient", "kendall_b")
+    assert [(row["metric"], row["aspect"]) for row in result["rows"]] == [("bleu", "relevance"), ("bleu", "tone")]
+    expected = [stats.kendalltau([0.1, 0.5, 0.3, 0.9, 0.7, 0.2], each)[0] for each in (MEANS, [5, 4, 3, 2, 1, 1])]
+    assert [row["value"] for row in result["rows"]] == pytest.approx(expected, abs=1e-12)
+
+
+def test_people_have_to_be_named_in_a_file_with_columns() -> None:
+    write_rows(Path("x.csv"), _wide())
+    assert fcconan("correlate", "x.csv", "--value", "people=h", "--value", "judge=j").complaint == (
+        "no rating is by people, only by people, judge: name those who stand for people with --human"
+    )
+
+
+def test_levels_that_mean_nothing_are_left_out_and_said() -> None:
+    write_rows(Path("x.csv"), [{key: row[key] for key in row if key not in ("item_id", "system")} for row in ROWS])
+    result = _result("--coefficient", "pearson")
+    assert [row["level"] for row in result["rows"]] == ["pooled"]
+    assert result["notes"] == [
+        "Not all rows say the items and the systems of the replies: --replies names them.",
+        "A reply without an item is an item of its own, which makes the intervals too narrow.",
+    ]
+    assert _result("--level", "per_item")["notes"][-1] == "per_item means nothing here."
+    write_rows(Path("r.csv"), [{"reply_id": key, "item_id": i, "system": s} for key, (i, s) in REPLIES.items()])
+    assert _result("--replies", "r.csv")["notes"] == []
+
+
+def test_further_tables() -> None:
+    rows = [*ROWS, *ratings("other", [1, 1, 2, 2, 3, 3], "model")]
+    write_rows(Path("x.csv"), [{**row, "text": "word " * (at % 6 + 1)} for at, row in enumerate(rows)])
+    result = _result(
+        "--level", "pooled", "--coefficient", "pearson", "--given-length", "--errors", "--tests", "item", "--stability"
+    )
+    given = [row for row in result["rows"] if row["coefficient"] == "pearson_given_length"]
+    length = np.arange(1, 7)
+    x, y = (np.array(each) - np.polyval(np.polyfit(length, each, 1), length) for each in (JUDGE, MEANS))
+    assert given[0]["value"] == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-10)  # of what length leaves over
+    errors = {(row["metric"], row["system"]): row for row in result["errors"]}
+    assert errors["judge", None]["mean_absolute_error"] == pytest.approx((0 + 1 + 0 + 1 + 0.5 + 0.5) / 6, abs=1e-12)
+    assert errors["judge", "A"]["bias"] == pytest.approx(-0.5 / 3, abs=1e-12)
+    (test,) = result["tests"]
+    assert (test["a"], test["b"], test["test"]) == ("judge", "other", "perm_input")
+    difference = stats.pearsonr(MEANS, JUDGE)[0] - stats.pearsonr(MEANS, [1, 1, 2, 2, 3, 3])[0]
+    assert abs(test["difference"]) == pytest.approx(abs(difference), abs=1e-12)
+    assert [row["n_trials"] for row in result["stability"]] == [0, 0]
+    assert result["notes"] == ["There are fewer than 100 rows: too few for the samples of --stability."]
+
+
+def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Path) -> None:
+    options = ["--level", "pooled", "--aspect", "relevance", "--coefficient", "spearman"]
+    (row,) = _result(*options, source=labels_only)["rows"]
+    assert (row["metric"], row["n"], row["n_missing"]) == ("simulated-judge", 92, 4)
+    assert fcconan("correlate", labels_only, *options, "--given-length").complaint == (
+        "--given-length needs the texts of the replies: give a file or dataset of them with --replies"
+    )
+
+
+def test_names_that_look_like_markup_are_names() -> None:
+    write_rows(Path("x.csv"), [*PEOPLE, *ratings("judge[/b]", JUDGE, "model")])
+    done = fcconan("correlate", "x.csv", "--resamples", 0, "--report", "page.html")
+    assert (done.status, "judge[/b]" in done.stdout) == (0, True), done
+    assert "judge[/b]" in Path("page.html").read_text(encoding="utf-8")
+
+
+STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (PEOPLE, [], "there are no ratings of relevance by models or metrics: known raters are anna, ben"),
+        (ROWS[12:], [], "no rating is by people, only by judge: name those who stand for people with --human"),
+        ([*ROWS, ROWS[0]], [], "x.csv, row 19: anna has rated relevance of the reply r1A before, expected one rating"),
+        (
+            [{**ROWS[0], "value": "seven"}, *ROWS[1:]],
+            [],
+            "x.csv, row 1: value is 'seven', expected a number, or nothing",
+        ),
+        ([{**ROWS[0], "value": "inf"}, *ROWS[1:]], [], "x.csv, row 1: value is 'inf', expected a number"),
+        (
+            [{**ROWS[0], "value": 6}, *ROWS[1:]],
+            [],
+            "x.csv, row 1: anna rated relevance 6, expected 1 to 5; leave the v",
+        ),
+        ([{**ROWS[0], "low": "one"}, *ROWS[1:]], [], "x.csv, row 1: low is 'one', expected a number"),
+        (
+            [{**ROWS[0], "high": 10}, *ROWS[1:]],
+            [],
+            "anna rated relevance on different scales, 1 to 5 and 1 to 10: bring",
+        ),
+        (
+            [*({**row, "high": 9} for row in ROWS[:6]), *ROWS[6:]],
+            [],
+            "relevance was rated on different scales, 1 to 5 a",
+        ),
+        ([{**ROWS[0], "system": "B"}, *ROWS[1:]], [], "the reply r1A has the system 'B', and in another row 'A': give"),
+        ([{"id": 1, "score": 2}], [], "x.csv, row 1: reply_id is None, expected a name or an id; mend that row"),
+        (STRANGE, ["--replies", "r.csv"], "1 of 7 rated replies are not among the replies (such as r9): give the"),
+        (ROWS, ["--human", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
+        (ROWS, ["--metric", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
+        (ROWS, ["--aspect", "tone"], "there is no aspect 'tone': known are relevance"),
+        (ROWS, ["--level", "item"], "found 'item', expected one of pooled, per_item, per_system, system_means; choose"),
+        (
+            ROWS,
+            ["--coefficient", "tau"],
+            "found 'tau', expected one of pearson, spearman, kendall_b, kendall_c, pairwise",
+        ),
+        (ROWS, ["--column", "value=grade"], "x.csv has no column 'grade', but reply_id, item_id, system, rater"),
+        (
+            ROWS,
+            ["--where", "rater_kind=robot"],
+            "no row has the rater_kind robot that was asked for: there are human, m",
+        ),
+        (ROWS, ["--value", "anna=grade"], "x.csv has no column 'grade', but reply_id, item_id"),
+        (
+            ROWS,
+            ["--value", "x=item_id", "--human", "x"],
+            "x.csv, row 1, column item_id: value is 'i1', expected a number",
+        ),
+        (ROWS, ["--split", "test"], "x.csv has no splits, expected a dataset: leave --split out"),
+        (ROWS, ["--tests", "rows"], "--tests is 'rows': give reply or item"),
+        (
+            ROWS,
+            ["--tests", "item"],
+            "--tests compares models and metrics, and there is one for each aspect: leave it out",
+        ),
+        (ROWS, ["--errors", "--human", "judge", "--metric", "nobody"], "there is no rater 'nobody'"),
+        (ROWS, ["--confidence", "1"], "--confidence is 1: give a number between 0 and 1, such as 0.95"),
+        (
+            ROWS,
+            ["--given-length"],
+            "--given-length needs the texts of the replies: give a file or dataset of them with",
+        ),
+        (ROWS, ["--replies", "none.csv"], "there is no file none.csv: check the path"),
+        (ROWS, ["--json", "r.csv", "--replies", "r.csv"], "r.csv is what is read: choose another file for the result"),
+    ],
+)
+def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], message: str) -> None:
+    write_rows(Path("x.csv"), rows)
+    write_rows(Path("r.csv"), [{"reply_id": key, "item_id": i, "system": s} for key, (i, s) in REPLIES.items()])
+    assert fcconan("correlate", "x.csv", *options).complaint.startswith(message)
+    assert sorted(path.name for path in Path().iterdir()) == ["r.csv", "x.csv"]
+
+
+def test_an_empty_file_and_half_a_character_are_refused() -> None:
+    Path("x.csv").touch()
+    assert fcconan("correlate", "x.csv").complaint == "x.csv has no rows: check the file"
+    Path("x.jsonl").write_text('{"rater": "\\udc00"}\n', encoding="utf-8")
+    assert fcconan("correlate", "x.jsonl").complaint == (
+        "x.jsonl, line 1: '\\udc00' is half a character; mend that line"
+    )
+    assert fcconan("correlate", "x.jsonl", "--human", "\udcff").complaint.startswith("x.jsonl, line 1: ")

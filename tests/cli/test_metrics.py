@@ -1,0 +1,209 @@
+"""`fcconan metrics`: the figures of score_texts by system, written as ratings that other verbs read."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.build import build
+from fcconan.row_files import read_rows
+from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
+from fcconan.score.text_bertscore import BertScore
+from tests.cli.judging import fcconan
+from tests.cli.scored import write_rows
+from tests.score.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures
+
+HS = "The Ombrey never return a book."
+TEXTS = {
+    ("r1", "A"): ("The library says that the Ombrey return books early.", "The library says they return books early."),
+    ("r2", "A"): ("", "Ask the Ombrey library."),
+    ("r3", "B"): ("Ask the Ombrey library!", "Ask the Ombrey library."),
+    ("r4", "B"): ("No.", ""),
+}
+ROWS = [
+    {"reply_id": reply, "item_id": f"i{reply[1]}", "system": system, "hate_speech": HS, "text": text, "references": own}
+    for (reply, system), (text, own) in TEXTS.items()
+]
+# By hand: A's first text shares library, says, return, books, early and one "the"; B's first is its reference.
+LCS, LONG, SHORT = 6, 9, 7
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _scores(*options: object, rows: list[dict[str, Any]] | None = None) -> tuple[list[dict[str, Any]], Any]:
+    write_rows(Path("x.csv"), ROWS if rows is None else rows)
+    done = fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--json", "result.json", *options)
+    assert (done.status, done.stderr) == (0, ""), done
+    return list(read_rows(Path("scores.jsonl"))), json.loads(Path("result.json").read_text(encoding="utf-8"))
+
+
+def test_ratings_of_every_reply_and_values_of_every_system() -> None:
+    ratings, result = _scores("--metric", "rouge-l", "--metric", "length-words")
+    precision, recall = LCS / LONG, LCS / SHORT
+    expected = 2 * precision * recall / (precision + recall)
+    assert [(row["reply_id"], row["rater"], row["aspect"], row["value"], row["reason"]) for row in ratings] == [
+        ("r1", "rouge-l", "score", pytest.approx(expected, abs=1e-12), None),
+        ("r2", "rouge-l", "score", None, "empty_text"),
+        ("r1", "length-words", "score", 9.0, None),
+        ("r2", "length-words", "score", 0.0, None),
+        ("r3", "rouge-l", "score", 1.0, None),
+        ("r4", "rouge-l", "score", None, "no_reference"),
+        ("r3", "length-words", "score", 4.0, None),
+        ("r4", "length-words", "score", 1.0, None),
+    ]
+    assert {(row["rater_kind"], row["system"], row["item_id"]) for row in ratings if row["reply_id"] == "r3"} == {
+        ("metric", "B", "i3")
+    }
+    assert {row["rater"]: row["higher_is_better"] for row in ratings} == {"rouge-l": True, "length-words": None}
+    found = {(row["metric"], row["system"]): row for row in result["rows"]}
+    assert found["rouge-l", "A"]["value"] == pytest.approx(expected, abs=1e-12)
+    assert found["rouge-l", "A"]["missing"] == {"empty_text": 1}
+    assert found["rouge-l", "B"]["missing"] == {"no_reference": 1}
+    assert (found["rouge-l", "B"]["n"], found["rouge-l", "B"]["n_missing"]) == (2, 1)
+    assert found["rouge-l", "B"]["n_empty_references"] == 0  # an empty cell is no reference
+    assert found["length-words", "A"]["value"] == 4.5
+    assert found["length-words", "A"]["signature"].endswith(f"|data:{result['data']}")
+    assert result["data"].startswith("x.csv@")
+
+
+def test_all_that_need_no_model_are_the_default() -> None:
+    ratings, result = _scores()
+    assert list(dict.fromkeys(row["metric"] for row in result["rows"])) == list(METRICS)
+    assert {row["rater"] for row in ratings} == set(METRICS) - {"repetition-rate"}  # which single texts do not have
+    whole = {(row["metric"], row["system"]): row["value"] for row in result["rows"]}
+    own = [row for row in ROWS if row["system"] == "B"]
+    library = score_texts([str(row["text"]) for row in own], [["Ask the Ombrey library."], []])
+    assert whole["bleu-4", "B"] == pytest.approx(library["bleu-4"].corpus.value, abs=1e-12)
+    bare, _ = _scores(rows=[{**row, "references": ""} for row in ROWS])
+    assert {row["rater"] for row in bare} == set(METRICS) - {*OF_REFERENCES, "repetition-rate"}
+
+
+def test_several_references_and_their_mean() -> None:
+    rows = [{**ROWS[2], "references": json.dumps(["Ask the Ombrey library.", "zebra"])}]
+    assert _scores("--metric", "rouge-1", rows=rows)[0][0]["value"] == 1.0
+    assert _scores("--metric", "rouge-1", "--several", "mean", rows=rows)[0][0]["value"] == 0.5
+
+
+def test_novelty_against_a_file_and_a_dataset() -> None:
+    write_rows(Path("train.csv"), [{"counter_narrative": "Ask the Ombrey"}, {"counter_narrative": ""}])
+    ratings, _ = _scores("--metric", "novelty", "--train", "train.csv")
+    # r3: ask, the, ombrey, library shares three of four words.
+    assert [(row["rater"], row["value"]) for row in ratings if row["reply_id"] == "r3"] == [("novelty", 0.25)]
+    folder = build("demo", Path("demo")).folder
+    assert "training:" in _scores("--metric", "novelty", "--train", folder)[1]["rows"][0]["signature"]
+    assert set(METRICS) < {row["metric"] for row in _scores("--train", "train.csv")[1]["rows"]}
+
+
+def test_the_demo_is_scored_correlated_and_ranked() -> None:
+    folder = build("demo", Path("demo")).folder
+    done = fcconan("metrics", folder, "--metric", "rouge-l", "--out", "scores.csv")
+    assert done.status == 0, done
+    assert "Written: scores.csv" in done.stdout
+    done = fcconan(
+        "correlate",
+        folder,
+        "scores.csv",
+        "--metric",
+        "rouge-l",
+        "--resamples",
+        0,
+        "--json",
+        "c.json",
+        "--level",
+        "pooled",
+    )
+    assert done.status == 0, done
+    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["rows"]
+    assert {(row["metric"], row["n"]) for row in rows} == {("rouge-l", 96)}
+    done = fcconan("leaderboard", "scores.csv", "--resamples", 0, "--json", "l.json")
+    assert done.status == 0, done
+    first = json.loads(Path("l.json").read_text(encoding="utf-8"))["rows"][0]
+    values = [float(row["value"]) for row in read_rows(Path("scores.csv")) if row["system"] == first["system"]]
+    assert (first["system"], first["value"]) == ("simulated-matched", pytest.approx(np.mean(values), abs=1e-12))
+
+
+def test_models(
+    encoder: Path,  # noqa: F811
+    bart: Path,  # noqa: F811
+    classifier: Callable[..., Path],  # noqa: F811
+) -> None:
+    models = ["--bertscore", encoder, "--bartscore", bart, "--toxicity", f"{classifier()}:rude+threat"]
+    ratings, result = _scores(*models, "--device", "cpu", "--batch-size", 2)
+    assert list(dict.fromkeys((row["rater"], row["aspect"]) for row in ratings)) == [
+        *(("bertscore", field) for field in ("precision", "recall", "f")),
+        *(("bartscore", field) for field in ("precision", "recall", "f")),
+        ("toxicity", "score"),
+    ]
+    expected = score_texts(
+        ["Ask the Ombrey library!"], [["Ask the Ombrey library."]], [BertScore(encoder, device="cpu")]
+    )
+    found = next(row["value"] for row in ratings if (row["reply_id"], row["aspect"]) == ("r3", "f"))
+    assert found == pytest.approx(expected["bertscore-f"].values[0], abs=1e-6)
+    toxic = next(row for row in ratings if (row["reply_id"], row["rater"]) == ("r1", "toxicity"))
+    assert (0 < toxic["value"] < 1, toxic["higher_is_better"]) == (True, False)
+    assert "labels:rude+threat" in result["rows"][-1]["signature"]
+    refused = fcconan("metrics", "x.csv", "--out", "y.csv", "--toxicity", classifier())
+    assert "has the labels kind, rude, threat, not toxic: say which of them mean toxic" in refused.complaint
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (ROWS, ["--metric", "bleu-9"], "there is no metric 'bleu-9': choose from bleu-1, bleu-2"),
+        (ROWS, ["--metric", "novelty"], "novelty needs the CNs that were trained on: give them with --train"),
+        (ROWS, ["--train", "none.csv"], "there is no file none.csv: check the path"),
+        (
+            ROWS,
+            ["--train", "x.jsonl"],
+            "x.jsonl has no column text or counter_narrative, but a: rename that of the CNs",
+        ),
+        (ROWS, ["--several", "median"], "--several is 'median': give max or mean"),
+        (ROWS, ["--bertscore", "none/here/model"], "no model folder at none/here/model: give a folder, or a name"),
+        (ROWS, ["--column", "text=reply"], "x.csv has no column 'reply', but reply_id, item_id, system, hate_speech"),
+        (ROWS, ["--column", "tekst=text"], "--column is 'tekst=text': rows have no 'tekst', only"),
+        (ROWS, ["--split", "test"], "x.csv has no splits, expected a dataset: leave --split out"),
+        (ROWS, ["--json", "x.csv"], "x.csv is what is read: choose another file for the result"),
+        (ROWS, ["--json", "scores.csv"], "scores.csv is named for two results: choose another file for one of them"),
+        (ROWS, ["--batch-size", "0"], "Invalid value for '--batch-size'"),
+        ([*ROWS, ROWS[0]], [], "x.csv, row 5: the reply r1 stands there already; remove one, or"),
+        ([{"reply_id": "r1", "value": 1}], [], "x.csv has the columns reply_id, value, expected `text`: name it with"),
+        (
+            [{**row, "references": ""} for row in ROWS],
+            ["--metric", "bleu-1"],
+            "bleu-1 needs references and there are none: give a list of references a reply",
+        ),
+    ],
+)
+def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], message: str) -> None:
+    write_rows(Path("x.csv"), rows)
+    Path("x.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
+    assert fcconan("metrics", "x.csv", "--out", "scores.csv", *options).complaint.startswith(message)
+    assert sorted(path.name for path in Path().iterdir()) == ["x.csv", "x.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("scores.txt", "scores.txt is no file of rows: expected a name that ends in .parquet, .jsonl, .csv"),
+        ("none/scores.csv", "none/scores.csv cannot be written: choose another file, in a folder that is there"),
+        ("x.csv", "x.csv is what is read: choose another file for the result"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused(out: str, message: str) -> None:
+    write_rows(Path("x.csv"), ROWS)
+    assert fcconan("metrics", "x.csv", "--out", out).complaint == message
+
+
+def test_a_dataset_without_texts_and_an_empty_file_are_refused() -> None:
+    folder = build("demo", Path("demo"), labels_only=True).folder
+    assert "expected `text`" in fcconan("metrics", folder, "--out", "s.csv").complaint
+    assert "which holds the release only" in fcconan("metrics", folder, "--out", folder / "s.csv").complaint
+    Path("x.csv").touch()
+    assert fcconan("metrics", "x.csv", "--out", "s.csv").complaint == "x.csv has no rows: give replies to judge"
+    assert not Path("s.csv").exists()

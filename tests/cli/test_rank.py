@@ -1,0 +1,226 @@
+"""`fcconan rank`: figures worked out by hand, and everything that it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.judging import fcconan
+from tests.cli.scored import verdicts, write_rows
+
+# A beats B twice and C once; B and C tie.
+WON = [("i1", "A", "B", "a"), ("i2", "B", "A", "b"), ("i1", "A", "C", "a"), ("i1", "B", "C", "tie")]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _file(rows: list[dict[str, Any]], name: str = "verdicts.csv") -> Path:
+    return write_rows(Path(name), rows)
+
+
+def _result(*options: object, file: str = "verdicts.csv") -> Any:
+    done = fcconan("rank", file, "--json", "result.json", "--resamples", 50, *options)
+    assert (done.status, done.stderr) == (0, ""), done
+    return json.loads(Path("result.json").read_text(encoding="utf-8"))
+
+
+def test_points_shares_and_wins() -> None:
+    _file(verdicts("anna", WON))
+    result = _result("--report", "page.html")
+    found = [(row["name"], row["points"], row["wins"], row["losses"], row["ties"]) for row in result["systems"]]
+    assert found == [("A", 3.0, 3, 0, 0), ("C", 0.5, 0, 1, 1), ("B", 0.5, 0, 2, 1)]
+    assert result["systems"][0]["share"] == pytest.approx(75.0, abs=1e-12)
+    assert (result["invalid"], result["missing_pairs"], result["disagreement"]["n"]) == (0, [], 0)
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "3 systems, 4 verdicts on 2 items." in page
+    assert result["signature"] in page.replace("&#43;", "+")
+
+
+def test_raters_majority_and_their_tables() -> None:
+    rows = [*verdicts("anna", WON), *verdicts("ben", WON), *verdicts("clara", [(*one[:3], "tie") for one in WON])]
+    _file(rows)
+    assert _result("--rater", "clara")["systems"][0]["points"] == 1.5
+    majority = _result("--majority")
+    assert (majority["raters"], majority["n_verdicts"], majority["systems"][0]["points"]) == (["majority"], 4, 3.0)
+    assert majority["disagreement"] == {"n": 4, "unanimous": 1, "majority": 3, "unresolved": 0, "three_way": 0}
+    assert ";majority" in majority["signature"]
+    between = _result("--between-raters", "share")["between_raters"]
+    assert [(row["a"], row["b"], row["coefficient"]) for row in between][:2] == [
+        ("anna", "ben", "spearman"),
+        ("anna", "ben", "kendall"),
+    ]
+    assert between[0]["value"] == pytest.approx(1.0, abs=1e-12)
+    # Shares of A, B and C: 75, 12.5 and 12.5 by anna; 37.5, 37.5 and 25 by clara, who tied everything.
+    assert between[3]["value"] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_a_column_for_each_rater() -> None:
+    rows = [
+        {"item_id": item, "system_a": a, "system_b": b, "x": verdict, "y": "" if item == "i2" else "tie"}
+        for item, a, b, verdict in WON
+    ]
+    _file(rows)
+    result = _result("--value", "anna=x", "--value", "ben=y")
+    assert (result["raters"], result["n_verdicts"]) == (["anna", "ben"], 7)
+    assert "(anna:score=x,ben:score=y)" in result["signature"]
+
+
+def test_columns_by_other_names() -> None:
+    rows = [{"hs": i, "left": a, "right": b, "by": "anna", "best": v} for i, a, b, v in WON]
+    _file(rows)
+    mapped = [
+        f"--column={name}={own}"
+        for name, own in zip(("item_id", "system_a", "system_b", "rater", "verdict"), rows[0], strict=True)
+    ]
+    assert [row["points"] for row in _result(*mapped)["systems"]] == [3.0, 0.5, 0.5]
+
+
+def test_all_ties_make_equal_strengths() -> None:
+    _file(verdicts("anna", [(f"i{n}", "A", "B", "tie") for n in (1, 2)]))
+    result = _result()
+    assert [(row["share"], row["bradley_terry"]) for row in result["systems"]] == [(50.0, 0.0), (50.0, 0.0)]
+
+
+def test_a_system_that_never_loses_has_a_finite_strength_and_a_note() -> None:
+    _file(verdicts("anna", WON))
+    done = fcconan("rank", "verdicts.csv", "--resamples", 0)
+    assert "How far their strengths are apart is the regularisation's doing." in done.stdout
+    assert 0 < _result()["systems"][0]["bradley_terry"] < 20
+
+
+def test_disconnected_comparisons_have_shares_and_no_strengths() -> None:
+    _file(verdicts("anna", [("i1", "A", "B", "a"), ("i1", "C", "D", "b")]))
+    result = _result()
+    assert {(row["bradley_terry"], row["reason"]) for row in result["systems"]} == {(None, "disconnected")}
+    assert (result["groups"], len(result["missing_pairs"])) == ([["A", "B"], ["C", "D"]], 4)
+
+
+def test_an_invalid_verdict_counts_for_nobody() -> None:
+    _file(verdicts("anna", [*WON, ("i3", "A", "B", "invalid")]))
+    result = _result()
+    assert (result["invalid"], result["n_verdicts"], result["systems"][0]["points"]) == (1, 5, 3.0)
+
+
+def test_a_repeated_verdict_counts_once() -> None:
+    _file(verdicts("anna", [*WON, WON[0]]))
+    result = _result()
+    assert (result["n_repeated"], result["systems"][0]["points"]) == (1, 3.0)
+
+
+def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
+    rows = [
+        {**row, "reply_a": f"{row['item_id']}{row['system_a']}", "reply_b": f"{row['item_id']}{row['system_b']}"}
+        for row in verdicts("anna", WON)
+    ]
+    _file(rows)
+    texts = {"A": "Ask the Ombrey.", "B": "No.", "C": "Why would anybody say so?"}
+    write_rows(
+        Path("replies.csv"),
+        [{"reply_id": f"i{n}{name}", "text": text} for n in (1, 2) for name, text in texts.items()],
+    )
+    controlled = _result("--length-control", "--replies", "replies.csv")["length_controlled"]
+    assert (controlled["n"], controlled["n_without_length"], len(controlled["systems"])) == (4, 0, 3)
+    for options, message in (
+        (
+            ["--length-control"],
+            "--length-control needs the texts of the replies: give a file or dataset with --replies",
+        ),
+        (["--replies", "replies.csv"], "--replies is for --length-control: give both, or leave --replies out"),
+    ):
+        assert fcconan("rank", "verdicts.csv", *options).complaint == message
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [{**verdicts("anna", WON)[0], "verdict": "A"}],
+            "comparison 1: the verdict is 'A', expected one of a, b, tie, inv",
+        ),
+        ([{**verdicts("anna", WON)[0], "verdict": ""}], "comparison 1: the verdict is None, expected one of"),
+        (
+            [{**verdicts("anna", WON)[0], "system_b": "A"}],
+            "comparison 1: A is compared with itself, expected two systems",
+        ),
+        (
+            [{**verdicts("anna", WON)[0], "item_id": ""}],
+            "comparison 1: item_id is None, expected a name or an id; mend",
+        ),
+        ([{"x": 1}], "comparison 1: item_id is None, expected a name or an id; mend that row"),
+        (
+            verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),
+            "comparison 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",
+        ),
+        (verdicts("anna", [("i1", "A", "B", "invalid")]), "all 1 verdicts are invalid, expected readable ones: look"),
+        (
+            [
+                {**row, "reply_a": "r1", "reply_b": f"q{at}"}
+                for at, row in enumerate(verdicts("anna", [WON[0], ("i2", "A", "B", "a")]))
+            ],
+            "comparison 2: the reply r1 is one of A to i2, but before it was one of A to i1; give every reply an id",
+        ),
+    ],
+)
+def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
+    _file(rows)
+    assert fcconan("rank", "verdicts.csv", "--json", "result.json", "--report", "x.html").complaint.startswith(message)
+    assert [path.name for path in Path().iterdir()] == ["verdicts.csv"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rater", "dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
+        (["--where", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
+        (["--column", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
+        (["--split", "test"], "verdicts.csv has no splits, expected a dataset: leave --split out"),
+        (["--confidence", "95"], "--confidence is 95: give a number between 0 and 1, such as 0.95"),
+        (
+            ["--regularisation", "0"],
+            "found the regularisation 0.0, 10000 resamples and the confidence 0.95: give a num",
+        ),
+        (["--regularisation", "nan"], "found the regularisation nan, 10000 resamples"),
+        (["--between-raters", "points"], "--between-raters is 'points': give share or bradley_terry"),
+        (["--between-raters", "share"], "there is one rater, anna: leave --between-raters out"),
+        (["--between-raters", "share", "--majority"], "--between-raters compares raters, and --majority makes one of"),
+        (["--json", "verdicts.csv"], "verdicts.csv is what is read: choose another file for the result"),
+        (["--json", "none/x.json"], "none/x.json cannot be written: choose another file, in a folder that is there"),
+        (["--report", "page.txt"], "page.txt is no page: give a file that ends in .html"),
+        (["--resamples", "-1"], "Invalid value for '--resamples'"),
+        (["--seed", "x"], "Invalid value for '--seed'"),
+    ],
+)
+def test_bad_options_are_refused(options: list[str], message: str) -> None:
+    _file(verdicts("anna", WON))
+    assert fcconan("rank", "verdicts.csv", *options).complaint.startswith(message)
+    assert [path.name for path in Path().iterdir()] == ["verdicts.csv"]
+
+
+def test_sources_without_comparisons_are_refused() -> None:
+    Path("empty.csv").touch()
+    Path("header.csv").write_text("item_id,system_a,system_b,verdict\n", encoding="utf-8")
+    Path("broken.parquet").write_bytes(b"PAR1")
+    for name in ("empty.csv", "header.csv"):
+        assert fcconan("rank", name).complaint == f"{name} has no rows: check the file"
+    assert fcconan("rank", "broken.parquet").complaint.startswith("broken.parquet cannot be read (")
+    assert fcconan("rank", "nowhere").complaint.startswith("nowhere is neither a dataset folder nor a file of rows")
+
+
+def test_names_that_look_like_markup_are_names() -> None:
+    _file(verdicts("judge[/b]", [(item, f"{a}[red]", f"{b}[/i]<b>", verdict) for item, a, b, verdict in WON]))
+    done = fcconan("rank", "verdicts.csv", "--resamples", 10, "--report", "page.html")
+    assert done.status == 0, done
+    assert all(name in done.stdout for name in ("A[red]", "B[/i]<b>", "raters:judge[/b]"))
+    assert "B[/i]&lt;b&gt;" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_a_file_whose_name_is_not_unicode() -> None:
+    name = "verdicts\udcff.csv"
+    _file(verdicts("anna", WON), name)
+    done = fcconan("rank", name, "--resamples", 10, "--json", "x.json", "--report", "page.html")
+    assert done.status == 0, done
+    assert "verdicts\\udcff.csv@" in Path("page.html").read_text(encoding="utf-8")

@@ -1,0 +1,89 @@
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fcconan.cli import app
+from fcconan.errors import InputError
+from fcconan.reproduce import ledger
+from fcconan.reproduce.data import Datasets
+from fcconan.reproduce.ledger import Key, Value
+from fcconan.reproduce.published import figure, load_paper
+
+
+def computed(paper: str) -> Mapping[Key, Value]:
+    """The printed figures as if they had been computed, one of them off."""
+    values = {
+        (table.id, row, column): Value(figure(printed).value + bool(figure(printed).bound), "from <b>made-up</b> rows")
+        for table, row, column, printed in load_paper(paper).cells()
+        if table.reason(row) is None
+    }
+    return values | {("Table 4", "bm25", "max"): Value(0.5, "a [bold]made-up[/bold] reason")}
+
+
+@pytest.fixture(autouse=True)
+def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "_known", lambda paper: lambda _: computed(paper))
+
+
+def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: Path) -> None:
+    files = ["--json", str(tmp_path / "ledger.json"), "--report", str(tmp_path / "ledger.html")]
+    done = CliRunner().invoke(app, ["reproduce", "fc-conan", *files])
+    assert done.exit_code == 0, done.output
+    (line,) = [line for line in done.output.splitlines() if "differs" in line and "bm25" in line]
+    assert [cell.strip() for cell in line.split("│")[1:-1]] == [
+        *("fc-conan", "Table 4", "bm25", "max", "0.3810", "0.5", "differs", "a [bold]made-up[/bold] reason")
+    ]
+    cells = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
+    assert len(cells) == sum(1 for _ in load_paper("fc-conan").cells())
+    assert [cell["published"] for cell in cells if cell["status"] == "differs"] == ["0.3810"]
+    assert {tuple(cell) for cell in cells} == {
+        ("paper", "table", "row", "column", "published", "recomputed", "status", "note")
+    }
+    page = (tmp_path / "ledger.html").read_text(encoding="utf-8")
+    assert '<th scope="row">bm25, max</th><td>0.3810</td><td>0.5</td><td>differs</td>' in page
+    assert "from &lt;b&gt;made-up&lt;/b&gt; rows" in page
+    assert "<b>made-up" not in page
+    assert all(table.id in page for table in load_paper("fc-conan").tables)
+
+
+def test_every_figure_is_printed_if_asked_for() -> None:
+    done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--cells"])
+    assert done.exit_code == 0, done.output
+    printed = [line for line in done.output.splitlines() if line.startswith("│ fc-conan")]
+    cells, tables = sum(1 for _ in load_paper("fc-conan").cells()), len(load_paper("fc-conan").tables)
+    assert len(printed) == cells + tables
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fc"], "there is no paper 'fc': choose among cseval"),
+        (["fc-conan", "--report", "ledger.txt"], "is no page: give a file that ends in .html"),
+        (["fc-conan", "--report", "nowhere/ledger.html"], "choose a file in a folder that is there"),
+        (["fc-conan", "--json", "nowhere/ledger.json"], "cannot be written"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ledger, "_known", lambda paper: pytest.fail("it was computed"))
+    done = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert isinstance(done.exception, InputError)
+    assert said in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_another_dataset_is_refused(tmp_path: Path) -> None:
+    with Datasets(tmp_path) as data:
+        built = data.path("demo")
+        assert [row["_id"] for row in data.rows("demo", "queries")][:1] != []
+        assert data.rows("demo", "queries") is data.rows("demo", "queries")
+    built.rename(tmp_path / "kn-conan")
+    with Datasets(tmp_path) as data, pytest.raises(InputError, match="is not kn-conan with its texts"):
+        data.path("kn-conan")
+    with Datasets(tmp_path) as data:
+        assert data.path("demo") == tmp_path / "demo"  # built anew

@@ -1,0 +1,249 @@
+"""Where rows to score come from, and which of them are taken."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fcconan.build import build
+from fcconan.build.release import read_manifest
+from fcconan.cli.row_sources import check_targets, draws, known_replies, opened, rated_replies, value_columns
+from fcconan.errors import InputError
+from tests.cli.scored import ratings, write_rows
+
+ROWS = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [2, 2, 3, 4, 4, 1])]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("demo", tmp_path_factory.mktemp("built") / "demo").folder
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "ratings.csv", ROWS)
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def test_rows_of_files_of_every_kind(file: Path, tmp_path: Path) -> None:
+    rows = list(opened([str(file)]).rows("ratings"))
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    with opened([str(tmp_path / "rows.jsonl"), str(tmp_path / "rows.parquet")]) as sources:
+        assert list(sources.rows("ratings")) == rows * 2
+    assert sources.population == [
+        f"rows.jsonl@{_digest(tmp_path / 'rows.jsonl')}",
+        f"rows.parquet@{_digest(tmp_path / 'rows.parquet')}",
+    ]
+
+
+def test_rows_know_their_place(file: Path) -> None:
+    rows: list[Any] = list(opened([str(file)]).rows("ratings"))
+    assert [row.place for row in rows[6:8]] == ["ratings.csv, row 7", "ratings.csv, row 8"]
+
+
+def test_rows_are_chosen_and_the_population_says_so(file: Path) -> None:
+    sources = opened([str(file)], where=["rater=anna", "value=1", "value=5"])
+    assert [(row["reply_id"], row["value"]) for row in sources.rows("ratings")] == [
+        ("r1A", "1"),
+        ("r3A", "5"),
+        ("r3B", "1"),
+    ]
+    assert sources.population == [f"ratings.csv@{_digest(file)}", "(rater=anna,value=1/5)"]
+
+
+def test_columns_are_renamed_also_over_one_of_that_name(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "x.csv", [{"who": "anna", "value": "old", "new": "3"}])
+    sources = opened([str(file)], column=["rater=who", "value=new"])
+    (row,) = sources.rows("ratings")
+    assert (row["rater"], row["value"]) == ("anna", "3")
+    assert sources.population[1:] == ["(rater=who,value=new)"]
+
+
+def test_one_file_may_have_the_columns_and_another_the_names(file: Path, tmp_path: Path) -> None:
+    other = write_rows(tmp_path / "x.csv", [{**ROWS[0], "rater": "dora", "grade": "5"}])
+    found = list(opened([str(file), str(other)], column=["value=grade"]).rows("ratings"))
+    assert (found[0]["value"], found[-1]["value"]) == ("1", "5")
+
+
+def test_a_column_for_each_rater(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "wide.csv", [{"reply_id": "r1", "h": 3, "j": 0.5}, {"reply_id": "", "h": "", "j": 1}])
+    sources = opened([str(file)], value=["people=h", "judge:tone=j"], people=["people"])
+    rows: list[Any] = list(sources.rows("ratings"))
+    found = [(row["reply_id"], row["rater"], row["rater_kind"], row["aspect"], row["value"], row.place) for row in rows]
+    assert found == [
+        ("r1", "people", "human", "score", "3", "wide.csv, row 1, column h"),
+        ("r1", "judge", "metric", "tone", "0.5", "wide.csv, row 1, column j"),
+        ("wide.csv, row 2", "people", "human", "score", None, "wide.csv, row 2, column h"),
+        ("wide.csv, row 2", "judge", "metric", "tone", "1", "wide.csv, row 2, column j"),
+    ]
+    assert sources.population[1:] == ["(judge:tone=j,people:score=h)"]
+
+
+def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> None:
+    file = write_rows(
+        tmp_path / "wide.csv", [{"item_id": "i1", "x": "a", "y": ""}, {"item_id": "i2", "x": "", "y": "b"}]
+    )
+    rows = [
+        (row["item_id"], row["rater"], row["verdict"])
+        for row in opened([str(file)], value=["x=x", "y=y"]).rows("comparisons")
+    ]
+    assert rows == [("i1", "x", "a"), ("i2", "y", "b")]
+    labels = [(row["pair_id"], row["rater"], row["label"]) for row in opened([str(file)], value=["x=x"]).rows("votes")]
+    assert labels == [("wide.csv, row 1", "x", "a")]
+
+
+def test_a_dataset_has_the_parts_it_was_built_with(demo: Path) -> None:
+    with opened([str(demo)], where=["rater_kind=human"]) as sources:
+        rows = list(sources.rows("comparisons"))
+    fingerprint = read_manifest(demo)["fingerprint"]
+    assert sources.population == [f"demo@{fingerprint}", "(rater_kind=human)"]
+    assert {row["rater_kind"] for row in rows} == {"human"}
+    assert {"ratings", "comparisons", "votes"} <= sources.configs()
+    assert len(sources.replies() or []) == 96
+
+
+def test_a_dataset_is_built_by_its_name_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with opened(["demo"]) as sources:
+        assert len(list(sources.rows("comparisons"))) == len(list(opened([str(demo)]).rows("comparisons")))
+        assert list(tmp_path.iterdir()) != []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replies_are_those_of_the_dataset_of_a_file_or_of_the_ratings(demo: Path, file: Path, tmp_path: Path) -> None:
+    rated = rated_replies(opened([str(demo)]))
+    assert (len(rated.replies), rated.knows_items, rated.knows_systems) == (96, True, True)
+    rated = rated_replies(opened([str(file)]))
+    assert (rated.items[:3], rated.systems[:3]) == (["i1", "i1", "i2"], ["A", "B", "A"])
+    bare = write_rows(
+        tmp_path / "bare.csv", [{key: row[key] for key in ("reply_id", "rater", "aspect", "value")} for row in ROWS]
+    )
+    assert rated_replies(opened([str(bare)])).knows_items is False
+    about = write_rows(
+        tmp_path / "replies.csv", [{"reply_id": row["reply_id"], "item_id": "i", "system": "S"} for row in ROWS[:6]]
+    )
+    sources = opened([str(bare)])
+    assert set(rated_replies(sources, str(about)).systems) == {"S"}
+    assert f"replies:replies.csv@{_digest(about)}" in sources.population
+
+
+def test_replies_without_ids_have_those_that_follow_from_their_texts(demo: Path, tmp_path: Path) -> None:
+    whole = list(known_replies(str(demo)))
+    keys = ("hate_speech", "text", "system", "item_id")
+    file = write_rows(tmp_path / "texts.csv", [{key: row[key] for key in keys} for row in whole])
+    assert [row["reply_id"] for row in known_replies(str(file))] == [row["reply_id"] for row in whole]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"column": ["rater"]}, "--column is 'rater': give NAME=COLUMN, such as rater=annotator"),
+        ({"column": ["=x"]}, "--column is '=x': give NAME=COLUMN"),
+        ({"column": ["raterr=x"]}, "--column is 'raterr=x': rows have no 'raterr', only reply_id, rater"),
+        ({"column": ["rater=x", "rater=y"]}, "--column is 'rater=y': rater is x already; name it once"),
+        ({"where": ["rater"]}, "--where is 'rater': give COLUMN=VALUE, such as rater=rater-1"),
+        ({"where": ["rater="]}, "--where is 'rater=': give COLUMN=VALUE"),
+        ({"value": ["anna"]}, "--value is 'anna': give RATER[:ASPECT]=COLUMN"),
+        ({"value": [":tone=x"]}, "--value is ':tone=x': name a rater, and each rater and aspect once"),
+        ({"value": ["anna=x", "anna=x"]}, "--value is 'anna=x': name a rater, and each rater and aspect once"),
+        ({"split": "test"}, "x.csv has no splits, expected a dataset: leave --split out"),
+    ],
+)
+def test_options_of_another_form_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        opened(["x.csv"], **options)
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"column": ["rater=annotator"]},
+            "has no column 'annotator', but reply_id, item_id, system, rater, rater_kind",
+        ),
+        ({"value": ["anna=grade"]}, "has no column 'grade', but reply_id, item_id"),
+        ({"where": ["annotator=anna"]}, "has no column 'annotator', but reply_id"),
+        ({"where": ["rater=dora"]}, "no row has the rater dora that was asked for: there are anna, ben; choose these"),
+        ({"where": ["rater=anna", "rater=dora"]}, "no row has the rater dora that was asked for: there are anna, ben"),
+    ],
+)
+def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        list(opened([str(file)], **options).rows("ratings"))
+    assert message in str(refused.value)
+
+
+def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("", encoding="utf-8")
+    half = tmp_path / "half.jsonl"
+    half.write_text('{"rater": "\\ud800"}\n', encoding="utf-8")
+    for source, message in (
+        (str(empty), f"{empty} has no rows: check the file"),
+        (str(half), f"{half}, line 1: '\\ud800' is half a character; mend that line"),
+        ("none.csv", "there is no file none.csv: check the path"),
+        ("none", "none is neither a dataset folder nor a file of rows: give a folder"),
+        (str(demo / "manifest.json"), "is neither a dataset folder nor a file of rows"),
+    ):
+        with pytest.raises(InputError) as refused:
+            list(opened([source]).rows("ratings"))
+        assert message in str(refused.value)
+    with pytest.raises(InputError, match=r"demo has no scores, only bronze, .*: give files or a dataset with scores$"):
+        list(opened([str(demo)]).rows("scores"))
+
+
+def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "two" / "ratings"
+    folder.mkdir(parents=True)
+    for split in ("dev", "test"):
+        pq.write_table(pa.Table.from_pylist(ROWS), folder / f"{split}-00000-of-00001.parquet")
+    with pytest.raises(InputError, match=r"has the splits dev, test: choose one with --split$"):
+        list(opened([str(folder.parent)]).rows("ratings"))
+    with pytest.raises(InputError, match=r"has no split 'train': it has dev, test$"):
+        list(opened([str(folder.parent)], split="train").rows("ratings"))
+    sources = opened([str(folder.parent)], split="dev")
+    assert len(list(sources.rows("ratings"))) == 12
+    assert sources.population == ["two/dev"]
+
+
+def test_results_go_to_files_that_are_nothing_else(demo: Path, file: Path, tmp_path: Path) -> None:
+    check_targets([str(file), str(demo)], tmp_path / "new.json", None, tmp_path / "page.html")
+    for targets, message in (
+        ([file], f"{file} is what is read: choose another file for the result"),
+        ([demo / "x.json"], f"{demo / 'x.json'} is in the folder {demo}, which holds the release only: choose another"),
+        ([Path("/dev/null")], "/dev/null is no file: choose another file for the result"),
+        ([tmp_path], f"{tmp_path} is no file: choose another file for the result"),
+        ([tmp_path / "none" / "x.json"], "cannot be written: choose another file, in a folder that is there"),
+        ([tmp_path / "x", tmp_path / "x"], f"{tmp_path / 'x'} is named for two results: choose another file for one"),
+    ):
+        with pytest.raises(InputError) as refused:
+            check_targets([str(file), str(demo)], *targets)
+        assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, -0.5, float("nan"), float("inf")])
+def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
+    with pytest.raises(InputError, match=r"^--confidence is .*: give a number between 0 and 1, such as 0\.95$"):
+        draws(10, confidence, 0)
+    assert draws(10, 0.5, 1) == {"resamples": 10, "confidence": 0.5, "seed": 1}
+
+
+def test_a_colon_parts_rater_and_aspect() -> None:
+    assert value_columns(["a=x", "a:tone=y", "b:tone:odd=z=z"]) == {
+        ("a", "score"): "x",
+        ("a", "tone"): "y",
+        ("b", "tone:odd"): "z=z",
+    }

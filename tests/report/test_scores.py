@@ -1,0 +1,182 @@
+"""Results of the scoring verbs as tables."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.report.scores import (
+    agreement_tables,
+    correlation_section,
+    correlation_tables,
+    leaderboard_section,
+    leaderboard_tables,
+    tournament_section,
+    tournament_tables,
+    write_correlations,
+    write_tournament,
+)
+from fcconan.score.tournament import compare_raters, rank_systems
+from fcconan.score.verdicts import disagreement
+
+Row = dict[str, Any]
+
+
+def _correlation(metric: str, coefficient: str, value: float | None, **more: Any) -> Row:
+    counts = {"n": 9, "n_groups": 3, "n_constant": 1, "n_missing": 2, "chance": 0.0, "ceiling": 0.8}
+    ends = {"low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1}
+    return {
+        "metric": metric,
+        "aspect": "relevance",
+        "level": "pooled",
+        "coefficient": coefficient,
+        "value": value,
+        "reason": None if value is not None else "constant",
+        **counts,
+        **ends,
+        **more,
+    }
+
+
+def test_correlations_stand_best_first_with_chance_and_ceiling() -> None:
+    rows = [
+        _correlation("weak", "spearman", 0.2),
+        _correlation("none", "spearman", None),
+        _correlation("strong", "spearman", 0.7, low=None, high=None),
+        _correlation("weak", "pearson", 0.3),
+        _correlation("weak", "spearman", 0.5, level="per_item", ceiling=None),
+    ]
+    first, second = correlation_tables({"rows": rows})
+    assert (
+        first.title
+        == "relevance, pooled (spearman: chance 0.000, one person 0.800; pearson: chance 0.000, one person 0.800)"
+    )
+    assert first.columns == ["metric", "spearman", "pearson", "rows", "groups", "constant", "missing"]
+    assert first.rows == [
+        ["strong", "0.700", "–", "9", "3", "1", "2"],
+        ["weak", "0.200 [0.100, 0.300]", "0.300 [0.200, 0.400]", "9", "3", "1", "2"],
+        ["none", "– (constant)", "–", "9", "3", "1", "2"],
+    ]
+    assert second.title == "relevance, per_item (spearman: chance 0.000, one person –)"
+
+
+def test_further_tables_of_correlations() -> None:
+    error = {
+        "metric": "judge",
+        "aspect": "relevance",
+        "system": None,
+        "mean_absolute_error": 0.5,
+        "mean_absolute_error_low": 0.4,
+        "mean_absolute_error_high": 0.6,
+        "chance": 1.5,
+        "ceiling": None,
+        "bias": -0.25,
+        "bias_low": None,
+        "bias_high": None,
+        "n": 9,
+        "n_missing": 1,
+    }
+    test = {"a": "x", "b": "y", "aspect": "relevance", "level": "pooled", "coefficient": "pearson", "n": 9}
+    done = {"difference": 0.25, "p": 0.01234, "p_corrected": 0.0247, "reason": None}
+    undone = {"difference": None, "p": None, "p_corrected": None, "reason": "no_rows"}
+    sample = {"metric": "x", "aspect": "relevance", "coefficient": "pearson", "n_trials": 6}
+    spread = {"mean": 0.5, "standard_deviation": 0.01, "lowest": 0.4, "highest": 0.6}
+    result = {
+        "rows": [],
+        "errors": [error],
+        "tests": [{**test, **done}, {**test, **undone}],
+        "stability": [{**sample, **spread}],
+        "missing": [{"rater": "x", "aspect": "relevance", "reason": "no_field", "n": 4}],
+    }
+    errors, tests, stability, missing = correlation_tables(result)
+    assert errors.rows == [["judge", "relevance", "all", "0.500 [0.400, 0.600]", "1.500", "–", "-0.250", "9", "1"]]
+    assert tests.rows == [
+        ["x - y", "relevance", "pooled", "pearson", "0.250", "0.0123", "0.0247", "9"],
+        ["x - y", "relevance", "pooled", "pearson", "– (no_rows)", "–", "–", "9"],
+    ]
+    assert stability.rows == [["x", "relevance", "pearson", "0.500", "0.010", "0.400", "0.600", "6"]]
+    assert missing.rows == [["x", "relevance", "no_field", "4"]]
+
+
+def test_notes_of_a_result_stand_before_ours() -> None:
+    section = correlation_section({"rows": [], "notes": ["Mind this."]}, "Part")
+    assert (section.title, section.notes[0], len(section.notes)) == ("Part", "Mind this.", 2)
+
+
+VERDICTS = [
+    {"item_id": item, "system_a": a, "system_b": b, "rater": rater, "verdict": verdict}
+    for rater in ("anna", "ben")
+    for item, a, b, verdict in (("i1", "A", "B", "a"), ("i2", "A", "B", "tie"), ("i1", "B", "C", "a"))
+]
+
+
+def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> None:
+    result = rank_systems(VERDICTS, resamples=0, lengths=None)
+    result["disagreement"] = disagreement(VERDICTS)
+    result["between_raters"] = compare_raters(VERDICTS, resamples=0)
+    ranking, matrix, agreed, between = tournament_tables(result)
+    assert [[row[0], row[1], row[2], row[3], *row[6:]] for row in ranking.rows] == [
+        ["A", "3", "50.00", "–", "2", "0", "2"],
+        ["B", "3", "50.00", "–", "2", "2", "2"],
+        ["C", "0", "0.00", "–", "0", "2", "0"],
+    ]
+    assert matrix.rows[0] == ["A", "–", "2 + 2 ties", "0 + 0 ties"]
+    assert agreed.rows == [["3", "3", "0", "0", "0"]]
+    assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]
+    section = tournament_section(result)
+    assert (section.notes, len(section.plots)) == (result["notes"], 1)
+
+
+def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:
+    row = {"aspect": None, "coefficient": "raw", "value": 0.5, "low": 0.4, "high": 0.6, "n": 4, "n_missing": 1}
+    rows = [
+        {**row, "level": "overall", "raters": ["a", "b", "c"], "reason": None},
+        {**row, "level": "pair", "raters": ["a", "b"], "value": None, "low": None, "reason": "too_few_pairs"},
+    ]
+    (table,) = agreement_tables(rows)
+    assert table.columns == ["aspect", "raters", "raw", "items", "left out"]
+    assert table.rows == [
+        ["all", "3 raters", "0.500 [0.400, 0.600]", "4", "1"],
+        ["all", "a and b", "– (too_few_pairs)", "4", "1"],
+    ]
+    assert [len(each.rows) for each in agreement_tables(rows, pairs=False)] == [1]
+
+
+def _standing(rater: str, kind: str, aspect: str, system: str, value: float | None, **more: Any) -> Row:
+    ends = {"low": None, "high": None, "n": 3, "n_missing": 1, "higher_is_better": True}
+    return {"rater": rater, "rater_kind": kind, "aspect": aspect, "system": system, "value": value, **ends, **more}
+
+
+def test_a_leaderboard_has_a_table_for_each_judge_and_one_for_all_metrics() -> None:
+    rows = [
+        _standing("people", "human", "relevance", "B", 4.0, low=3.5, high=4.5),
+        _standing("people", "human", "relevance", "A", None),
+        _standing("people", "human", "rudeness", "A", 1.0, higher_is_better=False),
+        _standing("people", "human", "rudeness", "B", 2.0, higher_is_better=False),
+        _standing("baseline", "metric", "relevance", "A", 2.0),
+        _standing("bleu-4", "metric", "score", "A", 0.125),
+        _standing("bertscore", "metric", "recall", "A", 0.5),
+    ]
+    people, baseline, metrics = leaderboard_tables({"rows": rows})
+    assert people.title == "Mean ratings by people"
+    assert people.columns == ["system", "relevance", "rudeness (low is better)", "replies", "missing"]
+    assert people.rows == [["B", "4.00 [3.50, 4.50]", "2.00", "3", "1"], ["A", "–", "1.00", "3", "1"]]
+    assert (baseline.title, baseline.rows) == ("Mean ratings by baseline", [["A", "2.00", "3", "1"]])
+    assert metrics.columns == ["system", "bleu-4", "bertscore: recall", "replies", "missing"]
+    assert metrics.rows == [["A", "0.125", "0.500", "3", "1"]]
+    assert len(leaderboard_section({"rows": rows}).tables) == 3
+
+
+def test_pages_are_written(tmp_path: Path) -> None:
+    result = rank_systems(VERDICTS, resamples=0)
+    write_tournament(tmp_path / "t.html", result)
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert "3 systems, 6 verdicts on 2 items." in page
+    write_correlations(tmp_path / "c.html", {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"})
+    assert "<code>s|1</code>" in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("reason", ["disconnected", None])
+def test_a_tournament_without_strengths_has_no_plot_of_them(reason: str | None) -> None:
+    rows = VERDICTS if reason is None else [VERDICTS[0], {**VERDICTS[0], "system_a": "C", "system_b": "D"}]
+    assert len(tournament_section(rank_systems(rows, resamples=0)).plots) == (reason is None)

@@ -1,0 +1,73 @@
+"""Pages of notes, plots and tables."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.report.sections import Section, check_page, interval, number, render_sections, write_page
+from fcconan.report.tables import Table
+
+SECTIONS = [
+    Section("First <b>", ["A note & more."], [Table("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]),
+    Section("Second", plots=[("A plot", "<svg><path/></svg>")]),
+]
+
+
+def test_a_page_shows_what_it_is_given_and_escapes_it() -> None:
+    page = render_sections("Title <i>", "Lead.", SECTIONS, signatures=["x|y:1"])
+    assert "<h1>Title &lt;i&gt;</h1>" in page
+    assert '<section id="part-1"><h2>First &lt;b&gt;</h2>' in page
+    assert "<li>A note &amp; more.</li>" in page
+    assert '<th scope="row">&lt;script&gt;</th><td>2</td>' in page
+    assert "<svg><path/></svg>" in page
+    assert "<code>x|y:1</code>" in page
+    assert page.count("<script>") == 1
+
+
+def test_a_page_loads_nothing() -> None:
+    page = render_sections("T", "L", SECTIONS)
+    assert "default-src 'none'" in page
+    assert re.findall(r"""(?:src|href)=["'](?!#)[^"']*""", page) == []
+
+
+def test_several_parts_have_links_and_one_has_none() -> None:
+    assert 'href="#part-2">Second</a>' in render_sections("T", "L", SECTIONS)
+    assert "<nav" not in render_sections("T", "L", SECTIONS[:1])
+    assert '<a href="report.html">Retrieval</a>' in render_sections("T", "L", SECTIONS[:1], back="report.html")
+
+
+@pytest.mark.parametrize(("rows", "shown"), [(24, '<details class="table" open>'), (25, "25 rows")])
+def test_long_tables_say_how_long_they_are(rows: int, shown: str) -> None:
+    table = Table("Long", ["a"], [["x"]] * rows)
+    page = render_sections("T", "L", [Section("S", tables=[Table("First", ["a"], [["x"]]), table])])
+    assert shown in page
+    assert page.count('<th scope="row">x</th>') == rows + 1
+
+
+def test_a_page_is_written_whole_also_where_a_name_is_not_unicode(tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", "T", "L", SECTIONS, signatures=["data:\udcff.csv"])
+    assert "data:\\udcff.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(InputError, match=r"folder\.html cannot be written \(Is a directory\): choose another file$"):
+        write_page(tmp_path / "folder.html", "T", "L", SECTIONS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.html", "page.html"]
+
+
+def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
+    check_page(tmp_path / "page.htm")
+    (tmp_path / "folder.html").mkdir()
+    for name, message in (
+        ("page.txt", r"page\.txt is no page: give a file that ends in \.html$"),
+        ("folder.html", r"folder\.html is no page"),
+        ("none/page.html", r"page\.html cannot be written: choose a file in a folder that is there$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_page(tmp_path / name)
+
+
+def test_figures_are_rounded_and_what_is_missing_is_a_dash() -> None:
+    assert (number(0.12345), number(-2.0, 1), number(None)) == ("0.123", "-2.0", "–")
+    assert (interval(0.1, 0.25, 2), interval(None, 1.0)) == ("[0.10, 0.25]", "–")

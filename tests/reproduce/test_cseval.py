@@ -1,0 +1,119 @@
+"""The parts of the CSEval ledger that need no upstream file, and the arithmetic inside its printed tables."""
+
+import numpy as np
+import pytest
+
+from fcconan.reproduce import cseval_correlations as correlations
+from fcconan.reproduce.ledger import status_of
+from fcconan.reproduce.published import figure, load_paper
+from fcconan.score.score_table import ScoreTable
+
+ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
+
+
+def table(name: str) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for own, row, column, printed in load_paper("cseval").cells():
+        if own.id == name:
+            found.setdefault(row, {})[column] = printed
+    return found
+
+
+def test_averages_of_table_1_follow_from_its_cells() -> None:
+    rows = table("Table 1")
+    checked = 0
+    for row, cells in rows.items():
+        if len(cells) < 10 or row == "gpt-4-minus-best-other":
+            continue
+        for name in ("spearman", "kendall"):
+            mean = np.mean([float(cells[f"{aspect}/{name}"]) for aspect in ASPECTS])
+            # The printed average is of unrounded figures: each of the four may be off by half a unit.
+            assert float(cells[f"average/{name}"]) == pytest.approx(mean, abs=0.001 + 1e-9)
+            checked += 1
+    assert checked == 2 * 20
+
+
+def test_differences_in_the_last_row_of_table_1() -> None:
+    rows = table("Table 1")
+    off = {}
+    for column, printed in rows["gpt-4-minus-best-other"].items():
+        best = max(float(cells[column]) for row, cells in rows.items() if row[:5] != "gpt-4" and column in cells)
+        difference = float(rows["gpt-4"][column]) - best
+        if abs(difference - float(printed)) > 0.001 + 1e-9:  # each of the two is rounded
+            off[column] = round(difference, 3)
+    assert off == {"coherence/spearman": 0.018, "suitableness/spearman": 0.043}
+
+
+def test_table_6_follows_from_table_5_but_the_mean_gain_does_not() -> None:
+    found, printed = correlations.table_6(), table("Table 6")
+    assert {key[1:]: round(value.value or 0, 3) for key, value in found.items() if key[0] == "Table 6"} == {
+        ("best-traditional-metric", "relevance"): 0.415,  # .687 - .272
+        ("best-traditional-metric", "aggressiveness"): 0.189,  # .461 - .272
+        ("best-traditional-metric", "coherence"): 0.203,  # .597 - .394
+        ("best-traditional-metric", "suitableness"): 0.317,  # .566 - .249
+        ("best-method", "relevance"): 0.058,  # .687 - .629
+        ("best-method", "aggressiveness"): 0.069,  # .461 - .392
+        ("best-method", "coherence"): 0.019,  # .597 - .578
+        ("best-method", "suitableness"): 0.044,  # .566 - .522
+    }
+    status = {
+        key[1:]: status_of(figure(printed[key[1]][key[2]]), value.value)
+        for key, value in found.items()
+        if key[0] == "Table 6"
+    }
+    assert {key for key, each in status.items() if each != "exact"} == {("best-traditional-metric", "coherence")}
+    gain = found["text D", "mean-gain-over-best-traditional-metric", "value"]
+    assert gain.value == pytest.approx((0.415 + 0.189 + 0.203 + 0.317) / 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "printed", "note"),
+    [
+        (0.6254, "0.625", "the printed figure equals the authors' results file"),
+        (-0.0185, "-0.019", "the printed figure equals the authors' results file"),
+        (0.62546, "0.626", "the authors' results file: 0.62546, rounded twice"),
+        (0.62446, "0.626", "the authors' results file: 0.62446"),
+        (0.2828, "0.219", "the authors' results file: 0.283; the paper swaps it with the other coefficient"),
+        (None, "0.219", "the printed figure is not in the authors' results file"),
+    ],
+)
+def test_what_the_authors_files_say(value: float | None, printed: str, note: str) -> None:
+    assert correlations._authors_note("gpt-4", "relevance", figure(printed), value, 0.2189) == note
+
+
+def test_what_the_authors_files_say_of_swapped_rows() -> None:
+    note = correlations._authors_note("mistral-7b-zs", "average", figure("0.310"), 0.31027, None)
+    assert note == "the printed figure equals the authors' results files for G-EVAL; the paper swaps the two rows"
+
+    note = correlations._authors_note("pd-score", "average", figure("0.033"), 0.03248, None)
+    assert note == (
+        "the authors' results files for pc_score: 0.03248, rounded twice; the labels of three rows are mixed up"
+    )
+
+
+def test_averages_are_over_four_aspects_and_for_toxicity_over_two() -> None:
+    values = dict(zip(ASPECTS, (0.1, 0.2, 0.3, 0.6), strict=True))
+    found = {
+        (metric, aspect, "kendall"): value for metric in ("meteor", "toxicity") for aspect, value in values.items()
+    }
+    assert correlations.averages(found) == {
+        ("meteor", "average", "kendall"): pytest.approx(0.3),
+        ("toxicity", "average", "kendall"): pytest.approx(0.4),
+    }
+
+
+def test_some_rows_of_a_table() -> None:
+    whole = ScoreTable(
+        metrics=("tessok", "tessok", "velmari"),
+        aspects=("fluency", "courtesy"),
+        metric_values=np.arange(9.0).reshape(3, 3),
+        human_values=np.arange(6.0).reshape(2, 3),
+        items=["a", "b", "c"],
+        systems=["x", "y", "z"],
+        about=("fluency", "courtesy", None),
+    )
+    part = correlations._some(whole, np.array([True, False, True]), ["tessok"])
+    assert (part.metrics, part.about) == (("tessok", "tessok"), ("fluency", "courtesy"))
+    assert part.metric_values.tolist() == [[0, 2], [3, 5]]
+    assert part.human_values.tolist() == [[0, 2], [3, 5]]
+    assert (list(part.items), list(part.systems)) == (["a", "c"], ["x", "z"])

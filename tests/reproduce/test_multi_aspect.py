@@ -1,0 +1,165 @@
+"""The ledger of the multi-aspect paper, and the arithmetic inside its printed tables."""
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from fcconan.reproduce import multi_aspect
+from fcconan.reproduce.data import Datasets
+from fcconan.reproduce.ledger import Cell, reproduce
+from fcconan.reproduce.published import load_paper
+
+ASPECTS = ("opposition", "relatedness", "specificity", "toxicity", "fluency")
+SYSTEMS = ("dialogpt", "chatgpt", "vicuna")
+Ledger = dict[tuple[str, str, str], Cell]
+
+
+class ThreePairs(Datasets):
+    """Stands for the dataset: three training pairs."""
+
+    def rows(self, name: str, config: str, split: str = "test") -> list[dict[str, Any]]:
+        assert (name, config, split) == ("multi-aspect", "pairs", "train")
+        return [{"pair_id": number} for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Ledger:
+    with ThreePairs() as data:
+        cells = reproduce("multi-aspect", data, multi_aspect.recompute)
+    return {(cell.table, cell.row, cell.column): cell for cell in cells}
+
+
+def printed(name: str) -> dict[tuple[str, str], Decimal]:
+    return {
+        (row, column): Decimal(value.replace(",", ""))
+        for table, row, column, value in load_paper("multi-aspect").cells()
+        if table.id == name
+    }
+
+
+def test_all_but_one_figure_is_not_released(ledger: Ledger) -> None:
+    assert Counter(cell.status for cell in ledger.values()) == {"not_released": 1051, "differs": 1}
+    training = ledger["text 3", "training-pairs", "count"]
+    assert (training.published, training.recomputed, training.status) == ("4003", 3, "differs")
+    assert all(cell.recomputed is None and cell.note for cell in ledger.values() if cell is not training)
+
+
+def test_table_2_equals_table_g_1(ledger: Ledger) -> None:
+    whole = printed("Table G.1")
+    assert len(printed("Table 2")) == 84
+    assert {key: whole[key] for key in printed("Table 2")} == printed("Table 2")
+    notes = {ledger["Table 2", *key].note for key in printed("Table 2")}
+    assert notes == {"the scores of the crowd workers were never released; Table G.1 prints the same"}
+
+
+def test_table_a_1_equals_the_means_of_tables_i_1_and_i_3(ledger: Ledger) -> None:
+    means, people, whole = printed("Table A.1"), printed("Table I.1"), printed("Table I.3")
+    for (system, column), value in means.items():
+        assert whole[system, f"{column}/mean"] == value
+        note = ledger["Table A.1", system, column].note
+        if column == "aspect-average":
+            mean = sum((means[system, aspect] for aspect in ASPECTS), Decimal(0)) / 5
+            assert abs(mean - value) <= Decimal("0.005")
+            assert note.endswith("; Table I.3 prints the same; follows from the five aspects")
+        else:
+            assert people[f"{system}/human", column] == value
+            assert note.endswith("; Table I.3 prints the same; Table I.1 prints the same")
+
+
+def test_five_signs_of_table_i_1_are_wrong(ledger: Ledger) -> None:
+    rows, wrong = printed("Table I.1"), {}
+    for row, column in rows:
+        aspect, _, difference = column.partition("/")
+        if not difference:
+            continue
+        expected = rows[row, aspect] - rows[f"{row.split('/')[0]}/human", aspect]
+        note = ledger["Table I.1", row, column].note.split("; ")[1]
+        if rows[row, column] == expected:
+            assert note == "follows from the means"
+        else:
+            assert rows[row, column] == -expected
+            assert note == f"wrong sign: the means give +{expected}"
+            wrong[row, aspect] = expected
+    assert wrong == {
+        ("chatgpt/prometheus-13b", "toxicity"): Decimal("0.33"),
+        ("chatgpt/prometheus-13b", "overall"): Decimal("0.46"),
+        ("vicuna/prometheus-13b", "relatedness"): Decimal("0.46"),
+        ("vicuna/prometheus-13b", "toxicity"): Decimal("0.14"),
+        ("vicuna/prometheus-13b", "overall"): Decimal("0.75"),
+    }
+
+
+def test_totals_of_tables_i_2_and_i_3_follow_from_the_systems(ledger: Ledger) -> None:
+    errors = printed("Table I.2")
+    for (row, column), value in errors.items():
+        if row.startswith("all/"):
+            mean = sum((errors[f"{system}/{row[4:]}", column] for system in SYSTEMS), Decimal(0)) / 3
+            assert abs(mean - value) <= Decimal("0.0101")
+            assert ledger["Table I.2", row, column].note.endswith("; follows from the three systems")
+    whole = printed("Table I.3")
+    for name in (*ASPECTS, "aspect-average", "overall"):
+        means = [whole[system, f"{name}/mean"] for system in SYSTEMS]
+        assert abs(sum(means, Decimal(0)) / 3 - whole["all", f"{name}/mean"]) <= Decimal("0.0101")
+        squares = [whole[system, f"{name}/std"] ** 2 + mean**2 for system, mean in zip(SYSTEMS, means, strict=True)]
+        deviation = (sum(squares, Decimal(0)) / 3 - (sum(means, Decimal(0)) / 3) ** 2).sqrt()
+        assert abs(deviation - whole["all", f"{name}/std"]) <= Decimal("0.0101")
+        for kind in ("mean", "std"):
+            assert ledger["Table I.3", "all", f"{name}/{kind}"].note.endswith("; follows from the three systems")
+
+
+def test_one_percentage_of_table_e_1_is_no_share_of_13(ledger: Ledger) -> None:
+    rows = {row: value for (row, _), value in printed("Table E.1").items()}
+    shares = {round(Decimal(100 * workers) / 13, 1): workers for workers in range(14)}
+    unknown = {row for row, value in rows.items() if value not in shares}
+    assert unknown == {"age/18-25", "ethnicity/hispanic-latino"}
+    assert sum(value for row, value in rows.items() if row.startswith("ethnicity/")) == 110
+    note = "nothing about the people is released beside the table; "
+    assert ledger["Table E.1", "age/18-25", "percent"].note == f"{note}2 of 13, cut off"
+    assert ledger["Table E.1", "ethnicity/hispanic-latino", "percent"].note == (
+        f"{note}the share of no number of 13; the question adds up to 110.0, the other answers leave 3 of 13, 23.1"
+    )
+    for row in rows.keys() - unknown:
+        assert ledger["Table E.1", row, "percent"].note == f"{note}{shares[rows[row]]} of 13"
+
+
+def test_rows_that_are_likely_copies(ledger: Ledger) -> None:
+    rows = printed("Table G.4")
+    columns = {column for _, column in rows}
+    copies = {key: cell.note for key, cell in ledger.items() if "likely a copy" in cell.note}
+    assert set(copies) == {
+        ("Table G.4", f"{judge}-overall", column) for judge in ("gpt-4", "chatgpt") for column in columns
+    }
+    assert all(rows["gpt-4-overall", column] == rows["chatgpt-overall", column] for column in columns)
+    assert copies["Table G.4", "gpt-4-overall", "overall/kendall"].endswith(
+        "; the whole row equals chatgpt-overall: one of the two is likely a copy"
+    )
+    near = {key[:2] for key, cell in ledger.items() if "the whole row is within 0.02 of" in cell.note}
+    assert near == {
+        (table, f"vicuna/{judge}") for table in ("Table I.1", "Table I.2") for judge in ("gpt-4", "chatgpt")
+    }
+    for name in ("Table I.1", "Table I.2"):
+        table = printed(name)
+        gaps = [
+            abs(value - table["vicuna/chatgpt", key[1]]) for key, value in table.items() if key[0] == "vicuna/gpt-4"
+        ]
+        assert max(gaps) == Decimal("0.02")
+
+
+def test_payment(ledger: Ledger) -> None:
+    pay = {row: value for (row, _), value in printed("text E").items()}
+    assert pay["pay-per-task"] * 60 / pay["minutes-per-task"] == pay["pay-per-hour"]
+    note = ledger["text E", "pay-per-hour", "value"].note
+    assert note.endswith("; follows from the pay and the minutes of a task")
+
+
+def test_what_does_not_follow_is_said() -> None:
+    assert multi_aspect._follows("2.50", 2.51, "the halves") == "follows from the halves"
+    assert multi_aspect._follows("2.50", 2.52, "the halves") == "does not follow from the halves: 2.52"
+    assert multi_aspect._against("2.50", "2.5", "Table 9") == "Table 9 prints the same"
+    assert multi_aspect._against("2.50", "2.4", "Table 9") == "Table 9 prints 2.4"
+    rows = {"ombrey/human": {"fluency": "3.00"}, "ombrey/judge": {"fluency": "3.50", "fluency/difference": "+0.70"}}
+    assert list(multi_aspect._differences(rows)) == [
+        (("Table I.1", "ombrey/judge", "fluency/difference"), "does not follow from the means: 0.50")
+    ]
