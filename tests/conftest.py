@@ -12,6 +12,7 @@ import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several workers with several threads each would wait for one another
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx as it is written, without a minute of compiling
+COMPILED = {"NUMBA_DISABLE_JIT": "0"}  # for work that takes longer than compiling it once
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
@@ -50,6 +51,8 @@ def run_cli() -> RunCli:
     assert command is not None, "fcconan is not installed next to this Python"
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        if arguments[:1] == ("demo",):
+            environment = {**COMPILED, **environment}
         return subprocess.run(
             [command, *map(str, arguments)],
             capture_output=True,

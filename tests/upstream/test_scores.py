@@ -1,0 +1,83 @@
+"""What the verbs print about the released rows: the figures that the papers' data are known to give."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fcconan.cli import app
+
+pytestmark = pytest.mark.upstream
+Release = Callable[..., Path]
+CSEVAL = "AmeyHengle/cs-eval/predictions/mistralai-Mistral-7B-Instruct-v0.3_remaining.csv"
+# JudgeLM-33B over the whole test set of CONAN, percent of all points.
+SHARES = {
+    "zephyr_zs": 19.82,
+    "llama_zs_chat": 19.54,
+    "mistral_zs_instruct": 16.01,
+    "mistral_instruct": 11.67,
+    "zephyr": 9.47,
+    "mistral": 7.76,
+    "gold_truth": 6.54,
+    "llama_chat": 5.13,
+    "mistral_zs": 4.07,
+}
+
+
+def result(out: Path, *arguments: str) -> Any:
+    done = CliRunner().invoke(app, [*arguments, "--json", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> None:
+    chosen = ["--split", "tournament", "--rater", "judgelm-33b", "--where", "corpus=conan", "--resamples", "0"]
+    found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
+    assert {row["name"]: round(row["share"], 2) for row in found["systems"]} == SHARES
+    assert (found["n_verdicts"], found["n_items"], found["invalid"], found["missing_pairs"]) == (36 * 1277, 1277, 0, [])
+
+
+@pytest.mark.parametrize(("judge", "missing"), [("judgelm-33b", 4), ("judgelm-13b", 5), ("judgelm-7b", 5)])
+def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
+    judge: str, missing: int, release: Release, tmp_path: Path
+) -> None:
+    chosen = ["--split", "tournament", "--rater", judge, "--where", "corpus=mt-conan", "--resamples", "0"]
+    found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
+    assert len(found["missing_pairs"]) == missing
+    (note,) = [note for note in found["notes"] if "never met" in note]
+    assert note.startswith(f"{missing} of 36 pairs of systems never met (")
+    assert note.endswith("shares are unfair; compare strengths.")
+    assert None not in [row["bradley_terry"] for row in found["systems"]]
+
+
+def spearman_and_kendall(found: Any) -> dict[tuple[str, str], tuple[float, int]]:
+    return {
+        (row["level"], row["coefficient"]): (round(row["value"], 3), row["n"])
+        for row in found["rows"]
+        if row["metric"] == "gpt-4" and row["coefficient"] != "pearson"
+    }
+
+
+def test_gpt_4_on_cseval_with_failures_as_numbers_and_without(release: Release, mirror: Path, tmp_path: Path) -> None:
+    columns = ["--value", "people:relevance=relevance_score", "--value", "gpt-4:relevance=gpt-4_relevance_score"]
+    as_released = ["--human", "people", "--level", "pooled", "--resamples", "0"]
+    found = result(tmp_path / "a.json", "correlate", str(mirror / CSEVAL), *columns, *as_released)
+    assert spearman_and_kendall(found) == {
+        ("pooled", "spearman"): (0.581, 1901),
+        ("pooled", "kendall_b"): (0.494, 1901),
+    }
+
+    chosen = ["--split", "test", "--aspect", "relevance", "--metric", "gpt-4", "--resamples", "0"]
+    levels = ["--level", "pooled", "--level", "per_item"]
+    found = result(tmp_path / "b.json", "correlate", str(release("cseval")), *chosen, *levels)
+    assert spearman_and_kendall(found) == {
+        ("pooled", "spearman"): (0.586, 1894),
+        ("pooled", "kendall_b"): (0.499, 1894),
+        ("per_item", "spearman"): (0.608, 1894),
+        ("per_item", "kendall_b"): (0.604, 1894),
+    }
+    (row,) = [row for row in found["rows"] if (row["level"], row["coefficient"]) == ("per_item", "spearman")]
+    assert (row["n_groups"], row["n_constant"], row["n_missing"]) == (131, 106, 7)
