@@ -130,7 +130,7 @@ def test_the_wheel_builds_and_loads_the_demo_in_an_environment_of_its_own(tmp_pa
         "assert importlib.util.find_spec('torch') is None; "
         "print(len(load_dataset(sys.argv[1], 'bronze', split='test')))"
     )
-    made = [python, "-m", "fcconan", "demo", "--out", "out"]
+    made = [str(python), "-m", "fcconan", "demo", "--out", "out"]
     subprocess.run(made, check=True, cwd=tmp_path, capture_output=True, env={**os.environ, **COMPILED})
     done = subprocess.run([python, "-c", program, "out"], check=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.strip() == "1440"
