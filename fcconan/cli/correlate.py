@@ -46,6 +46,9 @@ def run(
     tests: Annotated[
         str | None, typer.Option("--tests", help="Compare metrics by random swaps of: reply (PERM-BOTH) or item.")
     ] = None,
+    ranks: Annotated[
+        str | None, typer.Option("--ranks", help="Instead, NDCG of rankings against people's ranks in this aspect.")
+    ] = None,
     stability: Annotated[bool, typer.Option("--stability", help="Also how values vary over random samples.")] = False,
     split: row_sources.Split = None,
     column: row_sources.Column = None,
@@ -57,9 +60,7 @@ def run(
     report: Annotated[Path | None, typer.Option("--report", help="Write the result as a page to this file.")] = None,
 ) -> None:
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
-    from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
-    from fcconan.report.scores import correlation_tables, write_correlations
     from fcconan.report.sections import check_page
     from fcconan.score import correlation, metric_tests, partial_correlation, rating_errors
     from fcconan.score.coefficients import known_coefficients
@@ -77,6 +78,11 @@ def run(
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
         rated = row_sources.rated_replies(sources, replies)
         population = "+".join(sources.population)
+    if ranks is not None:
+        if aspect or level or coefficient or given_length or errors or tests or stability:
+            raise InputError("--ranks goes with --human and --metric only: leave the other options out")
+        _show(_against_ranks(rated, ranks, human, metric, population, settings), json_file, report)
+        return
     table = rated.table(people=human, aspects=aspect, metrics=metric)
     if given_length and table.lengths is None:
         raise InputError("--given-length needs the texts of the replies: give a file or dataset of them with --replies")
@@ -109,6 +115,13 @@ def run(
         result["stability"] = [asdict(row) for row in over_samples(table, coefficients=coefficients)]
         if not any(row["n_trials"] for row in result["stability"]):
             result["notes"].append("There are fewer than 100 rows: too few for the samples of --stability.")
+    _show(result, json_file, report)
+
+
+def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:
+    from fcconan.cli.output import print_table, write_json
+    from fcconan.report.scores import correlation_tables, write_correlations
+
     for shown in correlation_tables(result):
         print_table(shown.title, shown.columns, shown.rows)
     for note in result["notes"]:
@@ -119,6 +132,52 @@ def run(
         write_correlations(report, result)
         typer.echo(f"Written: {report}")
     typer.echo(result["signature"])
+
+
+def _against_ranks(
+    rated: "RatedReplies",
+    aspect: str,
+    human: list[str] | None,
+    metric: list[str] | None,
+    population: str,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Scores the order in which judges put the replies to an item, under both protocols."""
+    import numpy as np
+
+    from fcconan.errors import InputError
+    from fcconan.score.leaderboard import one_score
+    from fcconan.score.ndcg_ranking import PAPER, SOUND, ranking_scores, ranking_signature
+    from fcconan.score.rating_rows import HUMAN, mean_of_rows
+
+    people, given = rated.people(aspect, human)
+    if not people:
+        raise InputError(f"nobody ranked {aspect!r}: people rated {', '.join(rated.aspects(names=human)) or 'nothing'}")
+    if not rated.knows_items:
+        raise InputError("--ranks needs the items of the replies: give a file or dataset of them with --replies")
+    judges = metric or [name for name in rated.raters() if name not in rated.raters((HUMAN,)) and name not in people]
+    if not judges:
+        raise InputError(f"there are no models or metrics: known raters are {', '.join(rated.raters())}")
+    scores = np.stack([one_score(rated, name) for name in judges])
+    rows = [
+        asdict(row)
+        for protocol in (SOUND, PAPER)
+        for row in ranking_scores(
+            judges,
+            scores,
+            mean_of_rows(given),
+            rated.items,
+            annotators=given if len(people) > 1 else None,
+            protocol=protocol,
+            **settings,
+        )
+    ]
+    notes = [
+        "Protocol sound: the best reply has the highest gain. Protocol paper: the rank is the gain, as in Table 2 of "
+        "CSEval, so that a judge who orders everything wrongly scores 1."
+    ]
+    signature = ranking_signature(population=population, raters=people, aspect=aspect, **settings)
+    return {"signature": signature, "notes": notes, "rows": [], "ndcg": rows}
 
 
 def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:

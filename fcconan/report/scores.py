@@ -20,6 +20,8 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
             own = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
             if own:
                 tables.append(_correlations(aspect, level, own))
+    if ndcg := result.get("ndcg"):
+        tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
     if errors := result.get("errors"):
         tables.append(_errors(errors))
     if tests := result.get("tests"):
@@ -80,6 +82,22 @@ def _value(row: Mapping[str, Any]) -> str:
     if row["value"] is None:
         return f"{MISSING} ({row['reason']})"
     return number(row["value"]) + ("" if row["low"] is None else " " + interval(row["low"], row["high"]))
+
+
+def _ndcg(protocol: str, rows: Rows) -> Table:
+    own = [row for row in rows if row["protocol"] == protocol]
+    columns = ["metric", "NDCG", "chance", "one person", "items", "incomplete", "missing"]
+    cells = [
+        [
+            row["metric"],
+            _value(row),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            *(str(row[key]) for key in ("n_groups", "n_incomplete", "n_missing")),
+        ]
+        for row in sorted(own, key=lambda row: -(row["value"] or 0.0))
+    ]
+    return Table(f"Order of the replies to an item, protocol {protocol}", columns, cells)
 
 
 def _errors(rows: Rows) -> Table:

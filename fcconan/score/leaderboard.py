@@ -66,6 +66,24 @@ def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_bet
     return total / len(values)
 
 
+def one_score(rated: RatedReplies, rater: str) -> Floats:
+    """Returns one score of every reply by a rater, the higher the better; shape (replies,), nan is missing.
+
+    It is the unified score of the aspects that the rater has a scale for, or the value of the only other one.
+
+    Raises:
+        InputError: There is no such rater, or several aspects have no scale.
+    """
+    aspects = rated.aspects(names=[rater])
+    scaled = {aspect: scale for aspect in aspects if (scale := rated.scale(aspect, [rater])) is not None}
+    if not aspects or (not scaled and len(aspects) > 1):
+        raise InputError(f"{rater} rated {', '.join(aspects) or 'nothing'}, expected aspects with a scale, or only one")
+    chosen = list(scaled) or aspects
+    values = np.stack([rated.people(aspect, [rater])[1][0] for aspect in chosen])
+    praise = [rated.higher_is_better(aspect, [rater]) for aspect in chosen]
+    return unified(values, list(scaled.values()), praise) if scaled else values[0] * (1 if praise[0] else -1)
+
+
 def leaderboard(
     rated: RatedReplies,
     *,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+import fcconan
 from fcconan.errors import InputError
 from fcconan.score.coefficients import LARGEST
 from fcconan.score.significance import bootstrap_means, percentile_interval
@@ -201,3 +202,31 @@ def _ceiling(annotators: Floats, codes: Ints, n_groups: int, protocol: str) -> f
         if len(kept):
             values.append(float(kept.mean()))
     return float(np.mean(values)) if values else None
+
+
+def ranking_signature(
+    *, population: str, raters: Sequence[str], aspect: str, resamples: int, seed: int, confidence: float
+) -> str:
+    """Returns the short string that names everything that changes the figures of `ranking_scores`.
+
+    Args:
+        population: What was ranked: the dataset with its fingerprint, or the file.
+        raters: Who ranked.
+        aspect: What they called it.
+        resamples: As for `ranking_scores`.
+        seed: As for `ranking_scores`.
+        confidence: As for `ranking_scores`.
+    """
+    parts = {
+        "fcconan": fcconan.__version__,
+        "metric": "ndcg",
+        "data": population,
+        "ranks": f"{aspect}-by-{','.join(raters)}",
+        "scores": "unified",
+        "ties": "expected",
+        "incomplete": "left-out",
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -274,3 +274,53 @@ def test_an_empty_file_and_half_a_character_are_refused() -> None:
         "x.jsonl, line 1: '\\udc00' is half a character; mend that line"
     )
     assert fcconan("correlate", "x.jsonl", "--human", "\udcff").complaint.startswith("x.jsonl, line 1: ")
+
+
+def _ranked() -> list[dict[str, Any]]:
+    """Two items with three replies each: one judge orders the first as people do and the second the other way round."""
+    rows = []
+    for item in ("i1", "i2"):
+        for rank in (1, 2, 3):
+            place = {"reply_id": f"{item}-{rank}", "item_id": item, "system": f"s{rank}"}
+            rows.append(
+                {**place, "rater": "p", "rater_kind": "human", "aspect": "rank", "value": rank, "low": 1, "high": 3}
+            )
+            for aspect, share in (("relevance", 4), ("fit", 2)):  # on 1-5 and 1-3: the same order
+                grade = 1 + share * ((3 - rank) / 2 if item == "i1" else (rank - 1) / 2)
+                judged = {
+                    "rater": "j",
+                    "rater_kind": "model",
+                    "aspect": aspect,
+                    "value": grade,
+                    "low": 1,
+                    "high": 1 + share,
+                }
+                rows.append({**place, **judged})
+    return rows
+
+
+def test_the_order_of_replies_against_peoples_ranks() -> None:
+    write_rows(Path("x.csv"), _ranked())
+    result = _result("--ranks", "rank")
+    # Gains 3, 2, 1 by rank: the ideal order has 3 + 2 / log2(3) + 1 / 2, the reverse 1 + 2 / log2(3) + 3 / 2.
+    middle = 2 / np.log2(3)
+    reverse = (2.5 + middle) / (3.5 + middle)
+    values = {row["protocol"]: row["value"] for row in result["ndcg"]}
+    assert values == pytest.approx({"sound": (1 + reverse) / 2, "paper": (1 + reverse) / 2}, abs=1e-12)
+    (row,) = [row for row in result["ndcg"] if row["protocol"] == "sound"]
+    assert (row["metric"], row["n"], row["n_groups"], row["n_incomplete"], row["ceiling"]) == ("j", 6, 2, 0, None)
+    assert result["signature"].split("|")[3] == "ranks:rank-by-p"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ranks", "taste"], "nobody ranked 'taste': people rated rank"),
+        (["--ranks", "rank", "--errors"], "--ranks goes with --human and --metric only"),
+        (["--ranks", "rank", "--human", "p", "--metric", "q"], "q rated nothing, expected aspects with a scale"),
+    ],
+)
+def test_ranks_that_cannot_be_used(options: list[str], message: str) -> None:
+    write_rows(Path("x.csv"), _ranked())
+    done = fcconan("correlate", "x.csv", *options)
+    assert (done.status, message in done.stderr) == (2, True), done
