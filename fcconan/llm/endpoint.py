@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from fcconan.llm.call import Call, Reply, Sampling
@@ -49,9 +50,12 @@ class EndpointModel:
         self._takes_schema: bool | None = None if structured else False
         self._newer_limit = False  # whether it wants `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
-        # A journal that was empty holds only what this model sent, and sending looks for that once more.
-        self._inherits = len(client.journal) > 0
         self._kept = _Form(structured)  # where the last answer was found; most are found where it was
+
+    @cached_property
+    def _inherits(self) -> bool:
+        """Whether the journal held anything at first. If not, it holds what was sent since, which sending looks for."""
+        return len(self.client.journal) > 0
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Yields one reply for every call, in their order; many are asked at the same time.

@@ -252,6 +252,7 @@ def test_the_configuration_names_all_that_changes_the_output(
         "kind": "zero-shot",
         "endpoint": server.url,
         "model": "gpt-4o-2024-08-06",
+        "structured": True,
         "temperature": 0.0,
         "seed": 0,
         "n": 3,
