@@ -91,11 +91,17 @@ def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
     from fcconan.score.verdicts import majority_votes
 
     with opened([str(out), str(rated)]) as sources:
-        table = rated_replies(sources).table()
+        ratings = rated_replies(sources)
+        table = ratings.table()
         population = "+".join(sources.population)
     correlations: dict[str, Any] = {
         "signature": correlation_signature(table, population=population),
         "rows": [asdict(row) for row in correlate(table)],
+        "missing": [
+            {"rater": rater, "aspect": aspect, "reason": reason, "n": n}
+            for (rater, aspect), reasons in sorted(ratings.missing.items())
+            for reason, n in sorted(reasons.items())
+        ],
     }
     pooled = [
         [
