@@ -274,10 +274,10 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
     """Returns correlations as a part of a page."""
     notes = [
         *result.get("notes", ()),
-        "pooled: over all replies. per_item: the mean over items of the coefficient among the replies to one. per_system: "
-        "the same among the replies of one system. system_means: between the means of systems.",
-        "Chance is the value to expect of ratings dealt out at random, one person that of one annotator against the mean "
-        "of the others: a judge above it follows the mean better than a person does.",
+        "pooled: over all replies. per_item: the mean over items of the coefficient among the replies to one. "
+        "per_system: the same among the replies of one system. system_means: between the means of systems.",
+        "Chance is the value to expect of ratings dealt out at random, one person that of one annotator against the "
+        "mean of the others: a judge above it follows the mean better than a person does.",
         "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
         "no coefficient and is counted; a rating without a value is missing, never a number.",
     ]

@@ -100,7 +100,7 @@ def test_further_tables_of_correlations() -> None:
 
 def test_notes_of_a_result_stand_before_ours() -> None:
     section = correlation_section({"rows": [], "notes": ["Mind this."]}, "Part")
-    assert (section.title, section.notes[0], len(section.notes)) == ("Part", "Mind this.", 2)
+    assert (section.title, section.notes[0], len(section.notes)) == ("Part", "Mind this.", 4)
 
 
 VERDICTS = [
