@@ -31,7 +31,7 @@ STOPPED = "interrupted; nothing was half-written, run the command again to go on
 
 app = typer.Typer(
     name="fcconan",
-    help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, judge replies, and score judges.",
+    help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, judge and score replies.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
