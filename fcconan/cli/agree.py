@@ -1,6 +1,6 @@
 """`fcconan agree`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,9 +9,17 @@ from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
     from fcconan.score.rated_by_many import RatedByMany
+    from fcconan.score.rating_rows import RatedReplies
 
 NAME = "agree"
 EXAMPLE = "Example: fcconan agree ratings.csv --json agreement.json"
+# What is said where single things are resampled.
+ALONE = {
+    "reply": "Nothing says which item each reply answers, so single replies are resampled: intervals are too narrow "
+    "where an item has several. Give --replies, or a column item_id.",
+    "pair": "The ids of the pairs do not have the form HS:CN, so single pairs are resampled: intervals are too narrow "
+    "where an HS message has several.",
+}
 
 
 def run(
@@ -29,6 +37,13 @@ def run(
     kind: Annotated[
         str | None, typer.Option("--rows", help="ratings, comparisons or votes. Default: what the sources hold.")
     ] = None,
+    replies: Annotated[
+        str | None, typer.Option("--replies", help="File or dataset of the rated replies, which says their items.")
+    ] = None,
+    pair_intervals: Annotated[
+        bool | None,
+        typer.Option("--pair-intervals/--no-pair-intervals", help="Of pairs of raters. Default: of up to 10 raters."),
+    ] = None,
     overall: Annotated[bool, typer.Option("--overall", help="Leave the pairs of raters out of the table.")] = False,
     value: row_sources.Value = None,
     split: row_sources.Split = None,
@@ -42,35 +57,65 @@ def run(
     """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
     from fcconan.cli.output import print_table, write_json
     from fcconan.report.scores import agreement_tables
-    from fcconan.score.agreement import agreement, agreement_signature
+    from fcconan.score.agreement import agreement, agreement_signature, has_pair_intervals
     from fcconan.score.rated_by_many import tables_of
 
     settings = row_sources.draws(resamples, confidence, seed)
-    row_sources.check_targets(sources, json_file)
+    row_sources.check_targets([*sources, *([replies] if replies else [])], json_file)
     with row_sources.opened(sources, split=split, column=column, where=where, value=value) as opened:
         config = _config(opened, kind)
         tables = tables_of(
-            config, opened.rows(config), aspects=aspect, raters=rater, scale=None if scale is None else _scale(scale)
+            config,
+            _said(opened, config, replies),
+            aspects=aspect,
+            raters=rater,
+            scale=None if scale is None else _scale(scale),
         )
         population = "+".join([*opened.population, *([f"raters={','.join(rater)}"] if rater else [])])
     rows: list[dict[str, Any]] = []
     signatures = {}
+    notes: dict[str, None] = {}
     for table in tables:
+        by_pair = has_pair_intervals(len(table.raters), pair_intervals)
         rows += agreement(
             table.values,
             table.domain,
+            items=table.items,
+            pair_intervals=by_pair,
             coefficients=_coefficients(coefficient, table),
             raters=table.raters,
             aspect=table.aspect,
             **settings,
         )
-        signatures[table.aspect or config] = agreement_signature(table.domain, population=population, **settings)
+        # Two raters are everybody.
+        shown_pairs = by_pair or len(table.raters) < 3
+        signatures[table.aspect or config] = agreement_signature(
+            table.domain, population=population, unit=table.unit, pair_intervals=shown_pairs, **settings
+        )
+        if resamples and table.unit in ALONE:
+            notes[ALONE[table.unit]] = None
+        if resamples and not shown_pairs:
+            notes[f"{len(table.raters)} raters: pairs have no intervals; ask for them with --pair-intervals."] = None
     for shown in agreement_tables(rows, pairs=not overall):
         print_table(shown.title, shown.columns, shown.rows)
+    for note in notes:
+        typer.echo(note)
     for signature in dict.fromkeys(signatures.values()):
         typer.echo(signature)
     if json_file is not None:
-        write_json(json_file, {"signature": signatures, "rows": rows})
+        write_json(json_file, {"signature": signatures, "rows": rows, "notes": [*notes]})
+
+
+def _said(
+    sources: row_sources.RowSources, config: str, replies: str | None
+) -> "Iterable[row_sources.Row] | RatedReplies":
+    from fcconan.errors import InputError
+
+    if config == "ratings":
+        return row_sources.rated_replies(sources, replies)
+    if replies is not None:
+        raise InputError(f"{config} name their items themselves: leave --replies out")
+    return sources.rows(config)
 
 
 def _config(sources: row_sources.RowSources, asked: str | None) -> str:

@@ -105,12 +105,12 @@ def run(
             asdict(row) for row in rating_errors.rating_errors(rated.on_one_scale(table, human), **settings)
         ]
     if tests is not None:
-        found = metric_tests.permutation_tests(
-            table, levels=levels, coefficients=coefficients, swaps=resamples or SWAPS, seed=seed, unit=tests
-        )
+        drawn: dict[str, Any] = {"swaps": resamples or SWAPS, "seed": seed, "unit": tests}
+        found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, **drawn)
         if not found:
             raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
         result["tests"] = [asdict(row) for row in found]
+        result["tests_signature"] = metric_tests.permutation_signature(table, population=population, **drawn)
     if stability:
         result["stability"] = [asdict(row) for row in over_samples(table, coefficients=coefficients)]
         if not any(row["n_trials"] for row in result["stability"]):
@@ -132,6 +132,8 @@ def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -
         write_correlations(report, result)
         typer.echo(f"Written: {report}")
     typer.echo(result["signature"])
+    if "tests_signature" in result:
+        typer.echo(result["tests_signature"])
 
 
 def _against_ranks(

@@ -22,8 +22,8 @@ def check_files(
         folders: Folders of which every file counts: passages, local models.
 
     Raises:
-        InputError: Two options name one file, a result would take the place of something that is read, or it would go
-            into a folder that is read or into the folder of a release.
+        InputError: Two options name one file, a result would take the place of a device or a pipe or of something that
+            is read, or it would go into a folder that is read or into the folder of a release.
     """
     inputs = [path for path in read if path is not None]
     whole = [path for path in folders if path is not None and path.is_dir()]
@@ -31,6 +31,8 @@ def check_files(
     for option, path in written.items():
         if path is None or not path.name:
             continue
+        if path.exists() and not path.is_file() and not path.is_dir():  # it would be replaced by a file
+            raise InputError(f"{path} is no file: choose another {option}")
         for folder in (*inputs, *path.resolve().parents):
             if path.resolve().is_relative_to(folder.resolve()) and _is_release(folder):
                 raise InputError(

@@ -50,7 +50,11 @@ def run(
         population = "+".join(sources.population)
     rows = [asdict(row) for row in board.leaderboard(rated, aspects=aspect, raters=rater, **settings)]
     signature = board.leaderboard_signature(
-        rated, population=population, aspects=list(dict.fromkeys(aspect or rated.scaled_aspects())), **settings
+        rated,
+        population=population,
+        aspects=list(dict.fromkeys(aspect or rated.scaled_aspects())),
+        raters=rater,
+        **settings,
     )
     result = {"signature": signature, "rows": rows}
     for shown in leaderboard_tables(result):

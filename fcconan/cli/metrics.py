@@ -55,7 +55,9 @@ def run(
     from fcconan.score.text import score_texts
 
     check_row_target(out)
-    row_sources.check_targets([replies, *([str(train)] if train else [])], out, json_file)
+    classifier = toxicity if toxicity is None else _classifier(toxicity)[0]
+    read = [replies, *([str(train)] if train else [])]
+    row_sources.check_targets(read, json_file, out=out, models=[bertscore, bartscore, classifier])
     wanted = _named(metric, train, several)
     with row_sources.opened([replies], split=split, column=column) as sources:
         place, population = sources.described(replies, "replies")
@@ -122,10 +124,16 @@ def _models(
     if toxicity is not None:
         from fcconan.score.text_toxicity import Toxicity
 
-        model, labels = toxicity, TOXIC
-        if not Path(toxicity).exists() and ":" in toxicity:
-            model, _, labels = toxicity.rpartition(":")
+        model, labels = _classifier(toxicity)
         yield Toxicity(model, labels.split("+"), device=device)
+
+
+def _classifier(given: str) -> tuple[str, str]:
+    """Returns model and labels of --toxicity."""
+    if Path(given).exists() or ":" not in given:
+        return given, TOXIC
+    model, _, labels = given.rpartition(":")
+    return model, labels
 
 
 def _novelty(train: Path) -> "Metric":
@@ -224,4 +232,7 @@ def _tables(summary: Sequence[Row]) -> Iterable[tuple[str, list[str], list[list[
 
 
 def _shown(line: Row) -> str:
-    return f"– ({line['reason']})" if line["value"] is None else f"{line['value']:.4f}"
+    if line["value"] is None:
+        return f"– ({line['reason']})"
+    left_out = sum(n for reason, n in line["missing"].items() if reason != "corpus_only")
+    return f"{line['value']:.4f}" + (f" (without {left_out})" if left_out else "")

@@ -19,11 +19,12 @@ def run(
     report: Annotated[Path | None, typer.Option("--report", help="Write the ledger as a page to this file.")] = None,
 ) -> None:
     """Compute the papers' figures anew and print them beside the published ones."""
+    from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.report.ledger import write_ledger
     from fcconan.report.sections import check_page
     from fcconan.reproduce.data import Datasets
-    from fcconan.reproduce.ledger import STATUSES, as_rows, counts, reproduce
+    from fcconan.reproduce.ledger import STATUSES, as_rows, counts, from_print, ledger_signature, reproduce
     from fcconan.reproduce.published import load_paper, paper_names
 
     chosen = list(dict.fromkeys(papers or paper_names()))
@@ -33,6 +34,7 @@ def run(
         check_json_target(json_file, Path("/dev/null"))
     if report is not None:
         check_page(report)
+    check_files({"--json": json_file, "--report": report}, read=[data], folders=[data])
     with Datasets(data) as datasets:
         found = [cell for name in chosen for cell in reproduce(name, datasets)]
     shown = [cell for cell in found if cells or cell.status in ("differs", "rounding")]
@@ -53,13 +55,16 @@ def run(
             for cell in shown
         ],
     )
+    printed = from_print(found)
     print_table(
         "How many figures of each table",
-        ("paper", "table", *STATUSES),
-        [(paper, table, *number.values()) for paper, table, number in counts(found)],
+        ("paper", "table", *STATUSES, "exact, from print"),
+        [(paper, table, *number.values(), printed[paper, table]) for paper, table, number in counts(found)],
     )
+    signature = ledger_signature(chosen, datasets.fingerprints)
     if json_file is not None:
         write_json(json_file, as_rows(found))
     if report is not None:
-        write_ledger(report, found, datasets.fingerprints)
+        write_ledger(report, found, signature)
         typer.echo(f"Written: {report}")
+    typer.echo(signature)

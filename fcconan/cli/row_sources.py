@@ -282,15 +282,30 @@ def opened(
     return RowSources(sources, split, columns, wanted, value_columns(value or []), tuple(people or ()))
 
 
-def check_targets(sources: Sequence[str], *targets: Path | None) -> None:
-    """Checks before long work that results can be written, and over nothing that is read.
+def check_targets(
+    sources: Sequence[str],
+    json_file: Path | None = None,
+    report: Path | None = None,
+    *,
+    out: Path | None = None,
+    models: Sequence[str | None] = (),
+) -> None:
+    """Checks before long work that results can be written, over nothing that is read and into no release.
+
+    Args:
+        sources: What is read.
+        json_file: Of `--json`.
+        report: Of `--report`.
+        out: Of `--out`.
+        models: Names and folders of models, of which every file counts.
 
     Raises:
         InputError: They cannot.
     """
     from fcconan.build.release import MANIFEST
+    from fcconan.cli.files import check_files
 
-    given = [target for target in targets if target is not None]
+    given = [target for target in (out, json_file, report) if target is not None]
     for target in given:
         if target.exists() and not target.is_file():  # a device would be replaced by a file
             raise InputError(f"{target} is no file: choose another file for the result")
@@ -305,6 +320,9 @@ def check_targets(sources: Sequence[str], *targets: Path | None) -> None:
                 raise InputError(f"{target} is what is read: choose another file for the result")
     if len({target.resolve() for target in given}) < len(given):
         raise InputError(f"{given[0]} is named for two results: choose another file for one of them")
+    read = [Path(source) for source in sources]
+    folders = [*read, *(Path(model) for model in models if model)]
+    check_files({"--json": json_file, "--report": report, "--out": out}, read=read, folders=folders)
 
 
 def draws(resamples: int, confidence: float, seed: int) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _table_2(data: Datasets) -> Iterator[tuple[Key, Value]]:
         )
         if judge != row:
             note += f"; {judge} stands for the judge, whose scores are not released"
-        yield ("Table 2", row, "ndcg"), Value(theirs.value, note)
+        yield ("Table 2", row, "ndcg"), Value(theirs.value, note, by_chance=True)
 
 
 def _unified(aspects: dict[str, Floats]) -> Floats:
@@ -125,7 +125,10 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
         yield ("text A.1", f"examples-round-{number}", "count"), Value(len(replies[f"agreement_round{number}"]))
     ranked, of_all = replies["rankings"], rows_behind_table_1(data)
     groups = len({reply["item_id"] for reply in ranked})
-    note = f"replies in {groups} groups; 372 are the rows of the rank files with the header and {groups - 1} blank ones"
+    (shown,) = reasons["text 7"].rows["data-points"]
+    note = f"replies in {groups} groups"
+    if shown is not None and figure(shown).value == len(ranked) + groups:
+        note += f"; {shown} is the sum of both: rows of the rank files with the header and {groups - 1} blank ones"
     yield ("text 7", "data-points", "value"), Value(len(ranked), note)
     rankers = {row["rater"] for row in data.rows("cseval", "ratings", "rankings")}
     alone = sum(rater.startswith("rank-rater-") for rater in rankers)
@@ -134,9 +137,9 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
     yield ("text 7", "percent-of-test-set", "value"), Value(100 * len(ranked) / of_all, note)
     plan = {row: figure(cells[0] or "").value for row, cells in reasons["text D"].rows.items()}
     sizes = len(range(int(plan["first-size"]), of_all + 1, int(plan["step"])))
-    note = f"follows from the first size, the step and the {of_all} rows of Table 1"
-    yield ("text D", "sizes", "value"), Value(sizes, note)
-    yield ("text D", "trials", "value"), Value(sizes * plan["seeds"], "sizes times seeds")
+    note = f"the first size and the step, up to the {of_all} rows of Table 1"
+    yield ("text D", "sizes", "value"), Value(sizes, note, from_print=True)
+    yield ("text D", "trials", "value"), Value(sizes * plan["seeds"], "sizes times seeds", from_print=True)
 
 
 def _agreement(data: Datasets) -> Iterator[tuple[Key, Value]]:

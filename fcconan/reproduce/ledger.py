@@ -1,15 +1,20 @@
 """The ledger: every printed figure of a paper beside the figure computed anew, and what is to be said of the two."""
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import fcconan
 from fcconan.errors import InputError
 from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.published import Figure, Without, figure, load_paper
 
 Status = Literal["exact", "rounding", "differs", "needs_model", "not_released"]
 STATUSES: tuple[Status, ...] = ("exact", "rounding", "differs", "needs_model", "not_released")
+FROM_PRINT = "from printed figures"
+BY_CHANCE = "near the printed figure by chance"
 _TINY = 1e-9  # of one printed unit: what binary fractions lose
 
 
@@ -22,11 +27,15 @@ class Value:
         note: From which rows it comes, if not from those of the paper; and the reason, if one was found, why it
             differs.
         without: Given instead of a value where this machine cannot compute what another can.
+        from_print: It follows from printed figures, not from data; the note says so.
+        by_chance: It is of other rows or draws than the paper's, so that being equal proves nothing: it `differs`.
     """
 
     value: float | None
     note: str = ""
     without: Without | None = None
+    from_print: bool = False
+    by_chance: bool = False
 
 
 Key = tuple[str, str, str]  # table, row, column
@@ -44,9 +53,8 @@ class Cell:
         column: Name of the column.
         published: As printed.
         recomputed: The figure computed anew, or None.
-        status: `exact`: equal in all printed digits; `rounding`: off by at most one unit of the last one, because
-            the paper cut it off or rounded it twice; `differs`; `needs_model`: a model has to be run; `not_released`:
-            the data were not published.
+        status: `exact`: equal in all printed digits; `rounding`: the paper cut it off or rounded it twice;
+            `differs`; `needs_model`: a model has to be run; `not_released`: the data were not published.
         note: Why, and from which rows.
     """
 
@@ -85,7 +93,7 @@ def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) ->
         if value is not None and value.without is not None:
             cells.append(Cell(*where, None, value.without, value.note))
         elif value is not None:
-            cells.append(Cell(*where, value.value, status_of(figure(printed), value.value), value.note))
+            cells.append(_compared(where, value))
         elif reason is not None:
             cells.append(Cell(*where, None, reason.without, reason.why))
         else:
@@ -95,12 +103,25 @@ def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) ->
     return cells
 
 
+def _compared(where: tuple[str, str, str, str, str], value: Value) -> Cell:
+    number = None if value.value is None or not math.isfinite(value.value) else value.value
+    status = status_of(figure(where[-1]), number)
+    notes = [value.note] if value.note else []
+    if value.from_print:
+        notes = [": ".join([FROM_PRINT, *notes])]
+    if value.by_chance and status != "differs":
+        status = "differs"
+        notes.append(BY_CHANCE)
+    return Cell(*where, number, status, "; ".join(notes))
+
+
 def status_of(printed: Figure, value: float | None) -> Status:
     """Compares a printed figure with the one computed anew.
 
-    A whole number that is printed for another one is a count or a rank: off by one is no rounding.
+    `rounding` is what one of two slips gives: digits cut off, or the number rounded to one or two further digits and
+    then once more. A whole number that is printed for another one is a count or a rank: off by one is no rounding.
     """
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "differs"
     if printed.bound:
         holds = {
@@ -112,8 +133,17 @@ def status_of(printed: Figure, value: float | None) -> Status:
         return "exact" if holds[printed.bound] else "differs"
     if printed.unit == 1 and float(value).is_integer():
         return "exact" if value == printed.value else "differs"
-    off = abs(value - printed.value) / printed.unit
-    return "exact" if off <= 0.5 + _TINY else "rounding" if off <= 1 + _TINY else "differs"
+    units, shown = value / printed.unit, printed.value / printed.unit
+    if abs(units - shown) <= 0.5 + _TINY:
+        return "exact"
+    cut_off = math.trunc(units + math.copysign(_TINY, units))
+    # A half goes either way.
+    twice = any(abs(_half_up(units, digits) - shown) <= 0.5 + _TINY for digits in (1, 2))
+    return "rounding" if twice or cut_off == round(shown) else "differs"
+
+
+def _half_up(value: float, digits: int) -> float:
+    return math.copysign(math.floor(abs(value) * 10**digits + 0.5 + _TINY) / 10**digits, value)
 
 
 def counts(cells: list[Cell]) -> Iterator[tuple[str, str, dict[Status, int]]]:
@@ -124,6 +154,19 @@ def counts(cells: list[Cell]) -> Iterator[tuple[str, str, dict[Status, int]]]:
         row[cell.status] += 1
     for (paper, table), found in tables.items():
         yield paper, table, found
+
+
+def from_print(cells: Sequence[Cell]) -> Counter[tuple[str, str]]:
+    """Counts by paper and table the exact figures that follow from printed ones."""
+    return Counter(
+        (cell.paper, cell.table) for cell in cells if cell.status == "exact" and cell.note.startswith(FROM_PRINT)
+    )
+
+
+def ledger_signature(papers: Sequence[str], fingerprints: Mapping[str, str]) -> str:
+    """Names what the ledger follows from: version, papers, and the datasets with their fingerprints."""
+    used = [f"{name}@{fingerprint}" for name, fingerprint in sorted(fingerprints.items())]
+    return f"fcconan:{fcconan.__version__}|reproduce:{'+'.join(papers)}|data:{'+'.join(used) or 'none'}"
 
 
 def as_rows(cells: list[Cell]) -> list[dict[str, Any]]:

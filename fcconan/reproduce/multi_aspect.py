@@ -12,6 +12,7 @@ SYSTEMS = ("dialogpt", "chatgpt", "vicuna")
 ASPECTS = ("opposition", "relatedness", "specificity", "toxicity", "fluency")
 WORKERS = 13
 ROUNDED = 0.0101  # what two roundings to two decimals may put between a figure and the one that it follows from
+INFERRED = ", if the labels are right, which are inferred from the order of Table G.1"
 Tables = dict[str, dict[str, dict[str, str]]]
 Note = tuple[Key, str]
 
@@ -149,7 +150,8 @@ def _copies(table: str, rows: dict[str, dict[str, str]]) -> Iterator[Note]:
         if rows[first] == rows[second]:
             for row, other in ((first, second), (second, first)):
                 for column in rows[row]:
-                    yield (table, row, column), f"the whole row equals {other}: one of the two is likely a copy"
+                    note = f"the whole row equals {other}: one of the two is likely a copy"
+                    yield (table, row, column), note + (INFERRED if table == "Table G.4" else "")
 
 
 def _near_copies(table: str, rows: dict[str, dict[str, str]]) -> Iterator[Note]:

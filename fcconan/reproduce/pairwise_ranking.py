@@ -1,7 +1,7 @@
 """The figures of the paper on pairwise ranking with JudgeLM, computed anew from `cn-ranking`."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -28,8 +28,7 @@ CORPORA = ("conan", "mt-conan")
 SPLITS = ("train", "validation", "test")
 FEATURES = ("relatedness", "specificity", "richness", "coherence", "grammaticality", "overall")
 RELEASED = {"conan": "released metrics CONAN", "mt-conan": "released metrics MT-CONAN"}
-HEADERS = "the paper counts the header line of each of the three files"
-HEADER = "the paper counts the header line of the file"
+HEADERS = {1: "the paper counts the header line of the file", 3: "the paper counts the header lines of the three files"}
 EARLIER = "likely, not proven: an earlier set of replies"
 RESAMPLES = 1_000  # of evaluate's ROUGE
 
@@ -60,25 +59,32 @@ def recompute(data: Datasets) -> dict[Key, Value]:
 
 
 def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
+    shown, parts = _printed("Table 2"), _figures("text 3.2")
     for corpus in CORPORA:
         splits = {split: data.rows(DATASET, f"{corpus}-pairs", split) for split in SPLITS}
         pairs = [row for rows in splits.values() for row in rows]
         messages = {row["hate_speech"] for row in pairs}
         replies = {row["counter_narrative"] for row in pairs}
         words = float(np.mean([len(row["counter_narrative"].split()) for row in pairs]))
-        conan = corpus == "conan"
         for column, value in {
-            "pairs": Value(len(pairs), HEADERS if conan else ""),
+            "pairs": Value(len(pairs), _headers(len(pairs), shown["pairs"][corpus], len(splits))),
             "hate_speech": Value(len(messages)),
-            "counter_narratives": Value(len(replies), "no cause found" if conan else ""),
+            "counter_narratives": Value(
+                len(replies), "" if shown["counter_narratives"][corpus] == len(replies) else "no cause found"
+            ),
             "replies_per_hate_speech": Value(len(pairs) / len(messages)),
             "words_per_reply": Value(words),
         }.items():
             yield ("Table 2", corpus, column), value
         for split, rows in splits.items():
-            yield ("text 3.2", corpus, split), Value(len(rows), HEADER if conan else "")
-        if not conan:
+            yield ("text 3.2", corpus, split), Value(len(rows), _headers(len(rows), parts[corpus][split].value))
+        if corpus != "conan":
             yield ("text 3.2", corpus, "targets"), Value(len({row["target"] for row in pairs}))
+
+
+def _headers(count: int, printed: float, files: int = 1) -> str:
+    """Says so where a printed count is that of the lines of the files, with their headers."""
+    return HEADERS[files] if printed == count + files else ""
 
 
 def _shares(data: Datasets) -> dict[str, dict[str, float]]:
@@ -114,20 +120,33 @@ def _table_4(data: Datasets, shares: Mapping[str, Mapping[str, float]]) -> Itera
     judged = [row for row in data.rows(DATASET, "comparisons", "judgelm") if row["rater"] == "judgelm-33b"]
     readable = sum(row["verdict"] != "invalid" for row in judged)
     printed = _printed("Table 4")
+    compared = len(_raters(data.rows(DATASET, "comparisons", "human")))
+    fitting = _numbers_of_comparisons(printed["human/share"].values(), compared)
     for column, given in (("human", shares["human"]), ("judgelm-33b", shares["judgelm-33b"])):
         for system, share in given.items():
             rank = 1 + sum(other > share for other in given.values())
             if column == "human":
-                basis = (
-                    f"strict majorities: {shares['strict'][system]:.2f}; the print fits 358 or 716 comparisons, not 720"
-                )
+                basis = f"strict majorities: {shares['strict'][system]:.2f}"
+                if fitting and compared not in fitting:
+                    basis += f"; the print fits {' or '.join(map(str, fitting))} comparisons, not {compared}"
             else:
                 basis = f"{readable} readable of {len(judged)}"
             place = "" if rank == printed[f"{column}/rank"][system] else "rank of the recomputed share"
             if (column, system) == ("judgelm-33b", REFERENCE):
-                place += "; its printed share, 8.98, is the sixth"
+                shown = printed[f"{column}/share"]
+                sixth = 1 + sum(other > shown[system] for other in shown.values())
+                said = f"by its printed share, {shown[system]:.2f}, it has rank {sixth}"
+                place = f"{place}; {said}" if place else said
             yield ("Table 4", system, f"{column}/rank"), Value(rank, place)
             yield ("Table 4", system, f"{column}/share"), Value(share, f"{basis}; {EARLIER}")
+
+
+def _numbers_of_comparisons(shares: Iterable[float], most: int) -> list[int]:
+    """Returns the numbers of comparisons, each one point in halves, of which shares in percent with two digits are."""
+    of_all = np.array([*shares])
+    halves = 2 * np.arange(1, most + 1)[:, None]
+    off = np.abs(np.round(of_all / 100 * halves) / halves * 100 - of_all)
+    return [int(number) + 1 for number in np.flatnonzero((off <= 0.005 + 1e-9).all(axis=1))]
 
 
 def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
@@ -178,12 +197,15 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
     systems = len(set(table.column("system_a").to_pylist()) | set(table.column("system_b").to_pylist()))
     items = sum(len(data.rows(DATASET, "items", config)) for config in ("conan", "mt_conan"))
     comparisons = items * systems * (systems - 1) // 2
+    shown = _printed("text 4.1 tournaments")["value"]
+    header, fewer = _headers(items, shown["items"]), round(shown["items"]) - items
+    note = f"{outcomes} outcomes of JudgeLM-33B were released"
+    if shown["comparisons"] - comparisons == fewer * systems * (systems - 1) // 2 != 0:
+        note = f"{fewer} {'item' if fewer == 1 else 'items'} fewer than the paper counts; {note}"
     for row, value in {
         "systems": Value(systems),
-        "items": Value(items, HEADER + " of CONAN"),
-        "comparisons": Value(
-            comparisons, f"one item fewer than the paper counts; {outcomes} outcomes of JudgeLM-33B were released"
-        ),
+        "items": Value(items, f"{header} of CONAN" if header else ""),
+        "comparisons": Value(comparisons, note),
     }.items():
         yield ("text 4.1 tournaments", row, "value"), value
 
@@ -220,7 +242,7 @@ def _correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[K
     columns = _printed("Table 4")
     shown = columns["human/share"], columns["judgelm-33b/share"]
     by_rows = _spearman(columns["human/rank"], columns["judgelm-33b/rank"])
-    note = f"Table 4's row numbers give {by_rows:.2f}, with the reference misplaced; its shares {_spearman(*shown):.2f}"
+    note = f"Table 4's row numbers give {by_rows:.2f}; its shares {_spearman(*shown):.2f}"
     large = Value(_spearman(people, shares["judgelm-33b"]), note)
     yield ("text abstract", "judgelm_human", "spearman"), large
     yield ("text 6.1 people", "judgelm-33b", "spearman"), large
@@ -239,11 +261,15 @@ def _correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[K
     ):
         yield ("text 6.1 pearson", "judgelm-33b", column), Value(float(value), f"the printed shares give {other:.4f}")
     rouge, bleu = (_printed("released metrics both")[column] for column in ("rouge-l", "bleu"))
-    yield ("text 6.1 metrics", "rouge-l_bertscore", "spearman"), Value(_spearman(rouge, bert), "metrics as released")
+    yield (
+        ("text 6.1 metrics", "rouge-l_bertscore", "spearman"),
+        Value(_spearman(rouge, bert), "metrics as released", from_print=True),
+    )
     # Sorting keeps the order of names among equal values.
     places = {name: float(place) for place, name in enumerate(sorted(sorted(bleu), key=bleu.__getitem__))}
-    note = f"metrics as released; eight BLEU of 0 ranked by name; as ties {_spearman(rouge, bleu):.2f}"
-    yield ("text 6.1 metrics", "rouge-l_bleu", "spearman"), Value(_spearman(rouge, places), note)
+    zeros = sum(value == 0 for value in bleu.values())
+    note = f"metrics as released; {zeros} BLEU of 0 ranked by name; as ties {_spearman(rouge, bleu):.2f}"
+    yield ("text 6.1 metrics", "rouge-l_bleu", "spearman"), Value(_spearman(rouge, places), note, from_print=True)
 
 
 def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
@@ -270,7 +296,9 @@ def _metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, Value]]:
         ):
             value = scores[series].corpus.value
             same = status_of(printed[system][column], value) == "exact"
-            yield (RELEASED[corpus], system, column), Value(value, "" if same else reason)
+            # The release's ROUGE is the outcome of a draw: what is not equal was not cut off either.
+            drawn = column == "rouge-l" and not same
+            yield (RELEASED[corpus], system, column), Value(value, "" if same else reason, by_chance=drawn)
 
 
 def _texts(data: Datasets, corpus: str) -> dict[str, list[str]]:

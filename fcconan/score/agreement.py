@@ -30,6 +30,7 @@ COEFFICIENTS = (
 )
 REASONS = ("one_rater", "too_few_pairs", "no_variation", "undefined_pair")
 LARGEST_DOMAIN = 101
+PANEL = 10  # of more raters, pairs have intervals only if that is asked for: 100 raters are 4950 pairs
 Integers = npt.NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 
@@ -57,11 +58,20 @@ class _Terms:
         sums: What each item that counts adds; shape (items, terms).
         statistic: The coefficient of such sums, shape (..., terms) to (...); nan where it is undefined.
         reason: Why the coefficient is undefined, where it is.
+        kept: Which of the rated things these are; None for all.
     """
 
     sums: Floats
     statistic: Statistic
     reason: str = "no_variation"
+    kept: npt.NDArray[np.bool_] | None = None
+
+    def by_item(self, items: Integers) -> Floats:
+        """Returns what each item adds with all its things: shape (items, terms)."""
+        own = items if self.kept is None else items[self.kept]
+        order = np.argsort(own, kind="stable")
+        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+        return np.asarray(np.add.reduceat(self.sums[order], starts, axis=0), dtype=np.float64)
 
 
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
@@ -114,36 +124,41 @@ def agreement(
     values: npt.ArrayLike,
     domain: Sequence[float],
     *,
+    items: Sequence[str] | None = None,
     coefficients: Sequence[str] = COEFFICIENTS,
     raters: Sequence[str] | None = None,
     aspect: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
+    pair_intervals: bool | None = None,
 ) -> list[dict[str, Any]]:
     """Computes how far raters agree, overall and for every pair of them.
 
-    An item counts if two of the raters rated it; for Fleiss' kappa, which needs as many ratings of every item, if as
-    many rated it as rated the item with most ratings. Overall, `raw` is the share of equal pairs of ratings of one
-    item, and Cohen's kappas are means over the pairs of raters, missing if one of them is (Light, 1971). The weights of
-    `cohen_linear` and `cohen_quadratic` are distances of positions in the domain (Cohen, 1968). Alpha is Krippendorff's
-    (2011).
+    A thing counts if two of the raters rated it; for Fleiss' kappa, which needs as many ratings of every thing, if as
+    many rated it as rated the thing with most ratings. Overall, `raw` is the share of equal pairs of ratings of one
+    thing, and Cohen's kappas are means over the pairs of raters, missing if one of them is (Light, 1971). The weights
+    of `cohen_linear` and `cohen_quadratic` are distances of values (Cohen, 1968): those of whole grades without a gap
+    are distances of positions, as in other packages. Alpha is Krippendorff's (2011).
 
     Args:
-        values: Shape (raters, items); nan is missing. Labels are coded as numbers.
+        values: Shape (raters, things); nan is missing. Labels are coded as numbers.
         domain: All values of the scale in ascending order, also those that nobody gave; at most 101.
+        items: The item of each thing, such as the HS message of a reply. Items are resampled with all their things,
+            because raters' errors on things of one item are alike. None where each thing is an item of its own.
         coefficients: Some of `COEFFICIENTS`.
         raters: Their names; by default `rater-1`, `rater-2`, ...
         aspect: What was rated, for the rows.
         resamples: Of the items; 0 for no intervals.
         seed: Decides the draws.
         confidence: Of the percentile intervals.
+        pair_intervals: Whether pairs of raters have intervals, too; None for those of at most `PANEL` raters.
 
     Returns:
         Rows with `aspect`, `coefficient`, `level` (`overall` or `pair`), `raters` (names), `value`, `low`, `high`, `n`
-        (items that count), `n_missing` (items with a rating that do not count), `n_undefined` (resamples without a
-        value, which the interval leaves out) and `reason` (one of `REASONS` where there is no value). One item has no
-        interval.
+        (things that count), `n_items` (their items), `n_missing` (things with a rating that do not count),
+        `n_undefined` (resamples without a value, which the interval leaves out) and `reason` (one of `REASONS` where
+        there is no value). One item has no interval.
 
     Raises:
         InputError: The array is not of that shape, a value is not in the domain, or a name is wrong.
@@ -157,12 +172,17 @@ def agreement(
             raise InputError(f"there is no coefficient {name!r}: choose from {', '.join(COEFFICIENTS)}")
     if resamples < 0 or not 0 < confidence < 1:
         raise InputError(f"found {resamples} resamples and the confidence {confidence}: give 0 or more, and 0 to 1")
+    if items is not None and len(items) != table.shape[1]:
+        raise InputError(f"found {len(items)} items of {table.shape[1]} things that were rated: give each one its item")
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(items or ()))}
+    own = np.arange(table.shape[1]) if items is None else np.array([numbers[item] for item in items], dtype=np.int64)
     scale = np.asarray(domain, dtype=np.float64)
     everybody = tuple(range(len(table)))
     pairs = [*combinations(everybody, 2)]
+    drawn = dict.fromkeys(pairs, resamples if has_pair_intervals(len(table), pair_intervals) else 0)
     found = {
-        who: list(_rows(table[list(who)], scale, coefficients, resamples, seed, confidence))
-        for who in dict.fromkeys([everybody, *pairs])
+        who: list(_rows(table[list(who)], own, scale, coefficients, draws, seed, confidence))
+        for who, draws in (drawn | {everybody: resamples}).items()
     }
     return [
         {"aspect": aspect, "coefficient": row["coefficient"], "level": level, "raters": [names[i] for i in who]} | row
@@ -171,17 +191,31 @@ def agreement(
     ]
 
 
+def has_pair_intervals(raters: int, asked: bool | None = None) -> bool:
+    """Tells whether `agreement` of so many raters has intervals of pairs, which is what was asked for, if anything."""
+    return raters <= PANEL if asked is None else asked
+
+
 def agreement_signature(
-    domain: Sequence[float], *, population: str, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+    domain: Sequence[float],
+    *,
+    population: str,
+    unit: str = "item",
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    pair_intervals: bool = True,
 ) -> str:
     """Returns the short string that names everything that changes the figures of `agreement`.
 
     Args:
         domain: As for `agreement`.
         population: What was rated: the dataset with its fingerprint, or the file.
+        unit: What is resampled: `item`, or `reply` or `pair` where items are not known.
         resamples: As for `agreement`.
         seed: As for `agreement`.
         confidence: As for `agreement`.
+        pair_intervals: Whether pairs of raters have intervals.
     """
     parts = {
         "fcconan": fcconan.__version__,
@@ -190,7 +224,7 @@ def agreement_signature(
         "domain": ",".join(f"{value:g}" for value in domain),
         "missing": "left-out",
         "cohen-overall": "mean-of-pairs",
-        "bootstrap": f"{resamples}-by-item",
+        "bootstrap": f"{resamples}-by-{unit}" + ("" if pair_intervals else "-overall-only"),
         "confidence": f"{confidence:g}",
         "seed": seed,
     }
@@ -223,22 +257,30 @@ def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
 
 
 def _rows(
-    table: Floats, scale: Floats, coefficients: Sequence[str], resamples: int, seed: int, confidence: float
+    table: Floats,
+    items: Integers,
+    scale: Floats,
+    coefficients: Sequence[str],
+    resamples: int,
+    seed: int,
+    confidence: float,
 ) -> Iterator[dict[str, Any]]:
     given = (~np.isnan(table)).sum(axis=0)
     rated = int((given > 0).sum())
-    row: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "n_missing": rated, "n_undefined": 0}
+    row: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "n_items": 0}
+    row |= {"n_missing": rated, "n_undefined": 0}
     if len(table) == 1 or not (given > 1).any():
         reason = "one_rater" if len(table) == 1 else "too_few_pairs"
         yield from ({"coefficient": name} | row | {"reason": reason} for name in coefficients)
         return
     counted = table[:, given > 1]
     found = {name: _terms(name, counted, scale) for name in coefficients}
-    draws = _bootstrap(found, resamples, seed)
+    sums = {name: terms.by_item(items[given > 1]) for name, terms in found.items()}
+    draws = _bootstrap(found, sums, resamples, seed)
     for name, terms in found.items():
         value = float(terms.statistic(terms.sums.sum(axis=0)))
         n = len(terms.sums)
-        new = row | {"n": n, "n_missing": rated - n, "reason": None}
+        new = row | {"n": n, "n_items": len(sums[name]), "n_missing": rated - n, "reason": None}
         if np.isnan(value):
             yield {"coefficient": name} | new | {"reason": terms.reason}
             continue
@@ -251,23 +293,23 @@ def _rows(
         yield {"coefficient": name} | new
 
 
-def _bootstrap(found: dict[str, _Terms], resamples: int, seed: int) -> dict[str, Floats]:
+def _bootstrap(found: dict[str, _Terms], sums: dict[str, Floats], resamples: int, seed: int) -> dict[str, Floats]:
     """Coefficients of resampled items; coefficients of equally many items share the draws."""
     draws: dict[str, Floats] = {}
-    for n in {len(terms.sums) for terms in found.values()} if resamples else ():
+    for n in {len(each) for each in sums.values()} if resamples else ():
         if n < 2:
             continue
-        mine = {name: terms for name, terms in found.items() if len(terms.sums) == n}
+        mine = {name: each for name, each in sums.items() if len(each) == n}
         parts: dict[str, list[Floats]] = {name: [] for name in mine}
         generator = np.random.default_rng(seed)
-        size = max(1, CHUNK // max(n, *(terms.sums.shape[1] for terms in mine.values())))
+        size = max(1, CHUNK // max(n, *(each.shape[1] for each in mine.values())))
         for start in range(0, resamples, size):
             drawn = generator.integers(n, size=(min(size, resamples - start), n))
             drawn += n * np.arange(len(drawn))[:, None]
             weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
-            for name, terms in mine.items():
-                parts[name].append(terms.statistic(weights @ terms.sums))
-        draws |= {name: np.concatenate(each) for name, each in parts.items()}
+            for name, each in mine.items():
+                parts[name].append(found[name].statistic(weights @ each))
+        draws |= {name: np.concatenate(some) for name, some in parts.items()}
     return draws
 
 
@@ -300,7 +342,8 @@ def _fleiss(counts: Floats) -> _Terms:
     """Fleiss (1971): equations 3 to 7."""
     given = counts.sum(axis=1)
     most = given.max()
-    counts = counts[given == most]
+    kept = given == most
+    counts = counts[kept]
     equal = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (most * (most - 1))
 
     def statistic(sums: Floats) -> Floats:
@@ -308,12 +351,12 @@ def _fleiss(counts: Floats) -> _Terms:
         by_chance = (sums[..., 1:] ** 2).sum(axis=-1) / most**2
         return _divided(sums[..., 0] * n - by_chance, n * n - by_chance)
 
-    return _Terms(np.concatenate([equal, counts], axis=1), statistic)
+    return _Terms(np.concatenate([equal, counts], axis=1), statistic, kept=kept)
 
 
 def _cohen(table: Floats, scale: Floats, variant: str) -> _Terms:
     """Mean over pairs of raters of 1 - observed / expected disagreement (Cohen, 1968)."""
-    distance = np.abs(np.subtract.outer(np.arange(len(scale)), np.arange(len(scale)))).astype(np.float64)
+    distance = np.abs(np.subtract.outer(scale, scale))
     distance = {"": np.sign(distance), "linear": distance, "quadratic": distance**2}[variant]
     pairs = list(combinations(range(len(table)), 2))
     marks = [(row[:, None] == scale).astype(np.float64) for row in table]

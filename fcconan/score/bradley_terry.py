@@ -17,13 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.significance import CHUNK, Floats, bootstrap_means
+from fcconan.score.significance import CHUNK, Floats, bootstrap_means, draws
 
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 REGULARISATION = 0.01
 LIMIT = 200  # steps; a fit takes about 5 to 20
+NEAR = 0.3  # log odds
+CLOSE = 0.005  # as SMALL, for resamples with lengths
 SMALL = 1e-9  # a step that changes no log odds by more than this is the last: its error is the square of that
 
 
@@ -233,7 +235,7 @@ def length_controlled(
     "Length-Controlled AlpacaEval", without its term for the difficulty of an item). The weight is regularised as the
     strengths are.
 
-    Resamples of items take one Newton step from the estimate, which needs only sums over items.
+    Resamples of items are fitted anew, from the estimate on, at the same scale.
 
     Args:
         first: Positions of the systems named first; shape (comparisons,).
@@ -270,13 +272,13 @@ def length_controlled(
         found = found + step * float(_damping(np.array(change)))
         if change <= SMALL:
             break
-    draws = _one_step(design, outcome, items, found, penalty, regularisation, resamples, seed)
-    for fit in (found[None], draws):
+    drawn = _refits(design, outcome, items, found, penalty, regularisation, resamples, seed)
+    for fit in (found[None], drawn):
         fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
     games = _games(first, second, items, systems)
     shares = bootstrap_means(games.reshape(len(games), -1).T, resamples=resamples, seed=seed)
-    draws[~connected(shares.reshape(resamples, systems, systems))] = np.nan
-    return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, draws)
+    drawn[~connected(shares.reshape(resamples, systems, systems))] = np.nan
+    return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
 
 
 def _games(first: Integers, second: Integers, items: Integers, systems: int) -> Floats:
@@ -286,7 +288,7 @@ def _games(first: Integers, second: Integers, items: Integers, systems: int) -> 
     return games
 
 
-def _one_step(
+def _refits(
     design: Floats,
     outcome: Floats,
     items: Integers,
@@ -296,17 +298,50 @@ def _one_step(
     resamples: int,
     seed: int,
 ) -> Floats:
-    size, count = design.shape[1], int(items.max(initial=-1)) + 1
-    probability = _logistic(design @ found)
-    weighted = design * (probability * (1 - probability))[:, None]
-    residual = design * (outcome - probability)[:, None]
-    sums = np.zeros((count, size + size * size))
-    ends = np.searchsorted(items, np.arange(count + 1))
-    for item in range(count):
-        own = slice(ends[item], ends[item + 1])
-        sums[item, :size] = residual[own].sum(axis=0)
-        sums[item, size:] = (weighted[own].T @ design[own]).ravel()
-    drawn = bootstrap_means(sums.T, resamples=resamples, seed=seed) * count
-    gradient = drawn[:, :size] - regularisation * found
-    hessian = drawn[:, size:].reshape(resamples, size, size) + penalty
-    return found + np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+    """Fits resamples of items. Comparisons of one pair of systems share their columns but the last, and are summed."""
+    systems = design.shape[1] - 1
+    pairs, pair = np.unique(design[:, :systems], axis=0, return_inverse=True)
+    order = np.argsort(pair.ravel(), kind="stable")
+    starts = np.flatnonzero(np.diff(pair.ravel()[order], prepend=-1))
+    design, outcome, items = design[order], outcome[order], items[order]
+    length, squares = design[:, systems], (pairs[:, :, None] * pairs[:, None, :]).reshape(len(pairs), -1)
+
+    def steps(fits: Floats, weights: Floats) -> Floats:
+        probability = 0.5 + 0.5 * np.tanh(fits @ (design.T / 2))  # the logistic function, in fewer passes
+        spread, residual = weights * probability, weights * outcome
+        residual -= spread
+        spread *= 1 - probability
+        gradient = -regularisation * fits
+        gradient[:, :systems] += np.add.reduceat(residual, starts, axis=1) @ pairs
+        gradient[:, systems] += residual @ length
+        hessian = np.tile(penalty, (len(fits), 1, 1))
+        hessian[:, :systems, :systems] += (np.add.reduceat(spread, starts, axis=1) @ squares).reshape(
+            len(fits), systems, systems
+        )
+        across = np.add.reduceat(spread * length, starts, axis=1) @ pairs
+        hessian[:, :systems, systems] += across
+        hessian[:, systems, :systems] += across
+        hessian[:, systems, systems] += spread @ length**2
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        return np.asarray(step, dtype=np.float64)
+
+    parts = [np.zeros((0, systems + 1))]
+    size = max(1, CHUNK // len(design))
+    for drawn in draws(int(items.max()) + 1, resamples, seed):
+        for start in range(0, len(drawn), size):
+            weights = drawn[start : start + size][:, items]
+            fits = np.tile(found, (len(weights), 1))
+            moving = np.arange(len(fits))
+            for _ in range(LIMIT):
+                step = steps(fits[moving], weights[moving])
+                # No log odds changes by more: the tanh of a difference in length is at most 1.
+                change = np.ptp(step[:, :systems], axis=1) + np.abs(step[:, systems])
+                # A small step needs no damping, and squares the error.
+                fits[moving] += step * np.where(change < NEAR, 1.0, _damping(change))[:, None]
+                moving = moving[change > CLOSE]
+                if not len(moving):
+                    break
+            else:
+                raise ArithmeticError(f"length-controlled strengths: no convergence in {LIMIT} steps")
+            parts.append(fits)
+    return np.concatenate(parts)

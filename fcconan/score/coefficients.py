@@ -18,9 +18,9 @@ KENDALL_B = "kendall_b"
 KENDALL_C = "kendall_c"
 ACCURACY = "pairwise_accuracy"
 CALIBRATED = "pairwise_accuracy_calibrated"
-ACCURACIES = (ACCURACY, CALIBRATED)
 COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, ACCURACY, CALIBRATED)
 
+DIGITS = 13  # equal means of different numbers may differ in their last digit
 LARGEST = 2_000_000  # pairs of rows held at once
 SMALL = 32  # rows of a group whose pairs are cheaper to list than to search
 
@@ -36,6 +36,19 @@ def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
         found = repr(unknown[0]) if unknown else "no coefficient"
         raise InputError(f"found {found}, expected one of {', '.join(COEFFICIENTS)}; choose among them")
     return tuple(dict.fromkeys(names))
+
+
+def scale_of(values: Floats) -> float:
+    """The power of two next to the largest absolute value: what `rounded` measures against; 1 where all are 0."""
+    largest = np.abs(values).max(initial=0.0)
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest > 0 else 1.0
+
+
+def rounded(means: Floats, scale: float) -> Floats:
+    """Rounds means of numbers as large as the scale, so that equal means are equal whatever the unit of the numbers."""
+    # Powers of two divide and multiply without any rounding of their own.
+    found: Floats = np.round(means / scale, DIGITS) * scale
+    return found
 
 
 def group_coefficients(x: Floats, y: Floats, names: Sequence[str], *, threshold: float = 0.0) -> dict[str, Floats]:

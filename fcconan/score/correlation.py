@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.coefficients import ACCURACIES, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN, known_coefficients
+from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN, known_coefficients
 from fcconan.score.correlation_levels import (
     LEVELS,
+    PER_ITEM,
     SYSTEM_MEANS,
     LevelValues,
     accuracy_chance,
     evaluate,
     known_levels,
 )
-from fcconan.score.human_ceiling import human_ceilings
+from fcconan.score.human_ceiling import NONE, human_ceilings
 from fcconan.score.score_table import Part, ScoreTable, parts
 from fcconan.score.significance import percentile_interval
 
@@ -37,8 +38,8 @@ class Correlation:
         level: One of `LEVELS`.
         coefficient: Its name.
         value: None where it is undefined.
-        low: Lower end of the interval; None where the value is, where there are fewer than two items, and where no
-            resample has a value.
+        low: Lower end of the interval; None where the value is, where the rows are of fewer than two items (for
+            `per_item`: fewer than two items have a value), and where no resample has a value.
         high: Upper end.
         n: Rows that have both values.
         n_groups: Groups that the value is the mean of; for `system_means`, the systems; 1 for `pooled`.
@@ -47,9 +48,13 @@ class Correlation:
         n_missing: Rows that lack the metric's value or people's.
         n_missing_metric: Of these, rows that people rated.
         n_undefined_resamples: Resamples without a value, which the interval leaves out.
-        chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups.
-        ceiling: The mean over annotators of one against the mean of the others; None without two annotators.
+        chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups. None
+            for the calibrated accuracy: its threshold would be fitted anew to every deal, which has no closed form, and
+            the accuracy by chance under the held threshold is too low.
+        ceiling: The mean over annotators of one against the mean of the others, weighted by the rows of each; None
+            without two annotators who share 3 rows.
         n_ceiling: The rows that the ceiling rests on, summed over annotators.
+        n_annotators: The annotators that the ceiling rests on.
         threshold: Tie threshold of the calibrated accuracy.
         reason: Why there is no value: one of `REASONS`.
     """
@@ -71,6 +76,7 @@ class Correlation:
     chance: float | None
     ceiling: float | None
     n_ceiling: int
+    n_annotators: int
     threshold: float | None
     reason: str | None
 
@@ -110,9 +116,16 @@ def correlate(
             values = evaluate(level, part, names)
             rows = level_rows(table, level, part, values, part.pairs, resamples, seed, confidence)
             for position, row in rows:
-                ceiling, n_ceiling = ceilings.get((row.aspect, row.coefficient), (None, 0))
-                chance = _chance(level, part, position, row.coefficient, values)
-                found.append(replace(row, ceiling=ceiling, n_ceiling=n_ceiling, chance=chance))
+                ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
+                found.append(
+                    replace(
+                        row,
+                        ceiling=ceiling.value,
+                        n_ceiling=ceiling.n,
+                        n_annotators=ceiling.n_annotators,
+                        chance=_chance(level, part, position, row.coefficient),
+                    )
+                )
     return in_order(found, table, names)
 
 
@@ -128,24 +141,31 @@ def correlation_signature(
         seed: As given to `correlate`.
         confidence: As given to `correlate`.
     """
+    parts = {
+        **data_parts(table, population),
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def data_parts(table: ScoreTable, population: str) -> dict[str, str | int]:
+    """Returns the parts of a signature that name the version and the values."""
     import fcconan
 
     digest = hashlib.sha256(json.dumps([table.metrics, table.aspects, table.about]).encode())
     for values in (table.metric_values, table.human_values, table.lengths, table.annotators):
         digest.update(b"none" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
     digest.update(json.dumps([table.item.tolist(), table.system.tolist()]).encode())
-    parts = {
+    return {
         "fcconan": fcconan.__version__,
         "data": f"{population + '-' if population else ''}{digest.hexdigest()[:12]}",
         "rows": len(table.items),
         "items": len(table.item_names),
         "systems": len(table.system_names),
         "missing": "left-out",
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
 def level_rows(
@@ -159,7 +179,8 @@ def level_rows(
     confidence: float,
 ) -> Iterator[tuple[int, Correlation]]:
     """Yields positions and rows of a level, without chance and ceiling; `pairs` names the value of each position."""
-    draws = values.resample(resamples, seed) if resamples and part.n_items > 1 else {}
+    n_items = len(np.unique(part.item))
+    draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
     observed = values.values()
     n_rows = len(table.items)
     for name, groups in values.groups.items():
@@ -172,7 +193,9 @@ def level_rows(
             reason = None
             if value is None:
                 reason = "no_rows" if len(part.rows) == 0 else "constant" if constant else "too_few"
-            low, high = (None, None) if ends is None or value is None else (_number(end[position]) for end in ends)
+            # All resamples of one item are that item: its interval would have no width.
+            resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
+            low, high = (_number(end[position]) for end in ends) if ends and resampled else (None, None)
             yield (
                 position,
                 Correlation(
@@ -189,21 +212,21 @@ def level_rows(
                     n_too_few=values.n_too_few,
                     n_missing=n_rows - len(part.rows),
                     n_missing_metric=rated - len(part.rows),
-                    n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if name in draws else 0,
+                    n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
                     chance=None,
                     ceiling=None,
                     n_ceiling=0,
+                    n_annotators=0,
                     threshold=values.thresholds[position] if name == CALIBRATED and value is not None else None,
                     reason=reason,
                 ),
             )
 
 
-def _chance(level: str, part: Part, position: int, coefficient: str, values: LevelValues) -> float | None:
-    if coefficient not in ACCURACIES:
-        return 0.0
-    threshold = values.thresholds[position] if coefficient == CALIBRATED else 0.0
-    return _number(accuracy_chance(level, part, part.pairs[position], threshold))
+def _chance(level: str, part: Part, position: int, coefficient: str) -> float | None:
+    if coefficient == CALIBRATED:
+        return None
+    return _number(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
 
 
 def _number(value: float) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.score.coefficients import CALIBRATED, PEARSON, accuracy_by_chance, group_coefficients
+from fcconan.score.coefficients import CALIBRATED, accuracy_by_chance, group_coefficients, rounded, scale_of
 from fcconan.score.score_table import Part
 from fcconan.score.significance import bootstrap_means
 from fcconan.score.tie_calibration import calibrated_threshold, groups_by_size
@@ -23,7 +23,6 @@ Ints = npt.NDArray[np.int64]
 Combine = Callable[[Floats], Floats]
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
-DIGITS = 13  # equal means of different numbers may differ in their last digit
 LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
 
 
@@ -150,21 +149,24 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
             for own, value in zip(sums, values, strict=True):
                 own[position] = np.bincount(part.item[rows], weights=value[rows], minlength=part.n_items)
 
+    scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
+
     def means(weights: Floats) -> tuple[Floats, Floats]:
         number = counts @ weights
         x, y = (
             np.divide(sums @ weights, number, out=np.full((len(sums), *number.shape), np.nan), where=number > 0)
             for sums in (sums_x, sums_y)
         )
+        for values, own_scales in zip((x, y), scales, strict=True):
+            for own, scale in zip(values, own_scales, strict=True):
+                own[:] = rounded(own, scale)
         return x, y
 
     x, y = (values[:, :, 0] for values in means(np.ones((part.n_items, 1))))
     one_group = np.zeros(len(used), dtype=np.int64)
     thresholds = [0.0] * len(part.pairs)
     if CALIBRATED in coefficients:
-        rounded = [(x[metric].round(DIGITS), y[aspect].round(DIGITS)) for metric, aspect in part.pairs]
-        thresholds = [calibrated_threshold(own_x, own_y, one_group) for own_x, own_y in rounded]
-    ranked = [name for name in coefficients if name != PEARSON]
+        thresholds = [calibrated_threshold(x[metric], y[aspect], one_group) for metric, aspect in part.pairs]
 
     def across(weights: Floats) -> dict[str, Floats]:
         drawn_x, drawn_y = means(weights)
@@ -174,10 +176,7 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
             columns = np.flatnonzero((there == pattern).all(axis=1))
             for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
                 own_x, own_y = (values[np.ix_(pattern, columns)].T for values in (drawn_x[metric], drawn_y[aspect]))
-                if PEARSON in coefficients:
-                    found[PEARSON][position, columns] = group_coefficients(own_x, own_y, [PEARSON])[PEARSON]
-                own_x, own_y = own_x.round(DIGITS), own_y.round(DIGITS)
-                for name, values in group_coefficients(own_x, own_y, ranked, threshold=threshold).items():
+                for name, values in group_coefficients(own_x, own_y, coefficients, threshold=threshold).items():
                     found[name][position, columns] = values
         return {name: merge(values) for name, values in found.items()}
 
@@ -196,18 +195,18 @@ def _resample(
     return resampled(evaluate_weights, n_items, resamples=resamples, seed=seed)
 
 
-def accuracy_chance(level: str, part: Part, pair: tuple[int, int], threshold: float) -> float:
+def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:
     """Mean over the groups of the pairwise accuracy by chance; nan where no group has two rows."""
     x, y = part.x[pair[0]], part.y[pair[1]]
     group = {POOLED: np.zeros_like(part.item), PER_ITEM: part.item, PER_SYSTEM: part.system}.get(level)
     if group is None:
         count = np.bincount(part.system)
-        x, y = (np.bincount(part.system, weights=values)[count > 0] / count[count > 0] for values in (x, y))
+        x, y = (
+            rounded(np.bincount(part.system, weights=values)[count > 0] / count[count > 0], scale_of(values))
+            for values in (x, y)
+        )
         group = np.zeros(len(x), dtype=np.int64)
     if len(group) == 0:
         return float("nan")
-    found = [
-        accuracy_by_chance(x[rows], y[rows], threshold=threshold)
-        for _, rows in groups_by_size(group, int(group.max()) + 1)
-    ]
+    found = [accuracy_by_chance(x[rows], y[rows]) for _, rows in groups_by_size(group, int(group.max()) + 1)]
     return float(group_means(np.concatenate(found)[None])[0])

@@ -105,7 +105,8 @@ def leaderboard(
         confidence: Of the intervals.
 
     Returns:
-        By rater and aspect, the unified score first. A rater who lacks an aspect has no unified score.
+        By rater and aspect, the unified score first. A rater who lacks an aspect, or rated other aspects only, has no
+        unified score.
 
     Raises:
         InputError: There is no such rater or aspect, or the systems are not known.
@@ -152,7 +153,7 @@ def _series(
     praise = [rated.higher_is_better(aspect, members) for aspect in own]
     scales = [scale for aspect in own if (scale := rated.scale(aspect, members)) is not None]
     found = [_Series(name, kind, *each) for each in zip(own, praise, values, strict=True)]
-    if len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
+    if own == list(aspects) and len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
         return [_Series(name, kind, UNIFIED, True, unified(np.stack(values), scales, praise)), *found]
     return found
 
@@ -197,7 +198,14 @@ def _standings(
 
 
 def leaderboard_signature(
-    rated: RatedReplies, *, population: str, aspects: Sequence[str], resamples: int, seed: int, confidence: float
+    rated: RatedReplies,
+    *,
+    population: str,
+    aspects: Sequence[str],
+    raters: Sequence[str] | None = None,
+    resamples: int,
+    seed: int,
+    confidence: float,
 ) -> str:
     """Returns the short string that names everything that changes the figures of `leaderboard`.
 
@@ -205,6 +213,7 @@ def leaderboard_signature(
         rated: The ratings.
         population: What the rows are, in the words of whoever read them.
         aspects: Those that the unified score is made of.
+        raters: As given to `leaderboard`.
         resamples: As given to `leaderboard`.
         seed: As given to `leaderboard`.
         confidence: As given to `leaderboard`.
@@ -213,6 +222,8 @@ def leaderboard_signature(
         "fcconan": fcconan.__version__,
         "metric": "mean-rating",
         "data": population,
+        "people": ",".join(sorted(rated.raters((HUMAN,)))) or "none",
+        "raters": "all" if raters is None else ",".join(sorted(set(raters))),
         "replies": len(rated.replies),
         "items": len(set(rated.items)),
         "unified": "+".join(aspects) if len(aspects) > 1 else "none",

@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients
+from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients, rounded, scale_of
 from fcconan.score.correlation_levels import PER_ITEM, POOLED, SYSTEM_MEANS, group_means
 from fcconan.score.swapped_ranks import SwappedRanks
 from fcconan.score.tie_calibration import groups_by_size
-from fcconan.score.weighted_coefficients import WeightedCoefficients
+from fcconan.score.weighted_coefficients import LOST, WeightedCoefficients, weighted_pearson
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -138,9 +138,9 @@ class _WithinGroups:
             return {name: np.full((self.n_aspects, n_swaps), np.nan) for name in self.names}
         if PEARSON in self.names:
             own = []
-            for moments in self.moments:
+            for moments, rows in zip(self.moments, self.groups, strict=True):
                 end = start + moments.columns.shape[1]
-                own.append(moments.coefficients(sums[start:end]))
+                own.append(moments.coefficients(sums[start:end], swapped[rows]))
                 start = end
             first, second = (group_means(np.stack([each[side] for each in own], axis=1)) for side in (0, 1))
             found[PEARSON] = first - second
@@ -193,19 +193,28 @@ class _SwappedPearson:
     """Pearson's coefficients of two swapped metrics in one group, from sums over the swapped rows."""
 
     def __init__(self, first: Floats, second: Floats, people: Floats) -> None:
+        self.metrics = first, second
         people = people - people.mean(axis=1, keepdims=True)
+        self.centred = people
         self.size, self.people = len(first), np.where(np.ptp(people, axis=1) > 0, (people**2).sum(axis=1), np.nan)
         change = second - first
         self.columns = np.stack([change, second**2 - first**2, *(change * own for own in people)], axis=1)
         self.start = [(each.sum(), (each**2).sum(), people @ each) for each in (first, second)]
 
-    def coefficients(self, sums: Floats) -> tuple[Floats, Floats]:
+    def coefficients(self, sums: Floats, swapped: Flags) -> tuple[Floats, Floats]:
         found = []
-        for sign, (total, squares, products) in zip((1, -1), self.start, strict=True):
+        for side, sign, (total, squares, products) in zip((0, 1), (1, -1), self.start, strict=True):
             value, square = total + sign * sums[0], squares + sign * sums[1]
             spread = square - value**2 / self.size
-            norm = np.sqrt(np.where(spread > 1e-12 * self.size, spread, np.nan)) * np.sqrt(self.people)[:, None]
-            found.append((products[:, None] + sign * sums[2:]) / norm)
+            # The sums go over all rows of both metrics: an outlier that a swap took away leaves its rounding behind.
+            lost = spread <= LOST * self.size
+            norm = np.sqrt(np.where(lost, np.nan, spread)) * np.sqrt(self.people)[:, None]
+            own = (products[:, None] + sign * sums[2:]) / norm
+            if lost.any():
+                taken = swapped[:, lost] == side
+                values = np.where(taken, self.metrics[0][:, None], self.metrics[1][:, None])
+                own[:, lost] = [weighted_pearson(values, each, np.ones(values.shape)) for each in self.centred]
+            found.append(own)
         return found[0], found[1]
 
 
@@ -254,7 +263,7 @@ class _SystemMeans:
         self.names = names
         share = (system[:, None] == np.unique(system)).astype(np.float64)
         count = share.sum(axis=0)
-        self.people = np.round(people @ share / count, DIGITS)
+        self.people = np.stack([rounded(own @ share / count, scale_of(own)) for own in people])
         share /= count
         self.columns = share * (second - first)[:, None]
         self.start = (first @ share, second @ share)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, known_coefficients
-from fcconan.score.correlation import DEFAULT
+from fcconan.score.correlation import DEFAULT, data_parts
 from fcconan.score.correlation_levels import POOLED, known_levels
 from fcconan.score.metric_swaps import Comparison, comparison
 from fcconan.score.score_table import ScoreTable
@@ -49,7 +49,8 @@ class MetricTest:
         p_corrected: Holm's correction over all pairs of metrics for the same aspect, level and coefficient.
         n: Rows that have both metrics and people's value.
         n_undefined: Swaps after which a coefficient is undefined; they count against a difference.
-        reason: Why there is no p: `no_rows`, `too_few` or `constant`.
+        reason: Why there is no p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, where both
+            coefficients are defined and determine each other.
     """
 
     a: str
@@ -103,6 +104,29 @@ def permutation_tests(
                 batch = []
         rows += _swapped(table, batch, level, names, swaps, seed, unit)
     return holm_corrected(rows)
+
+
+def permutation_signature(
+    table: ScoreTable, *, population: str = "", swaps: int = 10_000, seed: int = 0, unit: str = "reply"
+) -> str:
+    """Returns the short string that names everything that changes the figures of `permutation_tests`.
+
+    Args:
+        table: The values, which are named by a hash; its metrics are the family that Holm's correction is over.
+        population: What the rows are, in the words of whoever read them.
+        swaps: As given to `permutation_tests`.
+        seed: As given to `permutation_tests`.
+        unit: As given to `permutation_tests`.
+    """
+    parts = {
+        **data_parts(table, population),
+        "test": UNITS[unit].replace("_", "-"),
+        "swaps": f"{swaps}-by-{unit}",
+        "sides": 2,
+        "correction": "holm-by-aspect-level-coefficient",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import fcconan
 from fcconan.errors import InputError
 from fcconan.score.coefficients import LARGEST
+from fcconan.score.human_ceiling import FEWEST, NONE, Ceiling
 from fcconan.score.significance import bootstrap_means, percentile_interval
 from fcconan.score.tie_calibration import groups_by_size
 
@@ -73,7 +74,9 @@ class RankingScore:
         low: Lower end of the interval over groups; None with fewer than two.
         high: Upper end.
         chance: Mean NDCG of a random order, on the same groups.
-        ceiling: Mean NDCG over annotators of the mean of the others' ranks against one's own; None without two.
+        ceiling: Mean NDCG of the mean of the others' ranks against one annotator's own, over all groups of the
+            annotators who share 3 ranked replies with others; None without two of them.
+        n_annotators: The annotators that the ceiling rests on.
         n: Replies in the groups that count.
         n_groups: Groups that count.
         n_incomplete: Groups left out because the metric has no score for one of the replies.
@@ -88,6 +91,7 @@ class RankingScore:
     high: float | None
     chance: float | None
     ceiling: float | None
+    n_annotators: int
     n: int
     n_groups: int
     n_incomplete: int
@@ -115,7 +119,8 @@ def ranking_scores(
         ranks: People's ranks, shape (rows,): 1 is the best; means and ties are allowed. A reply without one is no part
             of its group.
         group: The item of each row.
-        annotators: Ranks of each person, for the ceiling; shape (people, rows).
+        annotators: Ranks of each person, for the ceiling; shape (people, rows). Whoever ranked replies of a group that
+            `ranks` leaves out is ranked anew among the others.
         protocol: Under `sound` the gain is the group's size plus 1 minus the rank: the best reply has the highest.
             Under `paper` it is the rank number itself (CSEval, Table 2), by which the worst reply has the highest gain
             and a metric that orders everything wrongly scores 1.
@@ -124,7 +129,8 @@ def ranking_scores(
         confidence: Of the interval.
 
     Raises:
-        InputError: The shapes do not fit, the protocol is unknown, or a rank is below 1 or above the group's size.
+        InputError: The shapes do not fit, the protocol is unknown, or a rank, also one annotator's, is below 1 or above
+            the group's size.
     """
     if scores.shape != (len(metrics), len(group)) or ranks.shape != (len(group),):
         raise InputError(f"scores have the shape {scores.shape} and ranks {ranks.shape}, expected one for each reply")
@@ -133,10 +139,11 @@ def ranking_scores(
     if annotators is not None and annotators.shape[1:] != ranks.shape:
         raise InputError(f"annotators have the shape {annotators.shape}, expected (people, {len(group)})")
     ranked = np.flatnonzero(np.isfinite(ranks))
-    names, position = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    codes = position.reshape(-1).astype(np.int64)[ranked]
-    gains = _gains(ranks[ranked], codes, len(names), protocol)
-    ceiling = None if annotators is None else _ceiling(annotators[:, ranked], codes, len(names), protocol)
+    names, inverse = np.unique(np.asarray(group, dtype=str), return_inverse=True)
+    position = inverse.reshape(-1).astype(np.int64)
+    codes = position[ranked]
+    gains = _gains(ranks[ranked], np.arange(len(ranked)), codes, len(names), protocol)
+    ceiling = NONE if annotators is None else _ceiling(annotators, np.isfinite(ranks), position, len(names), protocol)
     found = []
     for name, own in zip(metrics, scores[:, ranked], strict=True):
         values, chances, sizes = (np.full(len(names), np.nan) for _ in range(3))
@@ -162,7 +169,8 @@ def ranking_scores(
                 low=None if ends is None else float(ends[0][0]),
                 high=None if ends is None else float(ends[1][0]),
                 chance=None if reason else float(chances[there].mean()),
-                ceiling=ceiling,
+                ceiling=ceiling.value,
+                n_annotators=ceiling.n_annotators,
                 n=int(sizes[there].sum()),
                 n_groups=int(there.sum()),
                 n_incomplete=incomplete,
@@ -173,35 +181,58 @@ def ranking_scores(
     return found
 
 
-def _gains(ranks: Floats, codes: Ints, n_groups: int, protocol: str) -> Floats:
-    sizes = np.bincount(codes, minlength=n_groups)[codes]
+def _gains(ranks: Floats, rows: Ints, codes: Ints, n_groups: int, protocol: str) -> Floats:
+    """Gains of ranks given to some rows, whose groups are `codes[rows]` and as large as all of `codes` makes them."""
+    sizes = np.bincount(codes, minlength=n_groups)[codes[rows]]
+    _check_ranks(ranks, sizes)
+    return ranks if protocol == PAPER else sizes + 1.0 - ranks
+
+
+def _check_ranks(ranks: Floats, sizes: Ints) -> None:
     wrong = np.flatnonzero((ranks < 1) | (ranks > sizes))
     if len(wrong):
         raise InputError(
             f"a rank is {ranks[wrong[0]]:g} in a group of {sizes[wrong[0]]} replies, expected 1 (the best) to their "
             "number; rank every reply of a group"
         )
-    return ranks if protocol == PAPER else sizes + 1.0 - ranks
 
 
-def _ceiling(annotators: Floats, codes: Ints, n_groups: int, protocol: str) -> float | None:
-    """Mean over annotators; each on the groups that they and the others ranked wholly."""
-    values = []
+def _ceiling(annotators: Floats, kept: npt.NDArray[np.bool_], group: Ints, n_groups: int, protocol: str) -> Ceiling:
+    """Mean over annotators and groups; each annotator on the groups that they and the others ranked wholly."""
+    annotators = np.stack([_among_kept(own, kept, group) for own in annotators])[:, kept]
+    codes = group[kept]
+    values: list[Floats] = []
+    n_rows = 0
     for position, own in enumerate(annotators):
+        given = np.flatnonzero(np.isfinite(own))
+        gains = np.full(len(own), np.nan)
+        gains[given] = _gains(own[given], given, codes, n_groups, protocol)
         others = np.delete(annotators, position, axis=0)
         number = np.isfinite(others).sum(axis=0)
         total = np.where(np.isfinite(others), others, 0.0).sum(axis=0)
         mean = np.divide(total, number, out=np.full(len(codes), np.nan), where=number > 0)
-        found = []
+        found, rows_of_all = [], 0
         for _, rows in groups_by_size(codes, n_groups):
             rows = rows[(np.isfinite(own[rows]) & np.isfinite(mean[rows])).all(axis=1)]
-            gains = own[rows] if protocol == PAPER else rows.shape[1] + 1.0 - own[rows]
-            found.append(ndcg(gains, mean[rows] if protocol == PAPER else -mean[rows]))
-        kept = np.concatenate(found) if found else np.zeros(0)
-        kept = kept[np.isfinite(kept)]
-        if len(kept):
-            values.append(float(kept.mean()))
-    return float(np.mean(values)) if values else None
+            scores = ndcg(gains[rows], mean[rows] if protocol == PAPER else -mean[rows])
+            found.append(scores[np.isfinite(scores)])
+            rows_of_all += len(found[-1]) * rows.shape[1]
+        if rows_of_all >= FEWEST:
+            values.append(np.concatenate(found))
+            n_rows += rows_of_all
+    return Ceiling(float(np.concatenate(values).mean()), n_rows, len(values)) if values else NONE
+
+
+def _among_kept(own: Floats, kept: npt.NDArray[np.bool_], group: Ints) -> Floats:
+    """Ranks one annotator's kept replies anew, with middle ranks, in the groups of which a ranked reply is not kept."""
+    found = own.copy()
+    given = np.isfinite(own)
+    _check_ranks(own[given], np.bincount(group)[group[given]])
+    for each in np.unique(group[given & ~kept]):
+        rows = np.flatnonzero(given & kept & (group == each))
+        lower, equal = ((own[rows][:, None] > own[rows]).sum(axis=1), (own[rows][:, None] == own[rows]).sum(axis=1))
+        found[rows] = lower + (equal + 1) / 2
+    return found
 
 
 def ranking_signature(

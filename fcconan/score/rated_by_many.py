@@ -9,9 +9,9 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.rows import VOTE_LABELS
 from fcconan.score.agreement import COEFFICIENTS, LARGEST_DOMAIN
-from fcconan.score.rating_rows import HUMAN, RatedReplies
+from fcconan.score.rating_rows import ABOUT, HUMAN, RatedReplies
 from fcconan.score.significance import Floats
-from fcconan.score.verdicts import CODES, verdict_table
+from fcconan.score.verdicts import CODES, pair_items, read_verdicts, verdict_table
 
 Row = Mapping[str, Any]
 NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
@@ -28,6 +28,8 @@ class RatedByMany:
         domain: All values of the scale.
         coefficients: Those that fit the scale.
         ordered: Whether the scale has an order, which weighted coefficients need.
+        items: The item of each thing; None where it is not known, so that each thing stands for itself.
+        unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
     """
 
     aspect: str | None
@@ -36,11 +38,13 @@ class RatedByMany:
     domain: list[float]
     coefficients: tuple[str, ...]
     ordered: bool = True
+    items: list[str] | None = None
+    unit: str = "item"
 
 
 def tables_of(
     kind: str,
-    rows: Iterable[Row],
+    rows: Iterable[Row] | RatedReplies,
     *,
     aspects: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
@@ -50,7 +54,8 @@ def tables_of(
 
     Args:
         kind: `ratings`, `comparisons` or `votes`.
-        rows: Rows of that kind.
+        rows: Rows of that kind. The item of a rated reply is that of the rows, if all have one, or that which
+            `RatedReplies` knows; that of a pair of which the id has the form `<HS id>:<CN id>` is its HS message.
         aspects: Of ratings; None for all.
         raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
             raters where fewer than two are one of them.
@@ -60,16 +65,22 @@ def tables_of(
         InputError: The rows cannot be read, or there are none of such raters and aspects; grades are outside the scale,
             or no whole numbers and too many.
     """
+    if isinstance(rows, RatedReplies):
+        return _ratings(rows, aspects, raters, scale)
+    rows = list(rows)
     if kind == "ratings":
-        return _ratings(RatedReplies(rows), aspects, raters, scale)
+        known = rows if any(ABOUT & row.keys() for row in rows) else None
+        return _ratings(RatedReplies(rows, known), aspects, raters, scale)
     if aspects:
         raise InputError(f"{kind} have no aspects: leave --aspect out")
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
-    chosen = list(rows) if raters is None else _by(list(rows), raters)
+    chosen = rows if raters is None else _by(rows, raters)
     if kind == "comparisons":
-        names, values = verdict_table(chosen)
-        return [RatedByMany(None, names, values, [*map(float, range(len(CODES)))], NOMINAL, ordered=False)]
+        verdicts = read_verdicts(chosen)
+        names, values = verdict_table(verdicts)
+        domain = [*map(float, range(len(CODES)))]
+        return [RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=pair_items(verdicts))]
     return [_labels(chosen)]
 
 
@@ -93,10 +104,11 @@ def _ratings(
         if aspect not in found:
             raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
     tables = []
+    items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
     for aspect in aspects or found:
         who, values = rated.people(aspect, names)
         domain = _domain(values, scale or rated.scale(aspect, who), aspect)
-        tables.append(RatedByMany(aspect, who, values, domain, COEFFICIENTS))
+        tables.append(RatedByMany(aspect, who, values, domain, COEFFICIENTS, items=items, unit=unit))
     return tables
 
 
@@ -140,7 +152,11 @@ def _labels(rows: Iterable[Row]) -> RatedByMany:
     values = np.full((len(names), len(pairs)), np.nan)
     for (rater, pair), label in given.items():
         values[names.index(rater), pairs[pair]] = order.index(label)
-    return RatedByMany(None, names, values, [*map(float, range(len(order)))], NOMINAL, ordered=ordered)
+    parts = [pair.split(":") for pair in pairs]
+    known_items = all(len(each) == 2 and all(each) for each in parts)
+    items, unit = ([message for message, _ in parts], "item") if known_items else (None, "pair")
+    domain = [*map(float, range(len(order)))]
+    return RatedByMany(None, names, values, domain, NOMINAL, ordered=ordered, items=items, unit=unit)
 
 
 def _place(row: Row, number: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.score.human_ceiling import NONE, Ceiling, weighted_ceiling
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import bootstrap_means, percentile_interval
 
@@ -23,7 +24,9 @@ class RatingError:
         mean_absolute_error_low: Lower end of the interval over items; None with fewer than two.
         mean_absolute_error_high: Upper end.
         chance: Mean absolute error to expect when the judge's ratings are dealt out at random over these replies.
-        ceiling: Mean absolute error of one annotator against the mean of the others; None without two.
+        ceiling: Mean absolute error of one annotator against the mean of the others, over all rows of the annotators
+            who share 3 with others; None without two of them.
+        n_annotators: The annotators that the ceiling rests on.
         bias: Mean of the judge's rating minus people's: above 0 where the judge is too generous.
         bias_low: Lower end of the interval.
         bias_high: Upper end.
@@ -39,6 +42,7 @@ class RatingError:
     mean_absolute_error_high: float | None
     chance: float | None
     ceiling: float | None
+    n_annotators: int
     bias: float | None
     bias_low: float | None
     bias_high: float | None
@@ -78,6 +82,7 @@ def rating_errors(
                 number = np.where(draws[2] > 0, draws[2], np.nan)
                 low, high = percentile_interval(np.stack([draws[0] / number, draws[1] / number], axis=1), confidence)
                 ends = [float(low[0]), float(high[0]), float(low[1]), float(high[1])]
+            ceiling = _ceiling(table, aspect, selected)
             found.append(
                 RatingError(
                     metric=table.metrics[metric],
@@ -87,7 +92,8 @@ def rating_errors(
                     mean_absolute_error_low=ends[0],
                     mean_absolute_error_high=ends[1],
                     chance=_by_chance(table.metric_values[metric, rows], table.human_values[aspect, rows]),
-                    ceiling=_ceiling(table, aspect, selected),
+                    ceiling=ceiling.value,
+                    n_annotators=ceiling.n_annotators,
                     bias=float(own.mean()) if len(rows) else None,
                     bias_low=ends[2],
                     bias_high=ends[3],
@@ -111,18 +117,15 @@ def _by_chance(x: Floats, y: Floats) -> float | None:
     return float((of_x * (under + over)).sum() / (of_x.sum() * of_y.sum()))
 
 
-def _ceiling(table: ScoreTable, aspect: int, selected: npt.NDArray[np.bool_]) -> float | None:
+def _ceiling(table: ScoreTable, aspect: int, selected: npt.NDArray[np.bool_]) -> Ceiling:
     if table.annotators is None:
-        return None
+        return NONE
     ratings = table.annotators[:, aspect, selected]
     there = np.isfinite(ratings)
     filled = np.where(there, ratings, 0.0)
     others = there.sum(axis=0) - there
     usable = there & (others > 0)
     mean = np.divide(filled.sum(axis=0) - filled, others, out=np.zeros(ratings.shape), where=usable)
-    errors = [
-        float(np.abs(own - rest)[used].mean())
-        for own, rest, used in zip(filled, mean, usable, strict=True)
-        if used.any()
-    ]
-    return float(np.mean(errors)) if errors else None
+    rows = usable.sum(axis=1)
+    total = np.where(usable, np.abs(filled - mean), 0.0).sum(axis=1)
+    return weighted_ceiling((total / np.maximum(rows, 1)).tolist(), rows.tolist())

@@ -19,6 +19,8 @@ ABOUT = frozenset({"item_id", "system", "text"})
 # What is written where the aspect of a metric would stand, if it speaks of the reply as a whole.
 WHOLE = ("score", "quality", "")
 NO_REASON = "no_value"
+# How files write whether it is so.
+TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 Scale = tuple[float, float]
 
 
@@ -27,7 +29,8 @@ class RatedReplies:
 
     Args:
         ratings: Rows with `reply_id`, `rater`, `rater_kind` (`human`, `model` or `metric`), `aspect` and `value`, and
-            where they are there `low`, `high` and `reason`. The kind is `human` where it is not stated.
+            where they are there `low`, `high`, `higher_is_better` and `reason`. The kind is `human` where it is not
+            stated.
         replies: Rows with `reply_id`, and where they are there `item_id`, `system` and `text`; None where nothing is
             known about them. A reply may have several rows if they do not contradict each other.
 
@@ -42,9 +45,9 @@ class RatedReplies:
 
     Raises:
         InputError: There are no ratings; or a row has no reply, rater or aspect, its value is no number, infinite or
-            outside its own scale, its rater is of another kind than before or has rated the reply before; or a rater
-            rated one aspect on two scales; or the ratings name a reply that is not among the replies, or two of these
-            rows contradict each other.
+            outside its own scale, its `higher_is_better` is neither true nor false, its rater is of another kind than
+            before or has rated the reply before; or a rater rated one aspect on two scales; or the ratings name a reply
+            that is not among the replies, or two of these rows contradict each other.
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None) -> None:
@@ -100,7 +103,7 @@ class RatedReplies:
                     f"{place}: {rater} rated {aspect} {value:g}, expected {scale[0]:g} to {scale[1]:g}; leave the "
                     "value empty and give the reason out_of_scale"
                 )
-        if str(row.get("higher_is_better")).lower() in ("false", "0"):
+        if not _praise(row, place):
             self._lower_is_better.add(key)
         if value is None:
             self.missing.setdefault((rater, aspect), Counter())[str(row.get("reason") or NO_REASON)] += 1
@@ -308,6 +311,17 @@ def _number(row: Row, column: str, place: str) -> float | None:
     if math.isinf(found) or isinstance(value, bool):
         raise InputError(f"{place}: {column} is {value!r}, expected a number, or nothing where it is missing")
     return None if math.isnan(found) else found  # nan is how some tools write what is missing
+
+
+def _praise(row: Row, place: str) -> bool:
+    """Whether a high rating is praise; it is where the row does not say."""
+    said = row.get("higher_is_better")
+    if said is None or (isinstance(said, float) and math.isnan(said)) or str(said).strip() == "":
+        return True
+    found = TRUTHS.get(str(said).strip().lower())
+    if found is None:
+        raise InputError(f"{place}: higher_is_better is {said!r}, expected true or false; mend that row")
+    return found
 
 
 def _scale(row: Row, place: str) -> Scale | None:

@@ -15,6 +15,7 @@ from fcconan.score.significance import Floats
 Row = Mapping[str, Any]
 Integers = npt.NDArray[np.int64]
 Side = tuple[str, str | None]
+Given = tuple[str, str, tuple[Side, Side], str]  # item, rater, sides and verdict
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
@@ -74,7 +75,8 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     """Reads comparisons.
 
     A verdict that a rater repeats counts once. One that was given in both orders counts once, too: as a tie if the
-    orders disagree, as invalid if one of them is, which is what `fcconan judge compare` does.
+    orders disagree, as invalid if one of them is, which is what `fcconan judge compare` does. Rows that name no reply
+    of a system are on the reply that other rows on that item and these two systems name.
 
     Args:
         comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
@@ -82,14 +84,15 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
 
     Raises:
         InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
-            the same rater, or has a reply that belongs to another item or system.
+            the same rater, has a reply that belongs to another item or system, or names none where other rows name
+            several.
     """
     found: dict[tuple[str, str, Side, Side], dict[bool, str]] = {}
     shown: list[bool] = []
     homes: dict[str, tuple[str, str]] = {}
     repeated = 0
-    for number, row in enumerate(comparisons, start=1):
-        item, rater, sides, verdict = _read(row, number, homes)
+    read = _with_replies([_read(row, number, homes) for number, row in enumerate(comparisons, start=1)])
+    for number, (item, rater, sides, verdict) in enumerate(read, start=1):
         turned = sides[1][0] < sides[0][0]
         key = (item, rater, sides[1], sides[0]) if turned else (item, rater, *sides)
         given = found.setdefault(key, {})
@@ -109,7 +112,36 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     return _verdicts(found, shown, repeated)
 
 
-def _read(row: Row, number: int, homes: dict[str, tuple[str, str]]) -> tuple[str, str, tuple[Side, Side], str]:
+def _with_replies(read: list[Given]) -> list[Given]:
+    """Names the replies of rows without any, so that raters whose rows have ids and others judge the same pairs."""
+    known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
+    for item, _, sides, _ in read:
+        systems = frozenset(system for system, _ in sides)
+        for system, reply in sides:
+            if reply is not None:
+                known.setdefault((item, systems, system), {})[reply] = None
+    new = []
+    for number, (item, rater, sides, verdict) in enumerate(read, start=1):
+        systems = frozenset(system for system, _ in sides)
+        a, b = (
+            (system, reply or _only(known.get((item, systems, system), {}), number, system, item))
+            for system, reply in sides
+        )
+        new.append((item, rater, (a, b), verdict))
+    return new
+
+
+def _only(replies: Iterable[str], number: int, system: str, item: str) -> str | None:
+    named = list(replies)
+    if len(named) > 1:
+        raise InputError(
+            f"comparison {number}: no reply of {system} to the item {item} is named, but other rows name "
+            f"{len(named)} ({', '.join(named[:3])}), expected at most one; write reply_a and reply_b in every row"
+        )
+    return named[0] if named else None
+
+
+def _read(row: Row, number: int, homes: dict[str, tuple[str, str]]) -> Given:
     item, a, b = (_name(row, number, column) for column in ("item_id", "system_a", "system_b"))
     if a == b:
         raise InputError(f"comparison {number}: {a} is compared with itself, expected two systems; remove that row")
@@ -262,6 +294,18 @@ def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Flo
             if verdict in CODES:
                 table[rater, column] = CODES.index(verdict)
     return [*verdicts.raters], table
+
+
+def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
+    """Returns the item of every pair of replies, in the order of the columns of `verdict_table`.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    return [item for (item, _, _), _ in _by_pair(_as_verdicts(comparisons))]
 
 
 def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:

@@ -26,7 +26,8 @@ Pairs = Sequence[tuple[int, int]]
 
 BLOCK = 64  # resamples that go through a pass together
 FEW_LEVELS = 12
-NEGLIGIBLE = 1e-13  # a variance that is this share of the mean square is rounding
+LOST = 1e-6  # a sum of squared deviations that is this share of the sum of squares has lost its digits
+AT_ONCE = 2_000_000  # weights of rows held at once, where sums have lost their digits
 
 
 # Numba unrolls the loops over lanes (the resamples of a block) where the rows are looked up before them.
@@ -285,8 +286,10 @@ class _Moments:
     """Sums by unit from which Pearson's coefficient follows under any weights."""
 
     def __init__(self, x: Floats, y: Floats, unit: Ints, n_units: int, pairs: Pairs) -> None:
-        # Centred first: the sums of squares of values far from 0 would lose their digits.
-        x, y = (values - values.mean(axis=1, keepdims=True) if values.shape[1] else values for values in (x, y))
+        # Centred first: the sums of squares of values far from 0 would lose their digits. An outlier may move the mean
+        # far from all other values, but not the median.
+        x, y = (_from_median(values) for values in (x, y))
+        self.x, self.y, self.unit = x, y, unit
         self.metric, self.aspect = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
         terms = [np.ones((1, len(unit))), x, y, x**2, y**2, x[self.metric] * y[self.aspect]]
         self.sections = np.cumsum([len(each) for each in terms])[:-1]
@@ -297,15 +300,52 @@ class _Moments:
     def __call__(self, weights: Floats) -> Floats:
         total, x, y, xx, yy, xy = np.split(self.sums @ weights, self.sections)
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread_x, spread_y = (_spread(square, value, total) for square, value in ((xx, x), (yy, y)))
+            spread_x, spread_y = (square - value**2 / total for square, value in ((xx, x), (yy, y)))
             covered = xy - x[self.metric] * y[self.aspect] / total
-            found = covered / (np.sqrt(spread_x[self.metric]) * np.sqrt(spread_y[self.aspect]))
+            norm = np.sqrt(np.maximum(spread_x, 0))[self.metric] * np.sqrt(np.maximum(spread_y, 0))[self.aspect]
+        constant = (xx[self.metric] == 0) | (yy[self.aspect] == 0)
+        kept = (spread_x > LOST * xx)[self.metric] & (spread_y > LOST * yy)[self.aspect]
+        found = np.divide(covered, norm, out=np.full(covered.shape, np.nan), where=kept & ~constant)
+        for position, metric, aspect in zip(range(len(found)), self.metric, self.aspect, strict=True):
+            lost = np.flatnonzero(~kept[position] & ~constant[position])
+            step = max(1, AT_ONCE // max(1, len(self.unit)))
+            for columns in (lost[start : start + step] for start in range(0, len(lost), step)):
+                found[position, columns] = weighted_pearson(
+                    self.x[metric], self.y[aspect], weights[np.ix_(self.unit, columns)]
+                )
         return np.clip(found, -1.0, 1.0)
 
 
-def _spread(squares: Floats, values: Floats, total: Floats) -> Floats:
-    spread = squares - values**2 / total
-    return np.where(spread > NEGLIGIBLE * squares, spread, np.nan)
+def _from_median(values: Floats) -> Floats:
+    """Subtracts a middle value of every row, so that values equal to it become exactly 0."""
+    if values.shape[1] == 0:
+        return values
+    middle = (values.shape[1] - 1) // 2
+    return values - np.partition(values, middle, axis=1)[:, [middle]]
+
+
+def weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Pearson's coefficient from deviations, which keeps its digits where sums of squares do not.
+
+    Args:
+        x: Shape (rows,) or (rows, resamples).
+        y: The same.
+        weights: How often each row is there, shape (rows, resamples).
+
+    Returns:
+        Shape (resamples,); nan where a variable is constant over the rows that are there.
+    """
+    there, total = weights > 0, weights.sum(axis=0)
+    varied = np.ones(weights.shape[1], dtype=np.bool_)
+    deviations = []
+    for values in (x, y):
+        values = np.broadcast_to(values if values.ndim == 2 else values[:, None], weights.shape)
+        varied &= np.where(there, values, -np.inf).max(axis=0) > np.where(there, values, np.inf).min(axis=0)
+        mean = (weights * values).sum(axis=0) / np.where(total > 0, total, 1.0)
+        deviations.append(values - mean)
+    one, other = deviations
+    norm = np.sqrt((weights * one**2).sum(axis=0)) * np.sqrt((weights * other**2).sum(axis=0))
+    return np.clip(_ratio((weights * one * other).sum(axis=0), np.where(varied, norm, 0.0)), -1.0, 1.0)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -14,6 +14,9 @@ from fcconan.score.score_table import Part, ScoreTable
 Floats = npt.NDArray[np.float64]
 
 
+ROUNDING = 1e-12  # what a correlation of 1 may lack
+
+
 def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Floats, Floats]:
     """Tests the difference of two correlations that share a variable (Williams, 1959; Steiger, 1980, equation 7).
 
@@ -24,7 +27,8 @@ def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Float
         n: How many independent observations.
 
     Returns:
-        t with n - 3 degrees of freedom, and the two-sided p; nan with n below 4 or where the three are degenerate.
+        t with n - 3 degrees of freedom, and the two-sided p: 0 and 1 for metrics that correlate by 1, which cannot
+        differ; nan with n below 4 or where the three correlations are otherwise degenerate.
     """
     from scipy.stats import t as student
 
@@ -35,6 +39,7 @@ def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Float
     below = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / np.where(below > 0, below, np.nan))
+    found = np.where((r_ab >= 1 - ROUNDING) & (np.abs(r_a - r_b) <= ROUNDING), 0.0, found)
     return found, 2 * student.sf(np.abs(found), n - 3)
 
 
@@ -91,11 +96,13 @@ def williams_tests(
                             p_corrected=None,
                             n=len(there),
                             n_undefined=0,
-                            reason=None if np.isfinite(p) else _williams_reason(len(there), n),
+                            reason=None if np.isfinite(p) else _williams_reason(len(there), n, defined),
                         )
                     )
     return holm_corrected(rows)
 
 
-def _williams_reason(n_rows: int, n_observations: int) -> str:
-    return "no_rows" if n_rows == 0 else "too_few" if n_observations < 4 else "constant"
+def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:
+    if n_rows == 0 or n_observations < 4:
+        return "no_rows" if n_rows == 0 else "too_few"
+    return "degenerate" if defined else "constant"

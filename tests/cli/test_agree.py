@@ -108,6 +108,58 @@ def test_pairs_are_shown_unless_left_out() -> None:
     assert ("3 raters" in done.stdout, "anna and clara" in done.stdout) == (True, False)
 
 
+def test_items_are_resampled_with_all_their_replies() -> None:
+    rows = [*ratings("anna", ANNA), *ratings("ben", BEN)]
+    write_rows(Path("x.csv"), rows)
+    known = _result()
+    assert "|bootstrap:50-by-item|" in known["signature"]["relevance"]
+    assert (known["rows"][0]["n"], known["rows"][0]["n_items"], known["notes"]) == (6, 3, [])
+    write_rows(Path("x.csv"), [{key: row[key] for key in row if key != "item_id"} for row in rows])
+    alone = _result()
+    assert "|bootstrap:50-by-reply|" in alone["signature"]["relevance"]
+    assert (alone["rows"][0]["n_items"], len(alone["notes"])) == (6, 1)
+    assert alone["notes"][0].startswith("Nothing says which item each reply answers, so single replies are resampled")
+    assert alone["notes"][0] in fcconan("agree", "x.csv").stdout
+    assert _result("--resamples", 0)["notes"] == []
+    write_rows(Path("replies.csv"), rows[:6])
+    told = _result("--replies", "replies.csv")
+    assert told["rows"] == known["rows"]
+    assert "|data:replies:replies.csv@" in told["signature"]["relevance"]
+
+
+def test_labels_of_pairs_are_resampled_by_hs_message() -> None:
+    def found(pairs: list[str]) -> Any:
+        labels = {"anna": "yyn", "ben": "yny"}
+        write_rows(
+            Path("x.csv"),
+            [
+                {"pair_id": pair, "rater": rater, "label": label}
+                for rater, given in labels.items()
+                for pair, label in zip(pairs, given, strict=True)
+            ],
+        )
+        return _result()
+
+    result = found(["hs-1:cn-1", "hs-1:cn-2", "hs-2:cn-1"])
+    assert (result["rows"][0]["n_items"], result["notes"]) == (2, [])
+    assert "|bootstrap:50-by-item|" in result["signature"]["votes"]
+    result = found(["p1", "p2", "p3"])
+    assert result["rows"][0]["n_items"] == 3
+    assert result["notes"][0].startswith("The ids of the pairs do not have the form HS:CN, so single pairs are resa")
+    assert "|bootstrap:50-by-pair|" in result["signature"]["votes"]
+
+
+def test_pairs_of_many_raters_have_intervals_on_request() -> None:
+    write_rows(Path("x.csv"), [row for rater in range(11) for row in ratings(f"rater-{rater}", ANNA[::-1])])
+    result = _result("--coefficient", "raw")
+    assert [row["level"] for row in result["rows"] if row["low"] is not None] == ["overall"]
+    assert "|bootstrap:50-by-item-overall-only|" in result["signature"]["relevance"]
+    assert result["notes"] == ["11 raters: pairs have no intervals; ask for them with --pair-intervals."]
+    result = _result("--coefficient", "raw", "--pair-intervals")
+    assert (len([row for row in result["rows"] if row["low"] is not None]), result["notes"]) == (56, [])
+    assert "|bootstrap:50-by-item|" in result["signature"]["relevance"]
+
+
 BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
 
 
@@ -147,6 +199,11 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
             verdicts("anna", [("i1", "A", "B", "a")]),
             ["--coefficient", "cohen_linear"],
             "cohen_linear weighs distances, and the values of these rows have no order: choose from raw, cohen, fleiss",
+        ),
+        (
+            verdicts("anna", [("i1", "A", "B", "a")]),
+            ["--replies", "x.csv"],
+            "comparisons name their items themselves: leave --replies out",
         ),
         (
             verdicts("anna", [("i1", "A", "B", "a")]),

@@ -1,5 +1,6 @@
 """`fcconan correlate`: figures that scipy gives, missing values counted, and everything that it refuses."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,10 @@ def test_further_tables() -> None:
     assert (test["a"], test["b"], test["test"]) == ("judge", "other", "perm_input")
     difference = stats.pearsonr(MEANS, JUDGE)[0] - stats.pearsonr(MEANS, [1, 1, 2, 2, 3, 3])[0]
     assert abs(test["difference"]) == pytest.approx(abs(difference), abs=1e-12)
+    digest = hashlib.sha256(Path("x.csv").read_bytes()).hexdigest()[:12]
+    for part in (f"x.csv@{digest}", "perm-input", "-by-item", "seed:0"):
+        assert part in result["tests_signature"]
+    assert result["tests_signature"] != result["signature"]
     assert [row["n_trials"] for row in result["stability"]] == [0, 0]
     assert result["notes"] == ["There are fewer than 100 rows: too few for the samples of --stability."]
 

@@ -51,6 +51,10 @@ def test_a_column_for_each_rater() -> None:
         ("bleu", "metric", "A", 1.0),
         ("bleu", "metric", "B", 1.0),
     ]
+    assert "|people:people|raters:all|" in result["signature"]
+    columns = ("--value", "people=h", "--value", "bleu=m")
+    assert "|people:none|raters:all|" in _result(*columns)["signature"]
+    assert "|people:none|raters:bleu|" in _result(*columns, "--rater", "bleu")["signature"]
 
 
 @pytest.mark.parametrize(

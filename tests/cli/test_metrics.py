@@ -72,6 +72,25 @@ def test_ratings_of_every_reply_and_values_of_every_system() -> None:
     assert result["data"].startswith("x.csv@")
 
 
+def test_values_say_how_many_replies_they_leave_out() -> None:
+    write_rows(Path("x.csv"), ROWS)
+    done = fcconan("metrics", "x.csv", "--out", "scores.csv", "--metric", "rouge-l", "--metric", "length-words")
+    precision, recall = LCS / LONG, LCS / SHORT
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines()]
+    assert ["A", f"{2 * precision * recall / (precision + recall):.4f} (without 1)", "4.5000", "2"] in cells
+    assert ["B", "1.0000 (without 1)", "2.5000", "2"] in cells
+
+
+def test_no_file_of_a_model_that_is_read_is_replaced() -> None:
+    write_rows(Path("x.csv"), ROWS)
+    Path("model").mkdir()
+    Path("model/config.json").write_text("{}", encoding="utf-8")
+    for option, name in (("--bertscore", "model"), ("--bartscore", "model"), ("--toxicity", "model:rude")):
+        done = fcconan("metrics", "x.csv", "--out", "scores.csv", option, name, "--json", "model/config.json")
+        assert done.complaint == "model/config.json is in the folder model, which is read: choose another --json"
+    assert Path("model/config.json").read_text(encoding="utf-8") == "{}"
+
+
 def test_all_that_need_no_model_are_the_default() -> None:
     ratings, result = _scores()
     assert list(dict.fromkeys(row["metric"] for row in result["rows"])) == list(METRICS)

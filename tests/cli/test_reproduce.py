@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import fcconan
 from fcconan.cli import app
 from fcconan.errors import InputError
 from fcconan.reproduce import ledger
@@ -46,6 +47,9 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
     assert '<th scope="row">bm25, max</th><td>0.3810</td><td>0.5</td><td>differs</td>' in page
     assert "from &lt;b&gt;made-up&lt;/b&gt; rows" in page
     assert "<b>made-up" not in page
+    signature = f"fcconan:{fcconan.__version__}|reproduce:fc-conan|data:none"
+    assert done.output.splitlines()[-1] == signature
+    assert signature in page
     assert all(table.id in page for table in load_paper("fc-conan").tables)
 
 
@@ -64,6 +68,8 @@ def test_every_figure_is_printed_if_asked_for() -> None:
         (["fc-conan", "--report", "ledger.txt"], "is no page: give a file that ends in .html"),
         (["fc-conan", "--report", "nowhere/ledger.html"], "choose a file in a folder that is there"),
         (["fc-conan", "--json", "nowhere/ledger.json"], "cannot be written"),
+        (["fc-conan", "--json", "x.html", "--report", "x.html"], "x.html is named by --json and --report"),
+        (["fc-conan", "--data", "rel", "--json", "rel"], "rel is read, and --json would destroy it"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(
@@ -87,3 +93,22 @@ def test_a_folder_of_another_dataset_is_refused(tmp_path: Path) -> None:
         data.path("kn-conan")
     with Datasets(tmp_path) as data:
         assert data.path("demo") == tmp_path / "demo"  # built anew
+
+
+def test_a_kept_folder_that_was_changed_is_refused_and_so_is_a_result_in_it(tmp_path: Path) -> None:
+    with Datasets(tmp_path) as data:
+        built = data.path("demo")
+    with Datasets(tmp_path) as data:
+        assert data.path("demo") == built
+    done = CliRunner().invoke(
+        app, ["reproduce", "fc-conan", "--data", str(tmp_path), "--json", str(built / "manifest.json")]
+    )
+    assert f"is in the folder {built}, which holds the release only" in str(done.exception)
+    table = next(built.glob("queries/*.parquet"))
+    whole = table.read_bytes()
+    for change in (lambda: table.write_bytes(whole + b" "), table.unlink):
+        change()
+        with Datasets(tmp_path) as data, pytest.raises(InputError) as refused:
+            data.path("demo")
+        assert str(refused.value) == f"{table} is not as it was built: remove {built}, so that it is built again"
+        assert data.fingerprints == {}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from fcconan.build import build
 from fcconan.build.release import read_manifest
+from fcconan.cli.files import check_files
+from fcconan.cli.output import write_json
 from fcconan.cli.row_sources import check_targets, draws, known_replies, opened, rated_replies, value_columns
 from fcconan.errors import InputError
 from tests.cli.scored import ratings, write_rows
@@ -220,7 +223,7 @@ def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_
 
 
 def test_results_go_to_files_that_are_nothing_else(demo: Path, file: Path, tmp_path: Path) -> None:
-    check_targets([str(file), str(demo)], tmp_path / "new.json", None, tmp_path / "page.html")
+    check_targets([str(file), str(demo)], tmp_path / "new.json", tmp_path / "page.html")
     for targets, message in (
         ([file], f"{file} is what is read: choose another file for the result"),
         ([demo / "x.json"], f"{demo / 'x.json'} is in the folder {demo}, which holds the release only: choose another"),
@@ -232,6 +235,32 @@ def test_results_go_to_files_that_are_nothing_else(demo: Path, file: Path, tmp_p
         with pytest.raises(InputError) as refused:
             check_targets([str(file), str(demo)], *targets)
         assert message in str(refused.value)
+
+
+def test_results_destroy_no_release_no_model_no_folder_of_rows_and_no_pipe(demo: Path, tmp_path: Path) -> None:
+    model, folder = tmp_path / "encoder", tmp_path / "rows" / "ratings"
+    model.mkdir()
+    folder.mkdir(parents=True)
+    os.mkfifo(tmp_path / "pipe")
+    manifest = (demo / "manifest.json").read_bytes()
+    for source, target, message in (
+        ("ratings.csv", demo / "manifest.json", f"is in the folder {demo}, which holds the release only"),
+        ("ratings.csv", model / "config.json", f"is in the folder {model}, which is read: choose another --json"),
+        (str(tmp_path / "rows"), folder / "test.parquet", f"is in the folder {tmp_path / 'rows'}, which is read"),
+        ("ratings.csv", tmp_path / "pipe", f"{tmp_path / 'pipe'} is no file"),
+    ):
+        with pytest.raises(InputError) as refused:
+            check_targets([source], target, models=[None, str(model)])
+        assert message in str(refused.value)
+    with pytest.raises(InputError, match=r"pipe is no file: choose another --journal$"):
+        check_files({"--journal": tmp_path / "pipe"})
+    assert (demo / "manifest.json").read_bytes() == manifest
+
+
+def test_a_result_that_json_cannot_say_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"JSON cannot say .*: report this bug$"):
+        write_json(tmp_path / "x.json", {"rows": [{"value": float("nan")}]})
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, -0.5, float("nan"), float("inf")])

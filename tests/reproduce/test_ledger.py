@@ -1,8 +1,11 @@
+from typing import Any
+
 import pytest
 
+import fcconan
 from fcconan.errors import InputError
 from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Cell, Value, as_rows, counts, reproduce, status_of
+from fcconan.reproduce.ledger import Cell, Value, as_rows, counts, from_print, ledger_signature, reproduce, status_of
 from fcconan.reproduce.published import figure, load_paper, paper_names
 
 
@@ -99,6 +102,43 @@ def test_a_value_that_cannot_be_computed_here_says_why() -> None:
     assert [(cell.recomputed, cell.note) for cell in found if cell.status == "needs_model"] == [
         (None, "install the extra")
     ] * len(cells)
+
+
+def test_chance_is_not_exact_and_figures_from_the_print_say_so() -> None:
+    flags: dict[str, dict[str, Any]] = {
+        "total": {"from_print": True},
+        "appropriate": {"by_chance": True},
+        "not_appropriate": {"from_print": True, "by_chance": True},
+    }
+    known = {
+        (table.id, row, column): Value(
+            figure(printed).value + bool(figure(printed).bound),
+            "bronze" if column == "total" else "",
+            **(flags.get(column, {}) if (table.id, row) == ("Table 1", "diamond") else {}),
+        )
+        for table, row, column, printed in load_paper("fc-conan").cells()
+        if table.reason(row) is None
+    }
+    known["Table 1", "gold", "total"] = Value(float("nan"), by_chance=True)
+    with Datasets() as data:
+        cells = reproduce("fc-conan", data, lambda _: known)
+    found = {
+        cell.column: (cell.status, cell.note) for cell in cells if (cell.table, cell.row) == ("Table 1", "diamond")
+    }
+    assert found == {
+        "total": ("exact", "from printed figures: bronze"),
+        "appropriate": ("differs", "near the printed figure by chance"),
+        "not_appropriate": ("differs", "from printed figures; near the printed figure by chance"),
+    }
+    assert from_print(cells) == {("fc-conan", "Table 1"): 1}
+    (undefined,) = [cell for cell in cells if (cell.table, cell.row, cell.column) == ("Table 1", "gold", "total")]
+    assert (undefined.recomputed, undefined.status, undefined.note) == (None, "differs", "")
+
+
+def test_the_signature_names_papers_and_datasets() -> None:
+    assert ledger_signature(["cseval", "fc-conan"], {"velmari": "ab", "ombrey": "cd"}) == (
+        f"fcconan:{fcconan.__version__}|reproduce:cseval+fc-conan|data:ombrey@cd+velmari@ab"
+    )
 
 
 def test_an_unknown_paper_is_named_with_those_that_are_known() -> None:

@@ -15,6 +15,17 @@ from fcconan.reproduce.published import figure
         ("≈46", 47.1, "differs"),
         ("≈11.49%", 11.498786, "rounding"),
         (".50", 0.4951, "exact"),
+        (".50", 0.4911, "differs"),  # no cut and no two roundings lead upwards from there
+        ("0.202", 0.203, "differs"),
+        ("0.88", 0.8705, "differs"),
+        ("0.626", 0.62546, "rounding"),  # 0.6255, then 0.626
+        ("0.626", 0.625496, "rounding"),  # 0.62550, then 0.626
+        ("0.626", 0.62544, "differs"),
+        ("-0.05", -0.0599, "rounding"),
+        ("-0.06", -0.0539, "differs"),
+        ("-0.06", -0.05496, "rounding"),
+        ("-0.05", -0.0401, "differs"),
+        ("0.5", float("nan"), "differs"),
         (".50", 0.4899, "differs"),
         (">63", 63.0, "differs"),
         (">63", 63.01, "exact"),

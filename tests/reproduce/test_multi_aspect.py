@@ -133,7 +133,8 @@ def test_rows_that_are_likely_copies(ledger: Ledger) -> None:
     }
     assert all(rows["gpt-4-overall", column] == rows["chatgpt-overall", column] for column in columns)
     assert copies["Table G.4", "gpt-4-overall", "overall/kendall"].endswith(
-        "; the whole row equals chatgpt-overall: one of the two is likely a copy"
+        "; the whole row equals chatgpt-overall: one of the two is likely a copy, if the labels are right, "
+        "which are inferred from the order of Table G.1"
     )
     near = {key[:2] for key, cell in ledger.items() if "the whole row is within 0.02 of" in cell.note}
     assert near == {

@@ -21,7 +21,7 @@ from fcconan.score.agreement import (
 )
 from fcconan.score.significance import Floats
 
-fleiss_kappa = import_module("statsmodels.stats.inter_rater").fleiss_kappa  # it has no types
+inter_rater = import_module("statsmodels.stats.inter_rater")  # it has no types
 Level = Literal["nominal", "ordinal", "interval"]
 
 
@@ -121,13 +121,18 @@ def _found(values: Any, domain: list[float] = SCALE, **settings: Any) -> dict[tu
 
 def _fleiss(table: Floats) -> float:
     counts = np.stack([(table == value).sum(axis=0) for value in SCALE], axis=1)
-    return float(fleiss_kappa(counts[counts.sum(axis=1) == counts.sum(axis=1).max()]))
+    return float(inter_rater.fleiss_kappa(counts[counts.sum(axis=1) == counts.sum(axis=1).max()]))
 
 
 def _cohen(first: Floats, second: Floats, weights: Literal["linear", "quadratic"] | None) -> float:
     both = ~np.isnan(first + second)
     codes = [np.searchsorted(SCALE, each[both]) for each in (first, second)]
-    return float(cohen_kappa_score(*codes, labels=list(range(len(SCALE))), weights=weights))
+    if weights is None:
+        return float(cohen_kappa_score(*codes, labels=list(range(len(SCALE)))))
+    # scikit-learn weighs positions in the domain; statsmodels takes the values of its categories.
+    together = np.zeros((len(SCALE), len(SCALE)))
+    np.add.at(together, tuple(codes), 1)
+    return float(inter_rater.cohens_kappa(together, weights=np.array(SCALE), wt=weights, return_results=False))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -254,16 +259,35 @@ def test_one_item_has_no_interval() -> None:
     assert (row["value"], row["low"], row["high"], row["n"], row["n_undefined"]) == (0.0, None, None, 1, 0)
 
 
-def test_weights_are_distances_of_positions_in_the_domain() -> None:
-    # Distances 1 and 0 of positions, not 4 and 0 of values; with 3 in the domain it is 2.
-    near = _found([[1, 5, 1], [5, 5, 1]], [1, 5])["cohen_linear",]
-    far = _found([[1, 5, 1], [5, 5, 1]], [1, 3, 5])["cohen_linear",]
+def test_weights_are_distances_of_values() -> None:
     # 1 of 3 disagrees; by chance 2 * 2 + 1 * 1 of 9: 1 - (1/3) / (5/9). A common factor of all weights cancels out.
-    assert near["value"] == far["value"] == pytest.approx(2 / 5, abs=1e-15)
-    # Rater 1: 1, 1, 3, 5; rater 2: 1, 5, 3, 3. Seen: 2 + 1 steps. By chance (of 16): 1 with 3, 3, 5: 2 * (1 + 1 + 2);
-    # 3 with 1, 5: 1 + 1; 5 with 1, 3, 3: 2 + 1 + 1. 1 - (3 / 4) / (14 / 16).
+    for domain in ([1.0, 5.0], [1.0, 3.0, 5.0], [1.0, 2.0, 5.0]):
+        one = _found([[1, 5, 1], [5, 5, 1]], domain)["cohen_linear",]
+        assert one["value"] == pytest.approx(2 / 5, abs=1e-15)
+    # Rater 1: 1, 1, 3, 5; rater 2: 1, 5, 3, 3. Seen: 4 + 2. By chance (of 16): 1 with 3, 3, 5: 2 * (2 + 2 + 4);
+    # 3 with 1, 5: 2 + 2; 5 with 1, 3, 3: 4 + 2 + 2. 1 - (6 / 4) / (28 / 16).
     steps = _found([[1, 1, 3, 5], [1, 5, 3, 3]], [1, 3, 5])["cohen_linear",]
     assert steps["value"] == pytest.approx(1 / 7, abs=1e-15)
+    # Rater 1: 1, 1, 2, 5; rater 2: 1, 5, 2, 2. Seen: 4 + 3. By chance (of 16): 1 with 2, 2, 5: 2 * (1 + 1 + 4);
+    # 2 with 1, 5: 1 + 3; 5 with 1, 2, 2: 4 + 3 + 3. 1 - (7 / 4) / (26 / 16). By positions it would be that above.
+    gaps = _found([[1, 1, 2, 5], [1, 5, 2, 2]], [1, 2, 5])["cohen_linear",]
+    assert gaps["value"] == pytest.approx(-1 / 13, abs=1e-15)
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_whole_grades_are_weighted_as_scikit_learn_does(weights: Literal["linear", "quadratic"]) -> None:
+    first, second = np.random.default_rng(5).integers(1, 6, size=(2, 50))
+    found = _found([first, second], [1, 2, 3, 4, 5])[f"cohen_{weights}",]["value"]
+    assert found == pytest.approx(cohen_kappa_score(first, second, weights=weights, labels=[1, 2, 3, 4, 5]), abs=1e-12)
+
+
+def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
+    given = [[1, 2, 3, 4, 5, 5, 4, 3, 2, 1], [2, 2, 3, 5, 4, 5, 3, 3, 1, 1]]
+    whole = _found(given, [1, 2, 3, 4, 5])["cohen_quadratic",]["value"]
+    half = _found([[*row, 3.5] for row in given], [1, 2, 3, 3.5, 4, 5])["cohen_quadratic",]["value"]
+    # Whole: 1 - (5 / 10) / (41 / 10): means 3, variances 2 and 2.1, so 2 + 2.1 - 0 and (3 - 2.9) ** 2 more by chance.
+    assert whole == pytest.approx(1 - 0.5 / (2 + 1.89 + 0.01), abs=1e-12)
+    assert half == pytest.approx(whole, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -298,6 +322,55 @@ def test_bad_input_is_refused(values: Any, domain: list[float], settings: dict[s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_intervals_are_percentiles_over_resampled_items_with_all_their_things(name: str) -> None:
+    table = _table(3, raters=3, items=40, missing=0.1)
+    generator = np.random.default_rng(2)
+    items = [f"i{number}" for number in generator.integers(12, size=40)]
+    row = _found(table, items=items, resamples=50, seed=9, confidence=0.8, coefficients=[name])[name,]
+    most = (~np.isnan(table)).sum(axis=0) >= (3 if name == "fleiss" else 2)
+    counted = {item for item, counts in zip(items, most, strict=True) if counts}
+    known = [item for item in dict.fromkeys(items) if item in counted]
+    values = []
+    for drawn in np.random.default_rng(9).integers(len(known), size=(50, len(known))):
+        columns = [at for item in drawn for at, own in enumerate(items) if own == known[item] and most[at]]
+        values.append(_found(table[:, columns], coefficients=[name])[name,]["value"])
+    assert (row["n"], row["n_items"]) == (int(most.sum()), len(known))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(values, [0.1, 0.9])), abs=1e-10)
+    alone = _found(table, resamples=50, seed=9, confidence=0.8, coefficients=[name])[name,]
+    assert (row["value"], row["n"]) == (alone["value"], alone["n_items"])
+    assert row["low"] != alone["low"]
+
+
+def test_things_of_one_item_have_no_interval() -> None:
+    row = _found([[1, 1], [2, 1]], [1, 2], items=["i1", "i1"], resamples=20)["raw",]
+    assert (row["value"], row["n"], row["n_items"], row["low"], row["high"]) == (0.5, 2, 1, None, None)
+
+
+def test_every_thing_has_one_item() -> None:
+    with pytest.raises(InputError, match=r"^found 1 items of 2 things that were rated: give each one its item$"):
+        agreement([[1, 1], [2, 1]], [1, 2], items=["i1"])
+
+
+@pytest.mark.parametrize(("raters", "asked", "there"), [(10, None, True), (11, None, False), (11, True, True)])
+def test_pairs_of_many_raters_have_intervals_on_request(raters: int, asked: bool | None, there: bool) -> None:
+    table = np.random.default_rng(0).integers(1, 3, size=(raters, 8))
+    rows = agreement(table, [1, 2], coefficients=["raw"], resamples=20, pair_intervals=asked)
+    assert [row["low"] is not None for row in rows] == [True] + [there] * (raters * (raters - 1) // 2)
+    assert None not in [row["value"] for row in rows]
+
+
+def test_two_raters_are_everybody_and_have_an_interval() -> None:
+    rows = agreement([[1, 2, 1], [1, 1, 1]], [1, 2], coefficients=["raw"], resamples=20, pair_intervals=False)
+    assert rows[0]["low"] is not None
+    assert rows[0]["low"] == rows[1]["low"]
+
+
+def test_the_signature_names_what_is_resampled() -> None:
+    shown = agreement_signature([1, 2], population="demo-1.0.0", unit="reply", resamples=5, pair_intervals=False)
+    assert "|bootstrap:5-by-reply-overall-only|" in shown
+
+
 def test_signature() -> None:
     assert agreement_signature([1, 2.5], population="demo-1.0.0", resamples=500, seed=3, confidence=0.9) == (
         f"fcconan:{fcconan.__version__}|metric:agreement|data:demo-1.0.0|domain:1,2.5|missing:left-out|"
@@ -315,3 +388,18 @@ def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
         row = agreement(table, [0, 1], coefficients=["cohen"], resamples=400, seed=simulation)[0]
         hits += row["low"] <= 0.25 <= row["high"]
     assert hits / simulations == pytest.approx(0.95, abs=0.02)  # the sampling error is 0.011
+
+
+def test_intervals_hold_the_truth_where_errors_on_one_item_are_alike() -> None:
+    # 50 HS messages with 8 replies each; on every other message both raters guess, on the others they say the truth.
+    generator, simulations, replies = np.random.default_rng(1), 300, 8
+    items = [str(item) for item in range(50) for _ in range(replies)]
+    hits = {"items": 0, "replies": 0}
+    for simulation in range(simulations):
+        truth, guesses = generator.integers(0, 2, size=400), generator.integers(0, 2, size=(2, 400))
+        table = np.where(np.repeat(generator.random(50) < 0.5, replies), guesses, truth)
+        for unit, own in (("items", items), ("replies", None)):
+            row = agreement(table, [0, 1], items=own, coefficients=["cohen"], resamples=300, seed=simulation)[0]
+            hits[unit] += row["low"] <= 0.5 <= row["high"]  # kappa is the share of messages without guesses
+    assert hits["items"] / simulations == pytest.approx(0.94, abs=0.03)
+    assert hits["replies"] / simulations < 0.85

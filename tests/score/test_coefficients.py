@@ -18,6 +18,8 @@ from fcconan.score.coefficients import (
     group_coefficients,
     known_coefficients,
     lowest_tied,
+    rounded,
+    scale_of,
 )
 from fcconan.score.weighted_coefficients import WeightedCoefficients, resampled
 
@@ -126,6 +128,27 @@ def test_values_far_from_zero_keep_their_digits() -> None:
     x, y = generator.random((1, 50)) + 1e6, generator.random((1, 50)) - 1e6
     found = WeightedCoefficients(x, y, np.arange(50), 50, [(0, 0)], [PEARSON])(np.ones((50, 1)))
     assert found[PEARSON][0, 0] == pytest.approx(np.corrcoef(x[0] - 1e6, y[0] + 1e6)[0, 1], abs=1e-12)
+
+
+def test_resamples_keep_their_digits_without_the_outliers_of_the_whole() -> None:
+    # Far values on two sides, so that no centre is near all others; the last draw has constant values only.
+    x = np.array([[1e12, 1e12 + 1, 1e12 + 3, 0.1, 0.2, 0.5, -1e12, -1e12]])
+    y = np.array([[1.0, 3.0, 2.0, 5.0, 1.0, 2.0, 4.0, 4.0]])
+    weights = np.array([[1, 1, 2, 0, 0, 0, 0, 0], [0, 0, 0, 1, 3, 2, 0, 0], [1] * 8, [0] * 6 + [2, 1]], float).T
+    found = WeightedCoefficients(x, y, np.arange(8), 8, [(0, 0)], [PEARSON])(weights)[PEARSON][0]
+    for column in range(3):
+        drawn = np.repeat(np.arange(8), weights[:, column].astype(np.int64))
+        expected = stats.pearsonr(x[0, drawn] - x[0, drawn[0]], y[0, drawn])[0]
+        assert found[column] == pytest.approx(expected, abs=1e-9)
+    assert np.isnan(found[3])
+
+
+@pytest.mark.parametrize(
+    "values, scale", [([], 1.0), ([0.0, 0.0], 1.0), ([3.0, -5.0], 4.0), ([0.25], 0.25), ([1e308], 2.0**1023)]
+)
+def test_the_scale_is_the_power_of_two_at_or_below_the_largest(values: list[float], scale: float) -> None:
+    assert scale_of(np.array(values)) == scale
+    np.testing.assert_allclose(rounded(np.array(values), scale), values, rtol=1e-12)
 
 
 def test_draws_do_not_depend_on_the_size_of_the_blocks() -> None:

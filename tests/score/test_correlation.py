@@ -1,7 +1,7 @@
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -187,8 +187,106 @@ def test_the_ceiling_is_each_annotator_against_the_mean_of_the_others() -> None:
         annotators=ratings,
     )  # fmt: skip
     (row,) = correlate(table, levels=[POOLED], coefficients=[KENDALL_B], resamples=0)
+    assert row.ceiling == pytest.approx(np.average(expected, weights=[20, 20, 15]), abs=1e-12)
+    assert (row.n_ceiling, row.n_annotators, row.chance) == (used, 3, 0.0)
+
+
+def test_annotators_of_two_rows_are_no_ceiling() -> None:
+    generator = np.random.default_rng(0)
+    truth = generator.standard_normal(200)
+    ratings = np.full((12, 1, 200), nan)
+    ratings[:2, 0] = truth + generator.standard_normal((2, 200)) / 2
+    for person in range(2, 12):
+        ratings[person, 0, generator.choice(200, 2, replace=False)] = generator.standard_normal(2)
+    table = ScoreTable(
+        ("m",), ("a",), truth[None], truth[None], list(range(200)), ["Dravene"] * 200, annotators=ratings
+    )
+    expected = []
+    for person in (0, 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nobody else rated some rows
+            others = np.nanmean(np.delete(ratings[:, 0], person, axis=0), axis=0)
+        expected.append(np.corrcoef(ratings[person, 0], others)[0, 1])
+    (row,) = correlate(table, levels=[POOLED], coefficients=[PEARSON], resamples=0)
     assert row.ceiling == pytest.approx(np.mean(expected), abs=1e-12)
-    assert (row.n_ceiling, row.chance) == (used, 0.0)
+    assert row.ceiling is not None and row.ceiling > 0.7
+    assert (row.n_ceiling, row.n_annotators) == (400, 2)
+    only = replace(table, annotators=ratings[2:4])
+    (row,) = correlate(only, levels=[POOLED], coefficients=[PEARSON], resamples=0)
+    assert (row.ceiling, row.n_ceiling, row.n_annotators) == (None, 0, 0)
+
+
+@pytest.mark.parametrize("scale", [2.0**-80, 1e-20, 1e-12, 1e8])
+def test_system_means_do_not_depend_on_the_unit_of_the_numbers(scale: float) -> None:
+    table = _table(missing=0.0)
+    names = [PEARSON, SPEARMAN, KENDALL_B, ACCURACY, CALIBRATED]
+    scaled = replace(table, metric_values=table.metric_values * scale)
+    rows, others = (
+        correlate(each, levels=[SYSTEM_MEANS], coefficients=names, resamples=40) for each in (table, scaled)
+    )
+    for row, other in zip(rows, others, strict=True):
+        for name in ("value", "low", "high", "chance"):
+            assert getattr(other, name) == pytest.approx(getattr(row, name), abs=1e-9)
+        assert (row.reason, row.value is None) == (other.reason, False)
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 1.0, 2.0**40])
+def test_means_of_the_same_numbers_are_equal_in_whatever_order(scale: float) -> None:
+    # Each of four systems has the five values in another order: the sums differ in their last digit.
+    values = np.array([0.1, 0.2, 0.3, 0.7, 1.1]) * scale
+    people = np.array([[values[(system + item) % 5] for item in range(5) for system in range(4)]])
+    means = {float(people[0, system::4].sum() / 5) for system in range(4)}
+    assert len(means) > 1
+    metric = np.random.default_rng(0).random((1, 20))
+    items, systems = np.repeat(np.arange(5), 4).tolist(), list(range(4)) * 5
+    table = ScoreTable(("m",), ("a",), metric, people, items, systems)
+    rows = correlate(table, levels=[SYSTEM_MEANS], coefficients=[PEARSON, SPEARMAN, KENDALL_B], resamples=0)
+    assert [(row.value, row.reason) for row in rows] == [(None, "constant")] * 3
+    # People tie every pair and the metric none: no pair is right, now and by chance.
+    (row,) = correlate(table, levels=[SYSTEM_MEANS], coefficients=[ACCURACY], resamples=0)
+    assert (row.value, row.chance) == (0.0, 0.0)
+
+
+def test_resamples_without_an_extreme_outlier_have_a_value() -> None:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal(200)
+    y = x + generator.standard_normal(200)
+    x[0], y[0] = 1e9, 1.0
+    table = ScoreTable(("m",), ("a",), x[None], y[None], [f"{item:03}" for item in range(200)], [0] * 200)
+    (row,) = correlate(table, levels=[POOLED], coefficients=[PEARSON], resamples=500, seed=3)
+    resampled = []
+    for counts in np.concatenate(list(draws(200, 500, 3))).astype(np.int64):
+        drawn = np.repeat(np.arange(200), counts)
+        resampled.append(np.corrcoef(x[drawn], y[drawn])[0, 1])
+    low, high = percentile_interval(np.array(resampled)[:, None])
+    assert row.n_undefined_resamples == 0
+    assert row.low == pytest.approx(low[0], abs=1e-9)
+    assert row.high == pytest.approx(high[0], abs=1e-9)
+    assert high[0] > 0.6  # of those without the outlier, which are more than a third
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_item_with_values_has_no_interval(level: str) -> None:
+    generator = np.random.default_rng(0)
+    people = generator.random((1, 24))
+    table = ScoreTable(
+        ("m",), ("a",), generator.random((1, 24)), people, np.repeat(np.arange(6), 4).tolist(), [0, 0, 1, 1] * 6
+    )
+    table.metric_values[0, 4:] = nan
+    (row,) = correlate(table, levels=[level], coefficients=[SPEARMAN], resamples=100)
+    assert row.value is not None
+    assert (row.low, row.high, row.n_undefined_resamples) == (None, None, 0)
+    # A second item whose values are constant has no value within the item, but counts at the other levels.
+    table.metric_values[0, 4:8] = 0.5
+    (row,) = correlate(table, levels=[level], coefficients=[SPEARMAN], resamples=100)
+    assert (row.low is None) == (row.high is None) == (level == PER_ITEM)
+
+
+def test_the_calibrated_accuracy_has_no_chance() -> None:
+    rows = _by_key(correlate(_table(), levels=LEVELS, coefficients=[ACCURACY, CALIBRATED], resamples=0))
+    for (_, coefficient, _, _), row in rows.items():
+        assert row.value is not None
+        assert (row.chance is None) == (coefficient == CALIBRATED)
 
 
 def test_the_threshold_is_the_best_of_all() -> None:

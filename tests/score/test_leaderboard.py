@@ -71,6 +71,22 @@ def test_a_rater_without_a_value_for_an_aspect_has_no_unified_score() -> None:
     assert {row.aspect for row in leaderboard(RatedReplies(rows, ABOUT), resamples=0)} == {"relevance", "tone"}
 
 
+def test_a_judge_of_other_aspects_has_no_unified_score() -> None:
+    scaled: Row = {"low": 1, "high": 5}
+    rows = [
+        *(row for aspect in ("relevance", "tone") for row in _rows("anna", aspect, [1, 2, 3, 4], **scaled)),
+        *(row for aspect in ("sarcasm", "length") for row in _rows("judge", aspect, [1, 2, 3, 4], "model", **scaled)),
+    ]
+    found = {(row.rater, row.aspect) for row in leaderboard(RatedReplies(rows, ABOUT), resamples=0)}
+    assert found == {
+        ("people", "unified"),
+        ("people", "relevance"),
+        ("people", "tone"),
+        ("judge", "sarcasm"),
+        ("judge", "length"),
+    }
+
+
 def test_unified_maps_every_aspect_to_one_to_five() -> None:
     # The paper's own rule for 1-5 where 1 is best, and for 1-3: 6 - value and 2 * value - 1.
     values = np.array([[2.0, 5.0, np.nan], [1.0, 4.0, 1.0], [3.0, 2.0, 3.0]])
@@ -142,6 +158,14 @@ def test_the_signature_names_what_changes_the_figures() -> None:
         RATED, population="x@1", aspects=["relevance", "rudeness"], resamples=10, seed=2, confidence=0.9
     )
     assert shown == (
-        f"fcconan:{fcconan.__version__}|metric:mean-rating|data:x@1|replies:4|items:2|unified:relevance+rudeness|"
+        f"fcconan:{fcconan.__version__}|metric:mean-rating|data:x@1|people:anna,ben|raters:all|replies:4|items:2|unified:relevance+rudeness|"
         "missing:left-out|bootstrap:10-by-item|confidence:0.9|seed:2"
     )
+
+
+def test_the_signature_names_people_and_raters() -> None:
+    settings: Row = {"population": "x@1", "aspects": [], "resamples": 0, "seed": 0, "confidence": 0.95}
+    chosen = leaderboard_signature(RATED, raters=["people", "judge", "judge"], **settings)
+    assert "|people:anna,ben|raters:judge,people|" in chosen
+    models = RatedReplies([row for row in ROWS if row["rater_kind"] != "human"], ABOUT)
+    assert "|people:none|raters:all|" in leaderboard_signature(models, **settings)

@@ -12,9 +12,10 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN
+from fcconan.score.correlation import correlation_signature
 from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
 from fcconan.score.metric_swaps import Comparison, comparison, standardised
-from fcconan.score.metric_tests import MetricTest, permutation_tests
+from fcconan.score.metric_tests import MetricTest, permutation_signature, permutation_tests
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import holm
 from fcconan.score.swapped_ranks import SwappedRanks
@@ -131,6 +132,36 @@ assert compiled == found()
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_swaps_that_take_an_outlier_away_keep_their_digits() -> None:
+    generator = np.random.default_rng(0)
+    group = np.zeros(12, dtype=np.int64)
+    first, second, people = generator.random(12), np.zeros(12), generator.random((1, 12))
+    first[0], second[1] = 1e6, 1.0
+    swapped = np.eye(12, 3, dtype=np.int8)
+    swapped[1:, 2] = 1
+    made = comparison(POOLED, (first, second), people, group, group, [PEARSON])
+    found = made.differences(made.columns.T @ swapped, swapped)[PEARSON][0]
+    one, other = standardised(first), standardised(second)
+    for column, own in enumerate(swapped.T):
+        pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
+        values = [SCIPY[PEARSON](each, people[0]) for each in pair]
+        assert found[column] == pytest.approx(values[0] - values[1], abs=1e-9)
+
+
+def test_small_people_values_are_not_rounded_away() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random((2, 35)), generator.random((1, 35))
+    tables = [
+        ScoreTable(("a", "b"), ("r",), values, each, ITEM.tolist(), SYSTEM.tolist())
+        for each in (people, people * 1e-20)
+    ]
+    rows, others = (permutation_tests(each, levels=[SYSTEM_MEANS], swaps=50) for each in tables)
+    for row, other in zip(rows, others, strict=True):
+        assert row.difference is not None
+        assert other.difference == pytest.approx(row.difference, abs=1e-9)
+        assert other.p == row.p
 
 
 @pytest.mark.parametrize("unit", ["reply", "item"])
@@ -336,6 +367,45 @@ def test_williams_needs_four_observations() -> None:
     (row, _) = williams_tests(table)
     assert (row.p, row.reason, row.n) == (None, "too_few", 3)
     assert row.difference is not None
+
+
+@pytest.mark.parametrize("coefficient", [PEARSON, SPEARMAN])
+def test_metrics_that_correlate_by_one_cannot_differ(coefficient: str) -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random(30), generator.random((1, 30))
+    for other in (values, 3 * values + 0.1):
+        table = ScoreTable(("a", "b"), ("r",), np.stack([values, other]), people, list(range(30)), [0] * 30)
+        (row,) = williams_tests(table, coefficients=[coefficient])
+        assert row.difference == pytest.approx(0.0, abs=1e-12)
+        assert (row.p, row.reason) == (1.0, None)
+
+
+def test_williams_says_why_there_is_no_p() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random(30), generator.random((1, 30))
+    for other, reason in ((np.full(30, 0.5), "constant"), (-values, "degenerate")):
+        table = ScoreTable(("a", "b"), ("r",), np.stack([values, other]), people, list(range(30)), [0] * 30)
+        (row,) = williams_tests(table, coefficients=[SPEARMAN])
+        assert (row.p, row.p_corrected, row.reason) == (None, None, reason)
+        assert (row.difference is None) == (reason == "constant")
+
+
+def test_the_signature_of_tests_names_unit_swaps_seed_and_correction() -> None:
+    table = ScoreTable(("a", "b"), ("r",), np.eye(2, 3), np.ones((1, 3)), [0, 1, 2], [0] * 3)
+    found = permutation_signature(table, population="demo", swaps=99, seed=4, unit="item")
+    assert "|data:demo-" in found
+    assert found.endswith(
+        "|test:perm-input|swaps:99-by-item|sides:2|correction:holm-by-aspect-level-coefficient|seed:4"
+    )
+    bootstrap = correlation_signature(table, population="demo", resamples=99, seed=4)
+    assert found.split("|")[:6] == bootstrap.split("|")[:6]
+    others = [
+        permutation_signature(table, population="demo", swaps=98, seed=4, unit="item"),
+        permutation_signature(table, population="demo", swaps=99, seed=5, unit="item"),
+        permutation_signature(table, population="demo", swaps=99, seed=4, unit="reply"),
+        permutation_signature(replace(table, metrics=("a", "c")), population="demo", swaps=99, seed=4, unit="item"),
+    ]
+    assert len({found, *others}) == 5
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,49 @@ def test_the_ceiling_is_one_annotator_against_the_others() -> None:
     assert (row.low, row.n_groups) == (None, 1)
 
 
+def test_the_ceiling_counts_every_group_alike_and_annotators_of_three_replies() -> None:
+    nobody = [nan] * 3
+    annotators = np.array(
+        [
+            [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0],
+            [1.0, 2.0, 3.0, *nobody, nan, nan],
+            [*nobody, 3.0, 2.0, 1.0, 2.0, 1.0],
+        ]
+    )
+    few = np.array([[*nobody, *nobody, 1.0, 2.0]])
+    group, ranks = [0, 0, 0, 1, 1, 1, 2, 2], np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0])
+    opposite = (2.5 + 2 / math.log2(3)) / (3.5 + 2 / math.log2(3))
+    of_two = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
+    (row,) = ranking_scores(["m"], -ranks[None], ranks, group, annotators=annotators)
+    # The first agrees in the first group and is opposed in two; the second agrees; the third is opposed twice.
+    assert row.ceiling == pytest.approx((1 + opposite + of_two + 1 + opposite + of_two) / 6, abs=1e-12)
+    assert row.n_annotators == 3
+    # A fourth with two replies is among the others and no annotator of their own: their tie is halfway.
+    (row,) = ranking_scores(["m"], -ranks[None], ranks, group, annotators=np.concatenate([annotators, few]))
+    tied = 1.5 * (1 + 1 / math.log2(3)) / (2 + 1 / math.log2(3))
+    assert row.ceiling == pytest.approx((1 + opposite + tied + 1 + opposite + of_two) / 6, abs=1e-12)
+    assert row.n_annotators == 3
+    (row,) = ranking_scores(["m"], -ranks[None, 6:], ranks[6:], group[6:], annotators=annotators[:, 6:])
+    assert (row.ceiling, row.n_annotators, row.value) == (None, 0, 1.0)
+
+
+@pytest.mark.parametrize("protocol", [SOUND, PAPER])
+def test_annotators_are_ranked_anew_among_the_replies_that_count(protocol: str) -> None:
+    annotators, ranks = np.array([[1.0, 2, 3, 4, 5], [5.0, 4, 3, 2, 1]]), np.array([1.0, 2.0, 3.0, nan, nan])
+    (row,) = ranking_scores(
+        ["m"], -np.arange(5.0)[None], ranks, [0] * 5, annotators=annotators, protocol=protocol, resamples=0
+    )
+    # Of the first three replies one says 1, 2, 3 and the other 3, 2, 1.
+    opposite = (2.5 + 2 / math.log2(3)) / (3.5 + 2 / math.log2(3))
+    assert row.ceiling == pytest.approx(opposite, abs=1e-12)
+    for wrong in (annotators + 1, np.where(annotators == 5, 7.0, annotators)):
+        with pytest.raises(InputError, match="in a group of 5 replies"):
+            ranking_scores(["m"], -np.arange(5.0)[None], ranks, [0] * 5, annotators=wrong, protocol=protocol)
+    alone = np.array([[1.0, 2, 4, nan, nan], [1.0, 2, 3, nan, nan]])
+    with pytest.raises(InputError, match="a rank is 4 in a group of 3 replies"):
+        ranking_scores(["m"], -np.arange(5.0)[None], ranks, [0] * 5, annotators=alone, protocol=protocol)
+
+
 @pytest.mark.parametrize(
     "ranks, protocol, message",
     [

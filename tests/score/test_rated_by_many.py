@@ -8,6 +8,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.score.agreement import COEFFICIENTS
 from fcconan.score.rated_by_many import NOMINAL, tables_of
+from fcconan.score.rating_rows import RatedReplies
 
 Row = dict[str, Any]
 
@@ -90,6 +91,40 @@ def test_raters_and_aspects_are_chosen() -> None:
     assert [table.aspect for table in tables_of("ratings", RATINGS, aspects=["relevance"])] == ["relevance"]
     rows = [_verdict("i1", name, "a") for name in ("anna", "ben", "clara")]
     assert tables_of("comparisons", rows, raters=["ben", "anna"])[0].raters == ["anna", "ben"]
+
+
+def test_replies_have_the_items_of_the_rows_or_of_the_replies() -> None:
+    (table,) = tables_of("ratings", RATINGS)
+    assert (table.items, table.unit) == (None, "reply")
+    rows = [{**row, "item_id": "i1"} for row in RATINGS]
+    (table,) = tables_of("ratings", rows)
+    assert (table.items, table.unit) == (["i1", "i1"], "item")
+    known = [{"reply_id": "r1", "item_id": "i1"}, {"reply_id": "r2", "item_id": "i2"}]
+    (table,) = tables_of("ratings", RatedReplies(RATINGS, known))
+    assert (table.items, table.unit, table.raters) == (["i1", "i2"], "item", ["anna", "ben"])
+    (table,) = tables_of("ratings", RatedReplies(RATINGS, [known[0], {"reply_id": "r2"}]))
+    assert (table.items, table.unit) == (None, "reply")
+
+
+def test_pairs_of_replies_have_the_item_of_their_rows() -> None:
+    rows = [_verdict("i2", "anna", "a"), _verdict("i1", "ben", "b"), {**_verdict("i2", "ben", "a"), "system_a": "C"}]
+    (table,) = tables_of("comparisons", rows)
+    assert (table.items, table.unit) == (["i2", "i1", "i2"], "item")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "items", "unit"),
+    [
+        (["hs-1:cn-1", "hs-1:cn-2", "hs-2:cn-1"], ["hs-1", "hs-1", "hs-2"], "item"),
+        (["hs-1:cn-1", "p2"], None, "pair"),
+        (["hs-1:cn-1", "hs-2:cn:1"], None, "pair"),
+        (["hs-1:cn-1", ":cn-1"], None, "pair"),
+    ],
+)
+def test_labelled_pairs_have_the_hs_message_of_their_ids(pairs: list[str], items: list[str] | None, unit: str) -> None:
+    rows = [{"pair_id": pair, "rater": rater, "label": "yes"} for rater in ("anna", "ben") for pair in pairs]
+    (table,) = tables_of("votes", rows)
+    assert (table.items, table.unit, table.values.shape) == (items, unit, (2, len(pairs)))
 
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}

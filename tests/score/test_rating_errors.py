@@ -24,9 +24,34 @@ def test_errors_by_system_by_hand() -> None:
     # Values 5 and 4 against 4 and 4; 3 and 1 against 5 and 1.
     assert velmari.chance == 0.5
     assert quillish.chance == pytest.approx((2 + 2 + 4 + 0) / 4)
-    # Two annotators of both Velmari replies: 2 apart each time.
-    assert (velmari.ceiling, quillish.ceiling) == (2.0, 0.0)
+    # Two annotators of three replies are 2, 2 and 0 apart; of one system they share two replies or one: too few.
+    assert everything.ceiling == pytest.approx(4 / 3, abs=1e-15)
+    assert everything.n_annotators == 2
+    assert (velmari.ceiling, quillish.ceiling, velmari.n_annotators) == (None, None, 0)
     assert velmari.bias_low == 0.0 and velmari.bias_high == 1.0
+
+
+def test_the_ceiling_weighs_annotators_by_their_rows() -> None:
+    # Apart from the mean of the others: the first 1, 1, 1, 4; the second the same; the third, of two rows, does not
+    # count, and is one of the others in the first two rows, where the others' means become 2 and 2, then 3 and 3.
+    annotators = np.array([[[1.0, 1, 1, 1]], [[2.0, 2, 2, 5]], [[3.0, 5, nan, nan]]])
+    table = ScoreTable(
+        ("judge",), ("r",), np.ones((1, 4)), np.ones((1, 4)), list(range(4)), ["Ostrun"] * 4, annotators=annotators
+    )
+    row = rating_errors(table, resamples=0)[0]
+    first, second = (1.5 + 2.5 + 1 + 4) / 4, (0 + 1 + 1 + 4) / 4
+    assert row.ceiling == pytest.approx((first + second) / 2, abs=1e-15)
+    assert row.n_annotators == 2
+    annotators[1, 0, 3] = nan
+    row = rating_errors(table, resamples=0)[0]
+    # Three rows each: 1.5, 2.5 and 1 apart; 0, 1 and 1.
+    assert row.ceiling == pytest.approx(7 / 6, abs=1e-15)
+    table.annotators[2, 0, 2:] = [4.0, 6.0]  # type: ignore[index]
+    row = rating_errors(table, resamples=0)[0]
+    # All four rows of the first, three of the second, all four of the third; the last row has 1 and 6.
+    errors = [1.5 + 2.5 + 2 + 5, 0 + 1 + 0.5, 1.5 + 3.5 + 2.5 + 5]
+    assert row.ceiling == pytest.approx(sum(errors) / 11, abs=1e-15)
+    assert row.n_annotators == 3
 
 
 def test_chance_is_the_mean_over_all_pairs_and_intervals_resample_items() -> None:

@@ -48,6 +48,26 @@ def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
     assert rated.scale("relevance", names) == (1.0, 5.0)
 
 
+@pytest.mark.parametrize(
+    ("said", "praise"),
+    [
+        *((said, False) for said in (False, 0, 0.0, "0", "0.0", "false", "FALSE", "no", "No")),
+        *((said, True) for said in (True, 1, 1.0, "1", "1.0", "true", "True", "yes", " YES ")),
+        *((said, True) for said in (None, "", float("nan"))),
+    ],
+)
+def test_whether_a_high_rating_is_praise(said: Any, praise: bool) -> None:
+    rated = RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
+    assert rated.higher_is_better("relevance", ["anna"]) is praise
+
+
+@pytest.mark.parametrize("said", ["lower", "f", 2, -1.0, "nan"])
+def test_an_unclear_direction_is_refused(said: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
+    assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; mend that row")
+
+
 def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
     rated = RatedReplies(PEOPLE)
     assert (rated.items, rated.systems, rated.lengths) == (["r1", "r2", "r3"], ["unknown"] * 3, None)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.verdicts import disagreement, majority_votes, read_verdicts, verdict_table
+from fcconan.score.verdicts import disagreement, majority_votes, pair_items, read_verdicts, verdict_table
 
 Row = dict[str, Any]
 
@@ -191,3 +191,53 @@ def test_verdict_table_turns_verdicts_to_the_first_rows_sides() -> None:
     assert raters == ["r1", "r2", "r3"]
     expected = [[0, 2, 2, 0, 0, None, None], [0, 1, 1, None, 0, 1, None], [0, 2, 0, None, None, None, None]]
     assert [[None if math.isnan(value) else value for value in line] for line in table.tolist()] == expected
+
+
+def test_the_items_of_pairs_stand_in_the_order_of_the_table() -> None:
+    assert pair_items(PANEL) == ["i1", "i2", "i3", "i4", "i5", "i6", "i7"]
+    assert pair_items([row("ant", "elk", "a", "i2"), row("ant", "owl", "a", "i1"), row("elk", "owl", "a", "i2")]) == [
+        "i2",
+        "i1",
+        "i2",
+    ]
+
+
+MIXED = [
+    row("ant", "elk", "b", "i1", "r2"),
+    row("ant", "elk", "a", "i1", "r1", reply_a="p", reply_b="q"),
+    row("elk", "ant", "a", "i1", "r3", reply_a="q"),
+]
+
+
+def test_raters_whose_rows_name_no_replies_judge_the_pair_that_others_name() -> None:
+    assert read_verdicts(MIXED).replies == (("p", "q"), ("p", "q"), ("q", "p"))
+    (vote,) = majority_votes(MIXED)
+    assert (vote["verdict"], vote["n_raters"], vote["reply_a"], vote["reply_b"]) == ("b", 3, "p", "q")
+    assert disagreement(MIXED) == {"n": 1, "unanimous": 0, "majority": 1, "unresolved": 0, "three_way": 0}
+    assert verdict_table(MIXED)[1].tolist() == [[0.0], [1.0], [1.0]]
+
+
+def test_one_rater_may_name_replies_in_one_order_only() -> None:
+    found = read_verdicts([row("ant", "elk", "a", reply_a="p", reply_b="q"), row("elk", "ant", "b")])
+    assert (found.outcome.tolist(), found.n_both_orders, found.n_flipped) == ([1.0], 1, 0)
+    again = read_verdicts([row("ant", "elk", "a", reply_a="p", reply_b="q"), row("ant", "elk", "a")])
+    assert (again.outcome.tolist(), again.n_repeated) == ([1.0], 1)
+
+
+def test_replies_of_other_pairs_and_items_say_nothing() -> None:
+    rows = [
+        row("ant", "owl", "a", "i1", reply_a="o", reply_b="w"),
+        row("ant", "elk", "a", "i2", reply_a="p", reply_b="q"),
+        row("ant", "elk", "a", "i1"),
+    ]
+    assert read_verdicts(rows).replies == (("o", "w"), ("p", "q"), (None, None))
+
+
+def test_a_row_without_replies_is_refused_where_others_name_several() -> None:
+    rows = [*MIXED, row("ant", "elk", "a", "i1", "r4", reply_a="o", reply_b="q")]
+    with pytest.raises(InputError) as caught:
+        majority_votes(rows)
+    assert str(caught.value) == (
+        "comparison 1: no reply of ant to the item i1 is named, but other rows name 2 (p, o), expected at most one; "
+        "write reply_a and reply_b in every row"
+    )
