@@ -183,7 +183,14 @@ def _against_ranks(
 
 
 def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
+    from fcconan.score.correlation_levels import UNKNOWN
+
     lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
+    unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
+    if unknown:
+        return [
+            f"{unknown} of {len(rated.systems)} replies are of no known system and missing at the levels of systems."
+        ]
     if not lacking:
         return []
     notes = [f"Not all rows say the {' and the '.join(lacking)} of the replies: --replies names them."]

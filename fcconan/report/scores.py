@@ -210,10 +210,17 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for (aspect, who), found in lines.items():
         some = next(iter(found.values()))
-        line = [aspect, who, *(_value(row) for row in found.values()), str(some["n"]), str(some["n_missing"])]
+        line = [
+            aspect,
+            who,
+            *(_value(row) for row in found.values()),
+            str(some["n"]),
+            str(some["n_items"]),
+            str(some["n_missing"]),
+        ]
         tables.setdefault(tuple(found), []).append(line)
     return [
-        Table("Agreement of raters", ["aspect", "raters", *names, "items", "left out"], cells)
+        Table("Agreement of raters", ["aspect", "raters", *names, "rated", "items", "left out"], cells)
         for names, cells in tables.items()
     ]
 

@@ -15,6 +15,7 @@ from fcconan.score.correlation_levels import (
     SYSTEM_MEANS,
     LevelValues,
     accuracy_chance,
+    at_level,
     evaluate,
     known_levels,
 )
@@ -111,10 +112,11 @@ def correlate(
     """
     names, found = known_coefficients(coefficients), []
     for level in known_levels(levels):
-        ceilings = human_ceilings(table, level, names)
-        for part in parts(table, table.metric_values, table.human_values, table.pairs):
+        own = at_level(table, level)
+        ceilings = human_ceilings(own, level, names)
+        for part in parts(own, own.metric_values, own.human_values, own.pairs):
             values = evaluate(level, part, names)
-            rows = level_rows(table, level, part, values, part.pairs, resamples, seed, confidence)
+            rows = level_rows(own, level, part, values, part.pairs, resamples, seed, confidence)
             for position, row in rows:
                 ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
                 found.append(

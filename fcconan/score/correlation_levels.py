@@ -5,7 +5,7 @@ mean of those within a system; `system_means` correlates the mean values of the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, accuracy_by_chance, group_coefficients, rounded, scale_of
-from fcconan.score.score_table import Part
+from fcconan.score.score_table import Part, ScoreTable
 from fcconan.score.significance import bootstrap_means
 from fcconan.score.tie_calibration import calibrated_threshold, groups_by_size
 from fcconan.score.weighted_coefficients import WeightedCoefficients, resampled
@@ -24,6 +24,16 @@ Combine = Callable[[Floats], Floats]
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
 LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
+UNKNOWN = "unknown"  # stands where the system of a reply is not known
+
+
+def at_level(table: ScoreTable, level: str) -> ScoreTable:
+    """Returns a table of what counts at a level: replies of no known system are missing at the levels of systems."""
+    known = np.asarray(table.systems, dtype=str) != UNKNOWN
+    if level not in (PER_SYSTEM, SYSTEM_MEANS) or known.all():
+        return table
+    annotators = None if table.annotators is None else np.where(known, table.annotators, np.nan)
+    return replace(table, human_values=np.where(known, table.human_values, np.nan), annotators=annotators)
 
 
 def known_levels(names: Sequence[str]) -> tuple[str, ...]:

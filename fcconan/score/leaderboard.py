@@ -8,6 +8,7 @@ import numpy as np
 import fcconan
 from fcconan.errors import InputError
 from fcconan.rows import RATER_KINDS
+from fcconan.score.correlation_levels import UNKNOWN
 from fcconan.score.rating_rows import HUMAN, RatedReplies, mean_of_rows
 from fcconan.score.score_table import Floats
 from fcconan.score.significance import bootstrap_means, percentile_interval
@@ -111,7 +112,7 @@ def leaderboard(
     Raises:
         InputError: There is no such rater or aspect, or the systems are not known.
     """
-    if not rated.knows_systems:
+    if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
         raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
     aspects = None if aspects is None else list(dict.fromkeys(aspects))
     people, everybody = rated.raters((HUMAN,)), rated.raters()
@@ -166,7 +167,7 @@ def _standings(
     confidence: float,
 ) -> list[Standing]:
     systems, (item_names, item) = np.asarray(rated.systems), np.unique(np.asarray(rated.items), return_inverse=True)
-    names = sorted(set(rated.systems))
+    names = sorted({*rated.systems} - {UNKNOWN})
     sums = np.zeros((2, len(series), len(names), len(item_names)))  # of values, and of replies that have one
     for place, each in enumerate(series):
         for at, system in enumerate(names):

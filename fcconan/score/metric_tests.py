@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, known_coefficients
 from fcconan.score.correlation import DEFAULT, data_parts
-from fcconan.score.correlation_levels import POOLED, known_levels
+from fcconan.score.correlation_levels import POOLED, at_level, known_levels
 from fcconan.score.metric_swaps import Comparison, comparison
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import TOLERANCE, holm
@@ -140,6 +140,7 @@ class _Prepared:
 
 def _prepared(table: ScoreTable, level: str, names: Sequence[str]) -> Iterator[_Prepared]:
     """Yields two metrics and the aspects for which they lack the same rows."""
+    table = at_level(table, level)
     for (first, second), aspects in compared_pairs(table).items():
         both = np.isfinite(table.metric_values[[first, second]]).all(axis=0)
         alike: dict[bytes, list[int]] = {}

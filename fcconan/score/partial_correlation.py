@@ -8,12 +8,21 @@ import numpy.typing as npt
 
 from fcconan.score.coefficients import known_coefficients
 from fcconan.score.correlation import DEFAULT, Correlation, in_order, level_rows
-from fcconan.score.correlation_levels import LEVELS, evaluate, known_levels
+from fcconan.score.correlation_levels import (
+    LEVELS,
+    PER_ITEM,
+    PER_SYSTEM,
+    SYSTEM_MEANS,
+    at_level,
+    evaluate,
+    known_levels,
+)
 from fcconan.score.score_table import ScoreTable, parts
 
 Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1e-10  # what a coefficient of 1 may lack
+FEWEST = 4  # rows, or systems, that a partial correlation needs
 
 
 def partial_correlations(
@@ -49,10 +58,11 @@ def partial_correlations(
         return []
     found = []
     last_x, last_y = len(table.metrics), len(table.aspects)
-    x, y = (np.concatenate([each, table.lengths[None]]) for each in (table.metric_values, table.human_values))
     for level in known_levels(levels):
+        known = at_level(table, level)
+        x, y = (np.concatenate([each, table.lengths[None]]) for each in (known.metric_values, known.human_values))
         for metric, aspect in table.pairs:
-            there = np.isfinite(x[metric]) & np.isfinite(y[aspect]) & np.isfinite(table.lengths)
+            there = _enough(table, level, np.isfinite(x[metric]) & np.isfinite(y[aspect]) & np.isfinite(table.lengths))
             own_x, own_y = (np.where(there, each, np.nan) for each in (x, y))
             triple = [(metric, aspect), (metric, last_y), (last_x, aspect)]
             for part in parts(table, own_x, own_y, triple):
@@ -60,6 +70,15 @@ def partial_correlations(
                 rows = level_rows(table, level, part, values, [(metric, aspect)], resamples, seed, confidence)
                 found += [replace(row, coefficient=f"{row.coefficient}_given_length", chance=0.0) for _, row in rows]
     return in_order(found, table, [f"{name}_given_length" for name in names])
+
+
+def _enough(table: ScoreTable, level: str, there: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Leaves out groups of fewer than `FEWEST`: three points always have a partial correlation of 1 or -1."""
+    if level in (PER_ITEM, PER_SYSTEM):
+        group = table.item if level == PER_ITEM else table.system
+        return there & (np.bincount(group[there], minlength=int(group.max()) + 1)[group] >= FEWEST)
+    number = len(np.unique(table.system[there])) if level == SYSTEM_MEANS else int(there.sum())
+    return there & (number >= FEWEST)
 
 
 def _given(values: Floats) -> Floats:

@@ -75,6 +75,9 @@ def tables_of(
         raise InputError(f"{kind} have no aspects: leave --aspect out")
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
+    if raters is None:
+        people = dict.fromkeys(str(row.get("rater")) for row in rows if row.get("rater_kind") == HUMAN)
+        raters = list(people) if len(people) > 1 else None
     chosen = rows if raters is None else _by(rows, raters)
     if kind == "comparisons":
         verdicts = read_verdicts(chosen)

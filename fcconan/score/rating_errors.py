@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.score.correlation_levels import UNKNOWN
 from fcconan.score.human_ceiling import NONE, Ceiling, weighted_ceiling
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import bootstrap_means, percentile_interval
@@ -64,7 +65,9 @@ def rating_errors(
         confidence: Of the intervals.
     """
     selections: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(table.items), dtype=np.bool_))]
-    selections += [(name, table.system == position) for position, name in enumerate(table.system_names)]
+    selections += [
+        (name, table.system == position) for position, name in enumerate(table.system_names) if name != UNKNOWN
+    ]
     found = []
     for metric, aspect in table.pairs:
         difference = table.metric_values[metric] - table.human_values[aspect]

@@ -107,7 +107,7 @@ class Bleu(Metric):
             return Corpus(None, signature(series.name, corpus="sacrebleu"), "no_values")
         most = max(len(each) for each in references)
         streams: Any = [[each[place] if place < len(each) else None for each in references] for place in range(most)]
-        value = metric.corpus_score(list(texts), streams).score / 100
+        value = min(metric.corpus_score(list(texts), streams).score / 100, 1.0)
         return Corpus(value, signature(f"{series.name}|{metric.get_signature()}|scale:1"))
 
 

@@ -292,7 +292,7 @@ def _ranked() -> list[dict[str, Any]]:
             )
             for aspect, share in (("relevance", 4), ("fit", 2)):  # on 1-5 and 1-3: the same order
                 grade = 1 + share * ((3 - rank) / 2 if item == "i1" else (rank - 1) / 2)
-                judged = {
+                judged: dict[str, Any] = {
                     "rater": "j",
                     "rater_kind": "model",
                     "aspect": aspect,

@@ -339,7 +339,7 @@ def test_partial_correlation_is_that_of_the_residuals(level: str) -> None:
     found = []
     for each in np.unique(group):
         own = np.flatnonzero(there & (group == each))
-        if len(own) < 3 or min(np.ptp(x[own]), np.ptp(y[own]), np.ptp(z[own])) == 0:
+        if len(own) < 4 or min(np.ptp(x[own]), np.ptp(y[own]), np.ptp(z[own])) == 0:
             continue
         design = np.stack([np.ones(len(own)), z[own]], axis=1)
         left = [values[own] - design @ np.linalg.lstsq(design, values[own], rcond=None)[0] for values in (x, y)]
