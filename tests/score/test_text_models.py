@@ -195,7 +195,7 @@ def test_bertscore_by_its_definition(encoder: Path, layer: int, idf: bool) -> No
         expected.append((precision, recall, 2 * precision * recall / (precision + recall)))
     found = _values(BertScore(encoder, layer=layer, idf=idf, device="cpu"), WITH_UNKNOWN, AND_REFERENCES)
     for values, column in zip(found.values(), zip(*expected, strict=True), strict=True):
-        assert values == pytest.approx(column, abs=1e-6)
+        assert values == pytest.approx(column, abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -208,7 +208,7 @@ def test_bertscore_is_that_of_the_package(encoder: Path, idf: bool) -> None:
         )
     found = _values(BertScore(encoder, layer=1, idf=idf, device="cpu"), WITH_UNKNOWN, AND_REFERENCES)
     for own, other in zip(found.values(), expected, strict=True):
-        assert own == pytest.approx(other.numpy(), abs=1e-6)
+        assert own == pytest.approx(other.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["bart", "t5"])
@@ -227,9 +227,9 @@ def test_bartscore_by_its_definition(kind: str, encoder: Path, request: pytest.F
     precision = [likelihood(reference, text) for text, reference in zip(TEXTS, REFERENCES, strict=True)]
     recall = [likelihood(text, reference) for text, reference in zip(TEXTS, REFERENCES, strict=True)]
     found = _values(BartScore(folder, device="cpu"), TEXTS, REFERENCES)
-    assert found["bartscore-precision"] == pytest.approx(precision, abs=1e-5)
-    assert found["bartscore-recall"] == pytest.approx(recall, abs=1e-5)
-    assert found["bartscore-f"] == pytest.approx((np.array(precision) + recall) / 2, abs=1e-5)
+    assert found["bartscore-precision"] == pytest.approx(precision, abs=1e-4)
+    assert found["bartscore-recall"] == pytest.approx(recall, abs=1e-4)
+    assert found["bartscore-f"] == pytest.approx((np.array(precision) + recall) / 2, abs=1e-4)
     assert abs(found["bartscore-precision"] - found["bartscore-recall"]).max() > 0.01
 
 
@@ -251,7 +251,7 @@ def test_questions_by_their_definition(kind: str, encoder: Path, request: pytest
         expected.append(float(chances[yes[1]] / (chances[yes[1]] + chances[no[1]])))
     metric = Question(folder, QUESTION, name="books", yes="the", no="a", device="cpu")
     values = score_texts(TEXTS, metrics=[metric], messages=["The Ombrey!"] * len(TEXTS))["books"].values
-    assert values == pytest.approx(expected, abs=1e-6)
+    assert values == pytest.approx(expected, abs=1e-5)
     assert np.ptp(values) > 1e-4
 
 
@@ -267,7 +267,7 @@ def test_toxicity_by_its_definition(problem: str | None, encoder: Path, classifi
     both = [logits.softmax(dim=1)[:, 1:].sum(dim=1), logits.sigmoid()[:, 1:].max(dim=1).values]
     expected = both[problem is not None]
     scores = score_texts(TEXTS, metrics=[Toxicity(folder, ["rude", "threat"], device="cpu")])["toxicity"]
-    assert scores.values == pytest.approx(expected.numpy(), abs=1e-6)
+    assert scores.values == pytest.approx(expected.numpy(), abs=1e-5)
     assert scores.higher_is_better is False
     assert f"|labels:rude+threat|activation:{'softmax' if problem is None else 'sigmoid'}|" in scores.signature
 
@@ -296,7 +296,7 @@ def test_neither_batches_nor_neighbours_change_a_value(
         again = _values(metric, texts, references, batch_size=batch_size)
         alone = [_values(metric, [text], [other]) for text, other in zip(texts, references, strict=True)]
         for name, values in together.items():
-            assert values == pytest.approx([float(each[name][0]) for each in alone], abs=1e-5), name
+            assert values == pytest.approx([float(each[name][0]) for each in alone], abs=1e-4), name
             assert values.tolist() == again[name].tolist()
 
 
@@ -319,7 +319,7 @@ def test_what_a_model_does_not_read_is_counted(
     for name in metrics:
         assert scores[name].n_truncated == (3 if "score" in name else 2), name
         assert scores[name].n_missing == 0
-        assert scores[name].values[1] == pytest.approx(scores[name].values[2], abs=1e-5)
+        assert scores[name].values[1] == pytest.approx(scores[name].values[2], abs=1e-4)
     assert "|length:64|" in scores["bertscore-f"].signature
     assert "|length:48|" in scores["bartscore-f"].signature
     shorter = score_texts([TEXTS[0]], [[TEXTS[1]]], [BertScore(encoder, max_length=5, device="cpu")])["bertscore-f"]
@@ -329,7 +329,7 @@ def test_what_a_model_does_not_read_is_counted(
 def test_an_encoder_of_a_sequence_to_sequence_model_has_states(bart: Path, t5: Path) -> None:
     for folder in (bart, t5):
         same = _values(BertScore(folder, device="cpu"), TEXTS, TEXTS)
-        assert same["bertscore-f"] == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
+        assert same["bertscore-f"] == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
 
 
 def test_signatures_name_model_layer_and_weights(encoder: Path, bart: Path) -> None:
