@@ -1,6 +1,7 @@
 """`fcconan agree`."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,15 +54,19 @@ def run(
     confidence: row_sources.Confidence = 0.95,
     seed: row_sources.Seed = 0,
     json_file: row_sources.Json = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the result as a page to this file.")] = None,
 ) -> None:
     """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.scores import agreement_tables
+    from fcconan.report.scores import agreement_tables, write_agreement
+    from fcconan.report.sections import check_page
     from fcconan.score.agreement import agreement, agreement_signature, has_pair_intervals
     from fcconan.score.rated_by_many import tables_of
 
     settings = row_sources.draws(resamples, confidence, seed)
-    row_sources.check_targets([*sources, *([replies] if replies else [])], json_file)
+    row_sources.check_targets([*sources, *([replies] if replies else [])], json_file, report)
+    if report is not None:
+        check_page(report)
     with row_sources.opened(sources, split=split, column=column, where=where, value=value) as opened:
         config = _config(opened, kind)
         tables = tables_of(
@@ -90,8 +95,17 @@ def run(
         # Two raters are everybody.
         shown_pairs = by_pair or len(table.raters) < 3
         signatures[table.aspect or config] = agreement_signature(
-            table.domain, population=population, unit=table.unit, pair_intervals=shown_pairs, **settings
+            table.domain,
+            population=population,
+            unit=table.unit,
+            pair_intervals=shown_pairs,
+            scale_known=table.scale_known,
+            **settings,
         )
+        if table.left_out:
+            notes[f"Only people are compared, not {_few(table.left_out)}: --rater chooses others."] = None
+        if not table.scale_known:
+            notes[_as_given(table)] = None
         if resamples and table.unit in ALONE:
             notes[ALONE[table.unit]] = None
         if resamples and not shown_pairs:
@@ -100,10 +114,26 @@ def run(
         print_table(shown.title, shown.columns, shown.rows)
     for note in notes:
         typer.echo(note)
+    result = {"signature": signatures, "rows": rows, "notes": [*notes]}
+    if json_file is not None:
+        write_json(json_file, result)
+    if report is not None:
+        write_agreement(report, result, pairs=not overall)
+        typer.echo(f"Written: {report}")
     for signature in dict.fromkeys(signatures.values()):
         typer.echo(signature)
-    if json_file is not None:
-        write_json(json_file, {"signature": signatures, "rows": rows, "notes": [*notes]})
+
+
+def _as_given(table: "RatedByMany") -> str:
+    grades = _few([f"{grade:g}" for grade in table.domain])
+    return (
+        f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) stand for it; "
+        "--scale gives one."
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:7], *(["..."] if len(names) > 7 else [])])
 
 
 def _said(
@@ -133,9 +163,17 @@ def _config(sources: row_sources.RowSources, asked: str | None) -> str:
     for config in ("comparisons", "ratings", "votes"):
         if known[config] in columns:
             return config
-    for config in known:
-        if config in configs:
-            return config
+    there = [config for config in known if config in configs]
+    if there:
+        split, folders = sources.split, sources.folders()
+        having = [each for each in there if any(any((at / each).glob(f"{split}-*.parquet")) for at in folders)]
+        if split is not None and having and there[0] not in having:
+            raise InputError(
+                f"the split {split} has {' and '.join(having)}, no {there[0]}: add --rows {' or --rows '.join(having)}"
+            )
+        return there[0]
+    if not configs and not columns and (files := [each for each in sources.sources if Path(each).is_file()]):
+        raise InputError(f"{files[0]} has no rows: check the file")
     raise InputError(
         f"found {', '.join(sorted(columns or configs)) or 'no columns'}, expected `value` (ratings), `verdict` "
         "(comparisons) or `label` (votes): name it with --column, or a column for each rater with --value"

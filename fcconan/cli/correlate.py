@@ -1,5 +1,6 @@
 """`fcconan correlate`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
     from fcconan.score.rating_rows import RatedReplies
+    from fcconan.score.score_table import ScoreTable
 
 NAME = "correlate"
 SWAPS = 10_000  # of --tests where there is no bootstrap
@@ -44,7 +46,13 @@ def run(
     ] = False,
     errors: Annotated[bool, typer.Option("--errors", help="Also mean absolute error and bias, by system.")] = False,
     tests: Annotated[
-        str | None, typer.Option("--tests", help="Compare metrics by random swaps of: reply (PERM-BOTH) or item.")
+        str | None,
+        typer.Option(
+            "--tests",
+            help="Compare metrics: by random swaps of each reply (PERM-BOTH) or item, or by williams, which takes "
+            "replies, or means of systems, as independent and normal, and tests pearson and spearman, pooled and of "
+            "system_means.",
+        ),
     ] = None,
     ranks: Annotated[
         str | None, typer.Option("--ranks", help="Instead, NDCG of rankings against people's ranks in this aspect.")
@@ -62,7 +70,7 @@ def run(
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
     from fcconan.errors import InputError
     from fcconan.report.sections import check_page
-    from fcconan.score import correlation, metric_tests, partial_correlation, rating_errors
+    from fcconan.score import correlation, partial_correlation, rating_errors
     from fcconan.score.coefficients import known_coefficients
     from fcconan.score.correlation_levels import LEVELS, known_levels
     from fcconan.score.stability import stability as over_samples
@@ -71,10 +79,10 @@ def run(
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
-    if tests not in (None, *metric_tests.UNITS):
-        raise InputError(f"--tests is {tests!r}: give {' or '.join(metric_tests.UNITS)}")
     levels = list(known_levels(level)) if level else []
     coefficients = known_coefficients(coefficient or correlation.DEFAULT)
+    if tests is not None:
+        _check_tests(tests, levels, coefficients)
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
         rated = row_sources.rated_replies(sources, replies)
         population = "+".join(sources.population)
@@ -94,28 +102,67 @@ def run(
         "signature": correlation.correlation_signature(table, population=population, **settings),
         "notes": _notes(levels, rated),
         "rows": [asdict(row) for row in rows],
-        "missing": [
-            {"rater": rater, "aspect": rated_aspect, "reason": reason, "n": n}
-            for (rater, rated_aspect), reasons in sorted(rated.missing.items())
-            for reason, n in sorted(reasons.items())
-        ],
+        "missing": rated.missing_in(table, human),
     }
     if errors:
         result["errors"] = [
             asdict(row) for row in rating_errors.rating_errors(rated.on_one_scale(table, human), **settings)
         ]
     if tests is not None:
-        drawn: dict[str, Any] = {"swaps": resamples or SWAPS, "seed": seed, "unit": tests}
-        found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, **drawn)
-        if not found:
-            raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
-        result["tests"] = [asdict(row) for row in found]
-        result["tests_signature"] = metric_tests.permutation_signature(table, population=population, **drawn)
+        result |= _tests(tests, table, levels, coefficients, population, {"swaps": resamples or SWAPS, "seed": seed})
     if stability:
         result["stability"] = [asdict(row) for row in over_samples(table, coefficients=coefficients)]
         if not any(row["n_trials"] for row in result["stability"]):
             result["notes"].append("There are fewer than 100 rows: too few for the samples of --stability.")
     _show(result, json_file, report)
+
+
+def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
+    """Checks before long work that there is something to test; no levels are all of them."""
+    from fcconan.errors import InputError
+    from fcconan.score.coefficients import CALIBRATED
+    from fcconan.score.metric_tests import UNITS
+    from fcconan.score.williams import WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
+
+    if tests not in (*UNITS, WILLIAMS):
+        raise InputError(f"--tests is {tests!r}: give {', '.join(UNITS)} or {WILLIAMS}")
+    if tests != WILLIAMS and CALIBRATED in coefficients:
+        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
+    for option, given, allowed in (
+        ("--level", levels, WILLIAMS_LEVELS),
+        ("--coefficient", coefficients, WILLIAMS_COEFFICIENTS),
+    ):
+        if tests == WILLIAMS and given and not set(given) & set(allowed):
+            raise InputError(
+                f"--tests {WILLIAMS} is for {' and '.join(allowed)}, found {', '.join(given)}: add one with {option}"
+            )
+
+
+def _tests(
+    tests: str,
+    table: "ScoreTable",
+    levels: Sequence[str],
+    coefficients: Sequence[str],
+    population: str,
+    drawn: dict[str, int],
+) -> dict[str, Any]:
+    """Compares models and metrics; Williams' test does so at the levels and with the coefficients that it is for."""
+    from fcconan.errors import InputError
+    from fcconan.score import metric_tests, williams
+
+    if tests == williams.WILLIAMS:
+        found = williams.williams_tests(
+            table,
+            levels=[each for each in levels if each in williams.WILLIAMS_LEVELS],
+            coefficients=[each for each in coefficients if each in williams.WILLIAMS_COEFFICIENTS],
+        )
+        signature = williams.williams_signature(table, population=population)
+    else:
+        found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
+        signature = metric_tests.permutation_signature(table, population=population, unit=tests, **drawn)
+    if not found:
+        raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
+    return {"tests": [asdict(row) for row in found], "tests_signature": signature}
 
 
 def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:
@@ -188,9 +235,7 @@ def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
     lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
     unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
     if unknown:
-        return [
-            f"{unknown} of {len(rated.systems)} replies are of no known system and missing at the levels of systems."
-        ]
+        return [f"Replies of no known system: {unknown} of {len(rated.systems)}, missing at the levels of systems."]
     if not lacking:
         return []
     notes = [f"Not all rows say the {' and the '.join(lacking)} of the replies: --replies names them."]

@@ -88,7 +88,6 @@ def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
     from fcconan.report.tables import Table
     from fcconan.score.correlation import correlate, correlation_signature
     from fcconan.score.tournament import rank_systems
-    from fcconan.score.verdicts import majority_votes
 
     with opened([str(out), str(rated)]) as sources:
         ratings = rated_replies(sources)
@@ -97,11 +96,7 @@ def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
     correlations: dict[str, Any] = {
         "signature": correlation_signature(table, population=population),
         "rows": [asdict(row) for row in correlate(table)],
-        "missing": [
-            {"rater": rater, "aspect": aspect, "reason": reason, "n": n}
-            for (rater, aspect), reasons in sorted(ratings.missing.items())
-            for reason, n in sorted(reasons.items())
-        ],
+        "missing": ratings.missing_in(table),
     }
     pooled = [
         [
@@ -119,8 +114,8 @@ def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
     ]
     columns = ["judge", "aspect", "value", "interval", "chance", "one person", "replies", "missing"]
     with opened([str(out)], where=["rater_kind=human"]) as sources:
-        votes = majority_votes(sources.rows("comparisons"))
-        tournament = rank_systems(votes, population=f"{'+'.join(sources.population)};majority")
+        rows = list(sources.rows("comparisons"))
+        tournament = rank_systems(rows, majority=True, population=f"{'+'.join(sources.population)};majority")
     page = render_sections(
         "Judges and tournaments",
         "The embedded demo: simulated people and judges, so these figures say nothing about the world.",

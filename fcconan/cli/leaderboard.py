@@ -40,6 +40,8 @@ def run(
     from fcconan.report.scores import leaderboard_section, leaderboard_tables
     from fcconan.report.sections import check_page, write_page
     from fcconan.score import leaderboard as board
+    from fcconan.score.correlation_levels import UNKNOWN
+    from fcconan.score.rating_rows import HUMAN
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
@@ -48,7 +50,15 @@ def run(
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
         rated = row_sources.rated_replies(sources, replies)
         population = "+".join(sources.population)
-    rows = [asdict(row) for row in board.leaderboard(rated, aspects=aspect, raters=rater, **settings)]
+    found = board.leaderboard(rated, aspects=aspect, raters=rater, **settings)
+    people = "people" if rated.raters((HUMAN,)) else "the raters"
+    # Who chose aspects knows which are left out.
+    notes = [
+        f"{name} also rated {', '.join(aspects)}, which {people} did not rate on a scale: --aspect shows it."
+        for name, aspects in ({} if aspect else board.left_out(rated, found)).items()
+    ]
+    if unknown := rated.systems.count(UNKNOWN):
+        notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
     signature = board.leaderboard_signature(
         rated,
         population=population,
@@ -56,9 +66,11 @@ def run(
         raters=rater,
         **settings,
     )
-    result = {"signature": signature, "rows": rows}
+    result = {"signature": signature, "notes": notes, "rows": [asdict(row) for row in found]}
     for shown in leaderboard_tables(result):
         print_table(shown.title, shown.columns, shown.rows)
+    for note in notes:
+        typer.echo(note)
     if json_file is not None:
         write_json(json_file, result)
     if report is not None:

@@ -38,10 +38,20 @@ def run(
     toxicity: Annotated[
         str | None, typer.Option("--toxicity", help="MODEL[:LABEL[+LABEL]] of a classifier; default label: toxic.")
     ] = None,
-    train: Annotated[
-        Path | None, typer.Option("--train", help="Also novelty, against the CNs of this file or dataset's train part.")
+    unieval: Annotated[
+        str | None, typer.Option("--unieval", help="Folder or name of a sequence-to-sequence model, for --question.")
     ] = None,
-    several: Annotated[str, typer.Option("--several", help="Of several references: max or mean.")] = "max",
+    question: Annotated[
+        list[str] | None,
+        typer.Option("--question", help="NAME=QUESTION with {text}, {reference}, {message}; repeat it."),
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Also novelty, against the CNs of FILE or split train of DATASET[:CONFIG]."),
+    ] = None,
+    several: Annotated[
+        str, typer.Option("--several", help="Of several references: max, mean, or joint (BLEU's own; others: max).")
+    ] = "max",
     device: models.Device = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Texts a batch of models.")] = 32,
     split: row_sources.Split = None,
@@ -56,13 +66,17 @@ def run(
 
     check_row_target(out)
     classifier = toxicity if toxicity is None else _classifier(toxicity)[0]
-    read = [replies, *([str(train)] if train else [])]
-    row_sources.check_targets(read, json_file, out=out, models=[bertscore, bartscore, classifier])
+    read = [replies, *([_parted(train)[0]] if train else [])]
+    row_sources.check_targets(read, json_file, out=out, models=[bertscore, bartscore, classifier, unieval])
     wanted = _named(metric, train, several)
     with row_sources.opened([replies], split=split, column=column) as sources:
         place, population = sources.described(replies, "replies")
         rows = list(load_replies(place, split=sources.split, columns=sources.columns))
-    chosen: list[str | Metric] = [*wanted, *_models(bertscore, bartscore, toxicity, device)]
+    chosen: list[str | Metric] = [
+        *wanted,
+        *_models(bertscore, bartscore, toxicity, device),
+        *_questions(unieval, question or [], device),
+    ]
     if not chosen and not metric:
         chosen = _without_model(rows)
     if train is not None:
@@ -82,24 +96,27 @@ def run(
         for system, places in sorted(by_system.items())
     }
     summary = [line for system, scores in found.items() for line in _lines(system, scores, population)]
+    notes = _notes(rows, summary)
     with RowWriter(out, SCORED) as writer:
         for system, scores in found.items():
             writer.write(list(_ratings([rows[at] for at in by_system[system]], scores)))
     if json_file is not None:
-        write_json(json_file, {"out": str(out), "data": population, "rows": summary})
+        write_json(json_file, {"out": str(out), "data": population, "rows": summary, "notes": notes})
     for title, columns, cells in _tables(summary):
         print_table(title, columns, cells)
+    for note in notes:
+        typer.echo(note)
     typer.echo(f"Written: {out}")
-    for signature in dict.fromkeys(line["signature"] for line in summary):
+    for signature in dict.fromkeys(signature for line in summary for signature in _signatures(line)):
         typer.echo(signature)
 
 
-def _named(metric: list[str] | None, train: Path | None, several: str) -> list[str]:
+def _named(metric: list[str] | None, train: str | None, several: str) -> list[str]:
     from fcconan.score.text import METRICS
     from fcconan.score.text_scores import SEVERAL
 
     if several not in SEVERAL:
-        raise InputError(f"--several is {several!r}: give {' or '.join(SEVERAL)}")
+        raise InputError(f"--several is {several!r}: give {', '.join(SEVERAL)}")
     for name in metric or ():
         if name == "novelty" and train is None:
             raise InputError("novelty needs the CNs that were trained on: give them with --train")
@@ -130,28 +147,62 @@ def _models(
 
 def _classifier(given: str) -> tuple[str, str]:
     """Returns model and labels of --toxicity."""
+    model, labels = _parted(given)
+    return model, labels or TOXIC
+
+
+def _parted(given: str) -> tuple[str, str]:
+    """Returns what stands before and after the last colon, unless that is all the name of a file."""
     if Path(given).exists() or ":" not in given:
-        return given, TOXIC
-    model, _, labels = given.rpartition(":")
-    return model, labels
+        return given, ""
+    before, _, after = given.rpartition(":")
+    return before, after
 
 
-def _novelty(train: Path) -> "Metric":
-    from fcconan.judge.replies import files_of
-    from fcconan.row_files import SUFFIXES, read_rows
+def _questions(model: str | None, questions: list[str], device: str | None) -> "Iterator[Metric]":
+    if (model is None) != (not questions):
+        raise InputError("one of --unieval and --question is missing: give a model and what it is asked")
+    if model is None:
+        return
+    from fcconan.score.text_models import ScoringModel
+    from fcconan.score.text_questions import Question
+
+    asked = [each.partition("=") for each in questions]
+    for name, equals, text in asked:
+        if not (name and equals and text):
+            raise InputError(f"--question is {name + equals + text!r}: give NAME=QUESTION, such as books=Is this ...")
+    loaded = ScoringModel(model, "sequence-to-sequence", device=device)
+    for name, _, text in asked:
+        yield Question(loaded, text, name=name)
+
+
+def _novelty(train: str) -> "Metric":
     from fcconan.score.text_novelty import Novelty
 
+    source, config = _parted(train)
     texts: list[str] = []
-    for file in files_of(train, None if train.suffix in SUFFIXES else "train", "train"):
-        for number, row in enumerate(read_rows(file), start=1):
+    with row_sources.opened([source]) as opened:
+        for folder in opened.folders():
+            there = sorted({file.parent.name for file in folder.glob("*/train-*.parquet")})
+            if not config and len(there) > 1:
+                raise InputError(
+                    f"{source} has a split train in {', '.join(there)}: choose one, such as --train {source}:{there[0]}"
+                )
+            opened.split, config = "train", config or "".join(there) or "train"
+        if config and opened.split is None:
+            raise InputError(f"{source} is a file and has no config {config!r}: give --train {source}")
+        for row in opened.rows(config):
+            if row.get("role") == "hs":  # dialogues have both sides
+                continue
+            place = getattr(row, "place", source)
             name = next((each for each in TEXTS if each in row), None)
             if name is None:
                 raise InputError(
-                    f"{file} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
+                    f"{place} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
                 )
             text = row[name]
             if text is not None and not isinstance(text, str):
-                raise InputError(f"{file}, row {number}: {name} is {text!r}, expected a text; mend that row")
+                raise InputError(f"{place}: {name} is {text!r}, expected a text; mend that row")
             texts += [text] if text else []
     return Novelty(texts)
 
@@ -161,6 +212,19 @@ def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
 
     referred = any(row["references"] for row in rows)
     return [name for name in METRICS if referred or name not in OF_REFERENCES]
+
+
+def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:
+    n = sum(
+        any(letter.isalpha() and not letter.isascii() for text in (row["text"], *row["references"]) for letter in text)
+        for row in rows
+    )
+    if not n or not any(line["metric"].startswith("rouge-") for line in summary):
+        return []
+    return [
+        f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
+        "Rouge(tokens='plain') from Python keeps them."
+    ]
 
 
 def _rater(name: str) -> tuple[str, str]:
@@ -204,7 +268,15 @@ def _lines(system: str, scores: "Mapping[str, TextScores]", population: str) -> 
             "n_empty_references": series.n_empty_references,
             "missing": dict(sorted(missing.items())),
             "signature": f"{series.corpus.signature}|data:{population}",
+            "signature_of_ratings": f"{series.signature}|data:{population}",
         }
+
+
+def _signatures(line: Row) -> Iterator[str]:
+    """Yields the signature of the ratings, where the system's value is not their mean, and that of the value."""
+    if line["signature"] not in (own := line["signature_of_ratings"], own.replace("|data:", "|corpus:mean|data:")):
+        yield f"ratings:{own}"
+    yield line["signature"]
 
 
 def _tables(summary: Sequence[Row]) -> Iterable[tuple[str, list[str], list[list[object]]]]:

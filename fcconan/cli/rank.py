@@ -46,7 +46,7 @@ def run(
     from fcconan.report.scores import tournament_tables, write_tournament
     from fcconan.report.sections import check_page
     from fcconan.score.tournament import compare_raters, rank_systems
-    from fcconan.score.verdicts import disagreement, majority_votes, read_verdicts
+    from fcconan.score.verdicts import disagreement, read_verdicts
 
     draws = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*comparisons, *([replies] if replies else [])], json_file, report)
@@ -66,8 +66,7 @@ def run(
         raise InputError(f"there is one rater, {verdicts.raters[0]}: leave --between-raters out")
     settings: dict[str, Any] = {"regularisation": regularisation, **draws}
     population = "+".join(sources.population) + (";majority" if majority else "")
-    votes = read_verdicts(majority_votes(verdicts)) if majority else verdicts
-    result = rank_systems(votes, population=population, lengths=lengths, **settings)
+    result = rank_systems(verdicts, population=population, majority=majority, lengths=lengths, **settings)
     result["disagreement"] = disagreement(verdicts)
     if between is not None:
         result["between_raters"] = compare_raters(verdicts, score=between, **settings)

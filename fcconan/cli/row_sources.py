@@ -41,6 +41,12 @@ Json = Annotated[Path | None, typer.Option("--json", help="Write the result to t
 
 # What rows of each kind hold that a rater says; a file with a column for each rater has it under the raters' names.
 SAID = {"ratings": "value", "comparisons": "verdict", "votes": "label"}
+# Columns that rows need.
+NEEDED = {
+    "ratings": ("reply_id", "rater", "aspect", "value"),
+    "comparisons": ("item_id", "system_a", "system_b", "verdict"),
+    "votes": ("pair_id", "rater", "label"),
+}
 
 
 class PlacedRow(Row):
@@ -91,7 +97,8 @@ class RowSources(AbstractContextManager["RowSources"]):
             config: The part of a dataset that is read.
 
         Raises:
-            InputError: A source cannot be read, lacks a column or has no row, or no row is wanted.
+            InputError: A source cannot be read, lacks a column that is asked for or needed, or has no row, or no row is
+                wanted.
         """
         from fcconan.row_files import read_rows
 
@@ -100,12 +107,16 @@ class RowSources(AbstractContextManager["RowSources"]):
         met: dict[str, set[str]] = {column: set() for column in self.where}
         wanted = 0
         for file in files:
+            checked = False
             for number, raw in enumerate(read_rows(file), start=1):
                 row = self._renamed(raw)
                 for column, values in met.items():
                     values.add(str(row.get(column)))
                 if all(str(row.get(column)) in values for column, values in self.where.items()):
                     wanted += 1
+                    if not checked:
+                        self._check_needed(file, row, config)
+                        checked = True
                     yield from self._said(row, config, f"{file.name}, row {number}")
         for column, asked in self.where.items():
             if missing := asked - met[column]:
@@ -118,6 +129,25 @@ class RowSources(AbstractContextManager["RowSources"]):
             shown = " and ".join(f"{column} {'/'.join(sorted(asked))}" for column, asked in self.where.items())
             raise InputError(f"no row has {shown} together: ask for less")
         self.population += self._chosen()
+
+    def _check_needed(self, file: Path, row: Row, config: str) -> None:
+        """Complains of columns that a file lacks, given its first row: they are not the same as empty cells."""
+        from fcconan.row_files import read_rows
+
+        # What --value makes, or has a stand-in for.
+        others = {"reply_id", "pair_id", "rater", "aspect", SAID.get(config)} if self.values else ()
+        lost = [name for name in NEEDED.get(config, ()) if name not in row and name not in others]
+        if lost and file.suffix == ".jsonl":  # whose rows may leave out what is empty
+            known = {name for each in read_rows(file) for name in self._renamed(each)}
+            lost = [name for name in lost if name not in known]
+        if lost:
+            theirs = " ".join(f"--column {name}=THEIRS" for name in lost)
+            said = SAID[config]
+            wide = f", or name a column for each rater with --value RATER{':ASPECT' * (config == 'ratings')}=COLUMN"
+            raise InputError(
+                f"{file} has no column {', '.join(lost)}, but {', '.join(row) or 'none'}: say what is meant with "
+                f"{theirs}{wide if said in lost else ''}"
+            )
 
     def _chosen(self) -> list[str]:
         """Says which rows and columns: others are other data, so signatures name them."""
@@ -133,7 +163,9 @@ class RowSources(AbstractContextManager["RowSources"]):
             said = row.get(column)
             if said is None and config != "ratings":
                 continue  # this rater did not judge it; a rating that is not there is missing, and counted
-            kind = "human" if rater in self.people or config == "votes" else "metric"
+            # Numbers without a person behind them are a metric's; who gave a verdict is not known.
+            kind = "metric" if config == "ratings" else "human" if config == "votes" else None
+            kind = "human" if rater in self.people else kind
             new = {**row, "rater": rater, "rater_kind": kind, SAID[config]: said}
             if config == "ratings":
                 new |= {"aspect": aspect, "reply_id": row.get("reply_id") or place}

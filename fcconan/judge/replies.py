@@ -1,6 +1,8 @@
 """The replies and pairs that a judge is given: a built dataset, or a file of rows."""
 
+import ast
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -110,12 +112,14 @@ def _references(value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         return [str(each) for each in value if each is not None]
     if isinstance(value, str) and value.startswith("["):
-        try:
-            listed = json.loads(value)
-        except ValueError:
-            return [value]
-        if isinstance(listed, list):
-            return [str(each) for each in listed if each is not None]
+        for read in (json.loads, ast.literal_eval):  # pandas writes lists into CSV as Python does
+            try:
+                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
+                    listed = read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(listed, list):
+                return [str(each) for each in listed if each is not None]
     return [str(value)]
 
 
@@ -138,13 +142,12 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
         )
     if any(source.glob("*.parquet")) and not any(source.glob("*/*.parquet")):
         folder = source if source.name not in ("", "..") else source.resolve()
-        raise InputError(
-            f"{source} is one config of a dataset, not its folder: give {folder.parent} --config {folder.name}"
-        )
+        raise InputError(f"{source} is one config of a dataset, not its folder: give {folder.parent}")
     found = sorted((source / config).glob("*.parquet"))
     if not found:
-        there = ", ".join(sorted({each.parent.name for each in source.glob("*/*.parquet")})) or "no parquet files"
-        raise InputError(f"{source} has no config {config!r}: it has {there}; choose one with --config")
+        there = ", ".join(sorted({each.parent.name for each in source.glob("*/*.parquet")}))
+        told = f"{there}; choose one of these, or another dataset" if there else "no parquet files; run `fcconan build`"
+        raise InputError(f"{source} has no config {config!r}: it has {told}")
     splits = sorted({path.name.split("-")[0] for path in found})
     if split is None and len(splits) > 1:
         raise InputError(f"{source / config} has the splits {', '.join(splits)}: choose one with --split")

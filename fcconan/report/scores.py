@@ -7,6 +7,7 @@ from typing import Any
 from fcconan.report.sections import Section, interval, number, write_page
 from fcconan.report.tables import MISSING, Table
 from fcconan.score.rating_rows import WHOLE
+from fcconan.score.tournament_notes import counted
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -17,9 +18,11 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     rows: Rows = result["rows"]
     for aspect in dict.fromkeys(row["aspect"] for row in rows):
         for level in dict.fromkeys(row["level"] for row in rows):
-            own = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
-            if own:
-                tables.append(_correlations(aspect, level, own))
+            for given in (False, True):  # partial coefficients lack other rows and groups
+                key = (aspect, level, given)
+                own = [row for row in rows if (row["aspect"], row["level"], _is_given_length(row)) == key]
+                if own:
+                    tables.append(_correlations(aspect, level, own))
     if ndcg := result.get("ndcg"):
         tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
     if errors := result.get("errors"):
@@ -45,12 +48,16 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     return tables
 
 
+def _is_given_length(row: Mapping[str, Any]) -> bool:
+    return str(row["coefficient"]).endswith("_given_length")
+
+
 def _correlations(aspect: str, level: str, rows: Rows) -> Table:
     names = list(dict.fromkeys(row["coefficient"] for row in rows))
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["metric"], {})[row["coefficient"]] = row
-    order = "spearman" if "spearman" in names else names[0]
+    order = next((name for name in names if name.startswith("spearman")), names[0])
 
     def place(metric: str) -> tuple[bool, float]:
         value = found[metric][order]["value"] if order in found[metric] else None
@@ -60,7 +67,7 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
     beside = [
         f"{name}: chance {number(row['chance'])}, one person {number(row['ceiling'])}" for name, row in first.items()
     ]
-    columns = ["metric", *names, "rows", "groups", "constant", "missing"]
+    columns = ["metric", *names, "rows", "groups", "constant", "too few", "missing"]
     cells = []
     for metric in sorted(found, key=place):
         own = found[metric]
@@ -72,6 +79,7 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
                 str(some["n"]),
                 str(some["n_groups"]),
                 str(some["n_constant"]),
+                str(some["n_rows_too_few"]),
                 str(some["n_missing"]),
             ]
         )
@@ -133,13 +141,18 @@ def _tests(rows: Rows) -> Table:
             row["level"],
             row["coefficient"],
             number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            number(row["p"], 4),
-            number(row["p_corrected"], 4),
+            _p(row["p"]),
+            _p(row["p_corrected"]),
             str(row["n"]),
         ]
         for row in rows
     ]
-    return Table("Differences between metrics, by random swaps", columns, cells)
+    how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
+    return Table(f"Differences between metrics, by {how}", columns, cells)
+
+
+def _p(value: float | None) -> str:
+    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
 
 
 def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
@@ -173,12 +186,19 @@ def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
     tables.append(Table("Wins of the row against the column", ["system", *names], cells))
     controlled = result.get("length_controlled")
     if controlled:
+        columns = ["weight", "low", "high", f"scale in {controlled['unit']}", "comparisons", "without lengths"]
+        weight = (
+            number(controlled["weight"], 2) if controlled["reason"] is None else _value(controlled | {"value": None})
+        )
+        cells = [[weight, *(number(controlled.get(name), 2) for name in ("weight_low", "weight_high", "scale"))]]
+        cells[0] += [str(controlled["n"]), str(controlled["n_without_length"])]
+        tables.append(Table("What the length of replies adds to the log odds", columns, cells))
         cells = [
             [row["name"], number(row["bradley_terry"], 2), interval(row["low"], row["high"], 2)]
             for row in controlled["systems"]
         ]
-        title = f"At equal length of replies (weight of the longer reply {number(controlled['weight'], 2)})"
-        tables.append(Table(title, ["system", "Bradley-Terry", "interval"], cells))
+        if cells:
+            tables.append(Table("At equal length of replies", ["system", "Bradley-Terry", "interval"], cells))
     if (agreed := result.get("disagreement")) and agreed["n"]:
         columns = ["pairs of replies", "unanimous", "majority", "unresolved", "of these three-way"]
         cells = [[str(agreed[key]) for key in ("n", "unanimous", "majority", "unresolved", "three_way")]]
@@ -204,8 +224,8 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
     lines: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["level"] == "overall" or pairs:
-            whole = row["level"] == "overall"
-            who = f"{len(row['raters'])} raters" if whole else " and ".join(row["raters"])
+            # One rater has a name, and two are the same line as their pair.
+            who = counted(len(row["raters"]), "rater") if len(row["raters"]) > 2 else " and ".join(row["raters"])
             lines.setdefault((row["aspect"] or "all", who), {})[row["coefficient"]] = row
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for (aspect, who), found in lines.items():
@@ -228,7 +248,7 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
 def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
     """Returns what `fcconan leaderboard` found: a table for people and every model, and one for all metrics.
 
-    Systems stand in the order of the first column of values, and counts are those of that column.
+    Systems stand in the order of the first column of values. Counts that differ stand in the order of the columns.
     """
     rows: Rows = result["rows"]
     shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
@@ -247,25 +267,34 @@ def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
 
 def _standings(title: str, rows: Rows, digits: int) -> Table:
     cells: dict[str, dict[str, str]] = {}
-    counts: dict[str, Mapping[str, Any]] = {}
+    counts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         shown = number(row["value"], digits)
         if row["low"] is not None:
             shown += " " + interval(row["low"], row["high"], digits)
         cells.setdefault(row["system"], {})[row["aspect"]] = shown
-        counts.setdefault(row["system"], row)
+        counts.setdefault(row["system"], []).append(row)
     better = {row["aspect"]: row["higher_is_better"] for row in rows}
     named = [aspect if praise else f"{aspect} (low is better)" for aspect, praise in better.items()]
     lines = [
-        [system, *(found[each] for each in better), str(counts[system]["n"]), str(counts[system]["n_missing"])]
+        [system, *(found[each] for each in better), *(_counts(counts[system], key) for key in ("n", "n_missing"))]
         for system, found in cells.items()
     ]
     return Table(title, ["system", *named, "replies", "missing"], lines)
 
 
+def _counts(rows: Rows, key: str) -> str:
+    figures = [str(row[key]) for row in rows]
+    return figures[0] if len(set(figures)) == 1 else " / ".join(figures)
+
+
 def leaderboard_section(result: Mapping[str, Any], title: str = "Leaderboard") -> Section:
     """Returns a leaderboard as a part of a page."""
-    notes = ["Intervals are over items; missing ratings are left out and counted, for the first aspect of the table."]
+    notes = [
+        *result.get("notes", ()),
+        "Intervals are over items; missing ratings are left out and counted: once where all columns have as many, "
+        "otherwise in the order of the columns.",
+    ]
     return Section(title, notes, leaderboard_tables(result))
 
 
@@ -286,7 +315,8 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
         "Chance is the value to expect of ratings dealt out at random, one person that of one annotator against the "
         "mean of the others: a judge above it follows the mean better than a person does.",
         "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
-        "no coefficient and is counted; a rating without a value is missing, never a number.",
+        "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
+        "than two (given length: four) are too few.",
     ]
     return Section(title, notes, correlation_tables(result))
 
@@ -297,7 +327,8 @@ def write_tournament(path: Path, result: Mapping[str, Any]) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    lead = f"{len(result['systems'])} systems, {result['n_verdicts']} verdicts on {result['n_items']} items."
+    verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
+    lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
     write_page(path, "Tournament", lead, [tournament_section(result)], signatures=[result["signature"]])
 
 
@@ -308,4 +339,22 @@ def write_correlations(path: Path, result: Mapping[str, Any]) -> None:
         InputError: It cannot be written.
     """
     lead = "How well models and metrics follow people."
-    write_page(path, "Correlation with people", lead, [correlation_section(result)], signatures=[result["signature"]])
+    signatures = [result[key] for key in ("signature", "tests_signature") if key in result]
+    write_page(path, "Correlation with people", lead, [correlation_section(result)], signatures=signatures)
+
+
+def write_agreement(path: Path, result: Mapping[str, Any], *, pairs: bool = True) -> None:
+    """Writes agreement as a page.
+
+    Args:
+        path: The file.
+        result: With `rows`, `notes`, and a `signature` for each aspect.
+        pairs: Whether pairs of raters have lines, too.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
+    section = Section("Agreement of raters", notes, agreement_tables(result["rows"], pairs=pairs))
+    signatures = list(dict.fromkeys(result["signature"].values()))
+    write_page(path, "Agreement", "How far raters agree.", [section], signatures=signatures)

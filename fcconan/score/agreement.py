@@ -205,6 +205,7 @@ def agreement_signature(
     seed: int = 0,
     confidence: float = 0.95,
     pair_intervals: bool = True,
+    scale_known: bool = True,
 ) -> str:
     """Returns the short string that names everything that changes the figures of `agreement`.
 
@@ -216,12 +217,13 @@ def agreement_signature(
         seed: As for `agreement`.
         confidence: As for `agreement`.
         pair_intervals: Whether pairs of raters have intervals.
+        scale_known: Whether the domain is that of a scale, and not the values that were given.
     """
     parts = {
         "fcconan": fcconan.__version__,
         "metric": "agreement",
         "data": population,
-        "domain": ",".join(f"{value:g}" for value in domain),
+        "domain": ",".join(f"{value:g}" for value in domain) + ("" if scale_known else "-as-given"),
         "missing": "left-out",
         "cohen-overall": "mean-of-pairs",
         "bootstrap": f"{resamples}-by-{unit}" + ("" if pair_intervals else "-overall-only"),
@@ -249,7 +251,7 @@ def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
     if len(outside):
         rater, item = outside[0].tolist()
         raise InputError(
-            f"{len(outside)} ratings are outside the domain, the first is {table[rater, item]:g} by rater {rater + 1} "
+            f"ratings outside the domain: {len(outside)}, the first is {table[rater, item]:g} by rater {rater + 1} "
             f"for item {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: mend them, or set "
             "them to nan"
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.significance import CHUNK, Floats, bootstrap_means, draws
+from fcconan.score.significance import CHUNK, Floats, draws
 
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ def strengths(wins: Floats, *, regularisation: float = REGULARISATION, start: Fl
     """
     if not regularisation > 0:
         raise ValueError(f"the regularisation is {regularisation}, expected a number above 0")
-    flat = wins.reshape(-1, *wins.shape[-2:]).astype(np.float64)
+    flat = wins.reshape(-1, *wins.shape[-2:]).astype(np.float64, copy=False)
     size = max(1, CHUNK // max(1, flat.shape[-1] ** 2))
     parts = [_newton(flat[at : at + size], regularisation, start) for at in range(0, len(flat), size)]
     return np.concatenate(parts).reshape(wins.shape[:-1]) if parts else np.zeros(wins.shape[:-1])
@@ -60,12 +60,14 @@ def _newton(wins: Floats, regularisation: float, start: Floats | None) -> Floats
     found = np.zeros((fits, systems)) if start is None else np.tile(start - start.mean(), (fits, 1))
     for _ in range(LIMIT):
         probability = _logistic(found[:, :, None] - found[:, None, :])
-        gradient = won - (games * probability).sum(axis=2) - regularisation * found
-        curvature = games * probability * (1 - probability)
-        total = curvature.sum(axis=2)
+        hessian = games * probability
+        gradient = won - hessian.sum(axis=2) - regularisation * found
+        np.subtract(1, probability, out=probability)
+        hessian *= probability
+        total = hessian.sum(axis=2)
         # All strengths may move together: a constant keeps that direction from being nearly singular. The gradient has
         # no part in it, so the step is the same.
-        hessian = total.mean(axis=1)[:, None, None] / systems - curvature
+        np.subtract(total.mean(axis=1)[:, None, None] / systems, hessian, out=hessian)
         hessian[:, diagonal, diagonal] += total + regularisation
         step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
         step -= step.mean(axis=1, keepdims=True)
@@ -77,8 +79,12 @@ def _newton(wins: Floats, regularisation: float, start: Floats | None) -> Floats
 
 
 def _logistic(odds: Floats) -> Floats:
-    small = np.exp(-np.abs(odds))
-    return np.where(odds >= 0, 1.0, small) / (1.0 + small)
+    small = np.abs(odds)
+    np.exp(np.negative(small, out=small), out=small)
+    found = np.where(odds >= 0, 1.0, small)
+    small += 1.0
+    found /= small
+    return found
 
 
 def _damping(change: Floats) -> Floats:
@@ -167,13 +173,13 @@ def standings(per_item: Floats, regularisation: float, resamples: int, seed: int
     within = wins[np.ix_(ranked, ranked)]
     groups = components(within)
     resamples = resamples if count > 1 else 0
-    sums = bootstrap_means(per_item.reshape(count, -1).T, resamples=resamples, seed=seed) * count
-    sums = sums.reshape(resamples, size, size)
+    sums = _resampled(per_item, resamples, seed)
+    del per_item
     found, drawn = np.full(size, np.nan), np.full((resamples, size), np.nan)
     apart: list[list[int]] = []
     if len(groups) == 1:
         estimate = strengths(within, regularisation=regularisation)
-        mine = sums[:, ranked][:, :, ranked]
+        mine = sums if len(ranked) == size else sums[:, ranked][:, :, ranked]
         resampled = strengths(mine, regularisation=regularisation, start=estimate)
         found[ranked], drawn[:, ranked] = estimate, np.where(connected(mine)[:, None], resampled, np.nan)
         apart = separated(within)
@@ -190,6 +196,20 @@ def standings(per_item: Floats, regularisation: float, resamples: int, seed: int
         drawn_shares,
         drawn,
     )
+
+
+def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
+    """Sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
+
+    They are the means of `bootstrap_means` times the number of items, without its copies of what may be large.
+    """
+    count, size = per_item.shape[:2]
+    sums, done = np.zeros((resamples, size, size)), 0
+    for weights in draws(count, resamples, seed):
+        means = weights @ per_item.reshape(count, -1) / count
+        sums[done : done + len(weights)] = (means * count).reshape(-1, size, size)
+        done += len(weights)
+    return sums
 
 
 def _shares(points: Floats) -> Floats:
@@ -275,9 +295,7 @@ def length_controlled(
     drawn = _refits(design, outcome, items, found, penalty, regularisation, resamples, seed)
     for fit in (found[None], drawn):
         fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
-    games = _games(first, second, items, systems)
-    shares = bootstrap_means(games.reshape(len(games), -1).T, resamples=resamples, seed=seed)
-    drawn[~connected(shares.reshape(resamples, systems, systems))] = np.nan
+    drawn[~connected(_resampled(_games(first, second, items, systems), resamples, seed))] = np.nan
     return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
 
 

@@ -42,10 +42,13 @@ class Correlation:
         low: Lower end of the interval; None where the value is, where the rows are of fewer than two items (for
             `per_item`: fewer than two items have a value), and where no resample has a value.
         high: Upper end.
-        n: Rows that have both values.
+        n: Rows that have both values, in groups that are large enough; `n`, `n_rows_too_few` and `n_missing` add up to
+            all rows.
         n_groups: Groups that the value is the mean of; for `system_means`, the systems; 1 for `pooled`.
         n_constant: Groups of two rows or more in which the metric or people are constant: there is no coefficient.
-        n_too_few: Groups with fewer than two rows.
+        n_too_few: Groups with fewer than two rows (given length: four); for `system_means`, 1 where there are so few
+            systems.
+        n_rows_too_few: Rows that have both values, in such groups.
         n_missing: Rows that lack the metric's value or people's.
         n_missing_metric: Of these, rows that people rated.
         n_undefined_resamples: Resamples without a value, which the interval leaves out.
@@ -71,6 +74,7 @@ class Correlation:
     n_groups: int
     n_constant: int
     n_too_few: int
+    n_rows_too_few: int
     n_missing: int
     n_missing_metric: int
     n_undefined_resamples: int
@@ -179,12 +183,16 @@ def level_rows(
     resamples: int,
     seed: int,
     confidence: float,
+    left_out: int = 0,
 ) -> Iterator[tuple[int, Correlation]]:
-    """Yields positions and rows of a level, without chance and ceiling; `pairs` names the value of each position."""
+    """Yields positions and rows of a level, without chance and ceiling.
+
+    `pairs` names the value of each position; `left_out` rows are not in the part, because their groups are too small.
+    """
     n_items = len(np.unique(part.item))
     draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
     observed = values.values()
-    n_rows = len(table.items)
+    n_there = len(part.rows) + left_out
     for name, groups in values.groups.items():
         ends = percentile_interval(draws[name].T, confidence) if name in draws else None
         for position, (metric, aspect) in enumerate(pairs):
@@ -194,7 +202,7 @@ def level_rows(
             rated = int(np.isfinite(table.human_values[aspect]).sum())
             reason = None
             if value is None:
-                reason = "no_rows" if len(part.rows) == 0 else "constant" if constant else "too_few"
+                reason = "no_rows" if n_there == 0 else "constant" if constant else "too_few"
             # All resamples of one item are that item: its interval would have no width.
             resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
             low, high = (_number(end[position]) for end in ends) if ends and resampled else (None, None)
@@ -208,12 +216,13 @@ def level_rows(
                     value=value,
                     low=low,
                     high=high,
-                    n=len(part.rows),
+                    n=len(part.rows) - values.n_rows_too_few,
                     n_groups=len(np.unique(part.system)) if level == SYSTEM_MEANS and defined else defined,
                     n_constant=constant,
                     n_too_few=values.n_too_few,
-                    n_missing=n_rows - len(part.rows),
-                    n_missing_metric=rated - len(part.rows),
+                    n_rows_too_few=values.n_rows_too_few + left_out,
+                    n_missing=len(table.items) - n_there,
+                    n_missing_metric=rated - n_there,
                     n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
                     chance=None,
                     ceiling=None,

@@ -57,12 +57,14 @@ class LevelValues:
         groups: By coefficient, the values within the groups that have two rows or more; shape (pairs, groups).
         thresholds: Tie threshold of each pair.
         n_too_few: Groups of the whole table that have fewer than two of the rows.
+        n_rows_too_few: Rows of these groups.
         resample: Takes a number of resamples and a seed; by coefficient, means over the groups, (pairs, resamples).
     """
 
     groups: Mapping[str, Floats]
     thresholds: list[float]
     n_too_few: int
+    n_rows_too_few: int
     resample: Callable[[int, int], Mapping[str, Floats]]
 
     def values(self) -> dict[str, Floats]:
@@ -120,6 +122,7 @@ def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combi
         observed,
         thresholds,
         int((sizes < 2).sum()),
+        int((sizes == 1).sum()),
         lambda resamples, seed: resampled(means, part.n_items, resamples=resamples, seed=seed),
     )
 
@@ -145,7 +148,7 @@ def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelV
         return {name: bootstrap_means(values, resamples=resamples, seed=seed).T for name, values in merged.items()}
 
     large = {name: values[:, sizes > 1] for name, values in merged.items()}
-    return LevelValues(large, thresholds, int((sizes < 2).sum()), resample)
+    return LevelValues(large, thresholds, int((sizes < 2).sum()), int((sizes == 1).sum()), resample)
 
 
 def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
@@ -195,6 +198,7 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
         observed if len(used) > 1 else {name: values[:, :0] for name, values in observed.items()},
         thresholds,
         int(len(used) < 2),
+        len(part.rows) if len(used) < 2 else 0,
         partial(_resample, across, part.n_items),
     )
 

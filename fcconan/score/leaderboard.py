@@ -132,6 +132,26 @@ def leaderboard(
     return _standings(rated, series, resamples, seed, confidence)
 
 
+def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, list[str]]:
+    """Returns what raters of a leaderboard rated that is not in it, by rater: aspects without people's scale.
+
+    Args:
+        rated: The ratings.
+        standings: What `leaderboard` made of them.
+    """
+    shown: dict[str, set[str]] = {}
+    for row in standings:
+        shown.setdefault(row.rater, set()).add(row.aspect)
+    people = rated.raters((HUMAN,))
+    found = {
+        name: [
+            each for each in rated.aspects(names=people if name == PEOPLE and people else [name]) if each not in aspects
+        ]
+        for name, aspects in shown.items()
+    }
+    return {name: aspects for name, aspects in found.items() if aspects}
+
+
 @dataclass(frozen=True)
 class _Series:
     """The value of every reply, by one rater for one aspect."""

@@ -50,10 +50,11 @@ class Comparison(Protocol):
 
 
 def standardised(values: Floats) -> Floats:
-    """Values with mean 0 and standard deviation 1; a constant becomes 0."""
+    """Values with mean 0 and standard deviation 1, whatever their unit; a constant becomes 0."""
     if len(values) == 0 or np.ptp(values) == 0:
         return np.zeros_like(values)
-    return np.round((values - values.mean()) / values.std(), DIGITS) + 0.0
+    scaled = values / scale_of(values)  # the squares of tiny numbers are 0
+    return np.round((scaled - scaled.mean()) / scaled.std(), DIGITS) + 0.0
 
 
 def comparison(

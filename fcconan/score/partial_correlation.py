@@ -62,12 +62,15 @@ def partial_correlations(
         known = at_level(table, level)
         x, y = (np.concatenate([each, table.lengths[None]]) for each in (known.metric_values, known.human_values))
         for metric, aspect in table.pairs:
-            there = _enough(table, level, np.isfinite(x[metric]) & np.isfinite(y[aspect]) & np.isfinite(table.lengths))
+            complete = np.isfinite(x[metric]) & np.isfinite(y[aspect]) & np.isfinite(table.lengths)
+            there = _enough(table, level, complete)
+            left_out = int((complete & ~there).sum())
             own_x, own_y = (np.where(there, each, np.nan) for each in (x, y))
             triple = [(metric, aspect), (metric, last_y), (last_x, aspect)]
             for part in parts(table, own_x, own_y, triple):
                 values = evaluate(level, part, names, _given)
-                rows = level_rows(table, level, part, values, [(metric, aspect)], resamples, seed, confidence)
+                pair = [(metric, aspect)]
+                rows = level_rows(table, level, part, values, pair, resamples, seed, confidence, left_out)
                 found += [replace(row, coefficient=f"{row.coefficient}_given_length", chance=0.0) for _, row in rows]
     return in_order(found, table, [f"{name}_given_length" for name in names])
 

@@ -1,7 +1,7 @@
 """What several raters said of the same things, as `fcconan.score.agreement` takes it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class RatedByMany:
         ordered: Whether the scale has an order, which weighted coefficients need.
         items: The item of each thing; None where it is not known, so that each thing stands for itself.
         unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
+        scale_known: Whether the domain is that of a scale, and not the values that were given.
+        left_out: Models that are not compared, because several people are and no raters were chosen.
     """
 
     aspect: str | None
@@ -40,6 +42,8 @@ class RatedByMany:
     ordered: bool = True
     items: list[str] | None = None
     unit: str = "item"
+    scale_known: bool = True
+    left_out: tuple[str, ...] = ()
 
 
 def tables_of(
@@ -75,16 +79,20 @@ def tables_of(
         raise InputError(f"{kind} have no aspects: leave --aspect out")
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
+    models: dict[str, None] = {}
     if raters is None:
         people = dict.fromkeys(str(row.get("rater")) for row in rows if row.get("rater_kind") == HUMAN)
-        raters = list(people) if len(people) > 1 else None
+        if len(people) > 1:
+            raters = list(people)
+            models = dict.fromkeys(name for row in rows if (name := str(row.get("rater"))) not in people)
     chosen = rows if raters is None else _by(rows, raters)
     if kind == "comparisons":
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
         domain = [*map(float, range(len(CODES)))]
-        return [RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=pair_items(verdicts))]
-    return [_labels(chosen)]
+        items = pair_items(verdicts)
+        return [RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=items, left_out=(*models,))]
+    return [replace(_labels(chosen), left_out=(*models,))]
 
 
 def _by(rows: Sequence[Row], raters: Sequence[str]) -> list[Row]:
@@ -106,17 +114,20 @@ def _ratings(
     for aspect in aspects or ():
         if aspect not in found:
             raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
+    models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
     tables = []
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
     for aspect in aspects or found:
         who, values = rated.people(aspect, names)
-        domain = _domain(values, scale or rated.scale(aspect, who), aspect)
-        tables.append(RatedByMany(aspect, who, values, domain, COEFFICIENTS, items=items, unit=unit))
+        domain, known = _domain(values, scale or rated.scale(aspect, who), aspect)
+        left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
+        table = RatedByMany(aspect, who, values, domain, COEFFICIENTS, items=items, unit=unit)
+        tables.append(replace(table, scale_known=known, left_out=left_out))
     return tables
 
 
-def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> list[float]:
-    """The grades of a scale: whole ones if all that were given are, otherwise those that were given."""
+def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
+    """The grades of a scale: whole ones if all that were given are, otherwise those that were given; and which."""
     given = np.unique(values[np.isfinite(values)])
     if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):
         raise InputError(
@@ -124,13 +135,13 @@ def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> l
             "the ratings"
         )
     if scale is not None and (given == np.round(given)).all() and scale[0] == round(scale[0]):
-        return [float(grade) for grade in range(int(scale[0]), int(scale[1]) + 1)]
+        return [float(grade) for grade in range(int(scale[0]), int(scale[1]) + 1)], True
     if len(given) > LARGEST_DOMAIN:
         raise InputError(
             f"{aspect} has {len(given)} different values, expected the grades of one person each, at most "
             f"{LARGEST_DOMAIN}: means of several people do not agree or disagree"
         )
-    return [float(value) for value in given] or [0.0]
+    return [float(value) for value in given] or [0.0], False
 
 
 def _labels(rows: Iterable[Row]) -> RatedByMany:

@@ -41,19 +41,21 @@ class RatedReplies:
         lengths: Words of each; None where there are no texts. nan for a reply without one.
         knows_items: Whether the items are known.
         knows_systems: Whether the systems are known.
-        missing: How many ratings of each (rater, aspect) have no value, by reason.
+        missing: How many ratings of each (rater, aspect) have no value, by the `reason` of the row, or `no_value`
+            where it states none.
 
     Raises:
         InputError: There are no ratings; or a row has no reply, rater or aspect, its value is no number, infinite or
             outside its own scale, its `higher_is_better` is neither true nor false, its rater is of another kind than
-            before or has rated the reply before; or a rater rated one aspect on two scales; or the ratings name a reply
-            that is not among the replies, or two of these rows contradict each other.
+            before or has rated the reply before; or a rater rated one aspect on two scales, or says both that a high
+            rating of it is praise and that it is not; or the ratings name a reply that is not among the replies, or two
+            of these rows contradict each other.
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None) -> None:
         self._values: dict[tuple[str, str, str], dict[str, float]] = {}
         self._scales: dict[tuple[str, str, str], set[Scale]] = {}
-        self._lower_is_better: set[tuple[str, str, str]] = set()
+        self._praise: dict[tuple[str, str, str], tuple[bool, str]] = {}  # and the place of the row that says so
         self._kinds: dict[str, str] = {}
         self.missing: dict[tuple[str, str], Counter[str]] = {}
         found: dict[str, None] = {}
@@ -66,8 +68,8 @@ class RatedReplies:
         known = {} if replies is None else _by_id(replies)
         if replies is not None and (lost := [reply for reply in self.replies if reply not in known]):
             raise InputError(
-                f"{len(lost)} of {len(self.replies)} rated replies are not among the replies (such as {lost[0]}): give "
-                "the replies that were rated"
+                f"the replies lack {len(lost)} of {len(self.replies)} rated ones (such as {lost[0]}): give the replies "
+                "that were rated"
             )
         about: list[Row] = [known.get(reply, {}) for reply in self.replies]
         self.knows_items, self.knows_systems = (all(row.get(key) for row in about) for key in ("item_id", "system"))
@@ -103,8 +105,13 @@ class RatedReplies:
                     f"{place}: {rater} rated {aspect} {value:g}, expected {scale[0]:g} to {scale[1]:g}; leave the "
                     "value empty and give the reason out_of_scale"
                 )
-        if not _praise(row, place):
-            self._lower_is_better.add(key)
+        if (praise := _praise(row, place)) is not None:
+            before, first = self._praise.setdefault(key, (praise, place))
+            if before != praise:
+                raise InputError(
+                    f"{place}: higher_is_better of {aspect} by {rater} is {praise}, but in {first} {before}; write one "
+                    "of them into all rows"
+                )
         if value is None:
             self.missing.setdefault((rater, aspect), Counter())[str(row.get("reason") or NO_REASON)] += 1
         given[reply] = math.nan if value is None else value
@@ -124,18 +131,30 @@ class RatedReplies:
             names: These raters, of whatever kind; None for all people.
 
         Raises:
-            InputError: Their scales differ.
+            InputError: Their scales differ, or whether a high rating is praise.
         """
         keys = [
             key for key in self._values if key[2] == aspect and (key[0] == HUMAN if names is None else key[1] in names)
         ]
         scales = {scale for key in keys for scale in self._scales.get(key, ())}
         if len(scales) > 1:
+            whose = "; ".join(f"{_shown([scale])}: {self._named(keys, scale)}" for scale in sorted(scales))
             raise InputError(
                 f"{aspect} was rated on different scales, {_shown(scales)}: bring the ratings to one scale, or choose "
-                "raters"
+                f"raters of one ({whose})"
+            )
+        said = {self._praise[key][0]: key[1] for key in keys if key in self._praise}
+        if len(said) > 1:
+            raise InputError(
+                f"a high {aspect} is praise by {said[True]} and not by {said[False]} (higher_is_better): turn the "
+                "ratings of one round, or choose raters"
             )
         return [rater for _, rater, _ in keys], self._array(keys)
+
+    def _named(self, keys: Sequence[tuple[str, str, str]], scale: Scale) -> str:
+        """Names a few of those who rated on a scale."""
+        names = [key[1] for key in keys if scale in self._scales.get(key, ())]
+        return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])
 
     def scale(self, aspect: str, names: Sequence[str]) -> Scale | None:
         """Returns the scale on which raters rated an aspect; None where the rows do not say."""
@@ -154,7 +173,8 @@ class RatedReplies:
 
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
         """Tells whether a high rating of an aspect by these raters is praise; it is where the rows do not say."""
-        return not any(rated == aspect and rater in names for _, rater, rated in self._lower_is_better)
+        said = self._praise.items()
+        return all(praise for (_, rater, rated), (praise, _) in said if rated == aspect and rater in names)
 
     def aspects(self, kinds: Iterable[str] = (HUMAN,), names: Sequence[str] | None = None) -> list[str]:
         """Returns what raters of these kinds, or with these names, rated, in the order of the ratings."""
@@ -216,7 +236,7 @@ class RatedReplies:
         if not keys:
             raise InputError(
                 f"there are no ratings of {', '.join(chosen)} by models or metrics: known raters are "
-                f"{', '.join(self.raters())}"
+                f"{', '.join(self.raters())}; give these ratings, too, or compare people with `fcconan agree`"
             )
         everyone = list(dict.fromkeys(name for each in names for name in each))
         return ScoreTable(
@@ -230,6 +250,25 @@ class RatedReplies:
             annotators=self._by_annotator(everyone, names, values) if len(everyone) > 1 else None,
             about=tuple(aspect if aspect in chosen else None for _, _, aspect in keys),
         )
+
+    def missing_in(self, table: ScoreTable, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Returns how many of the ratings that a table is made of have no value: rows by rater, aspect and reason.
+
+        Args:
+            table: What `table` made.
+            people: As given to `table`.
+        """
+        about = set(zip(table.metrics, table.about or (None,) * len(table.metrics), strict=True))
+        found: list[dict[str, Any]] = []
+        for kind, rater, aspect in self._values:
+            if kind == HUMAN if people is None else rater in people:
+                there = aspect in table.aspects
+            else:
+                name = _metric_name((kind, rater, aspect), table.aspects)
+                there = (name, aspect if aspect in table.aspects else None) in about
+            reasons = self.missing.get((rater, aspect), Counter()) if there else Counter()
+            found += [{"rater": rater, "aspect": aspect, "reason": reason, "n": n} for reason, n in reasons.items()]
+        return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
     def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
         """Returns the part of a table that `table` made whose metrics are on people's scale.
@@ -313,11 +352,11 @@ def _number(row: Row, column: str, place: str) -> float | None:
     return None if math.isnan(found) else found  # nan is how some tools write what is missing
 
 
-def _praise(row: Row, place: str) -> bool:
-    """Whether a high rating is praise; it is where the row does not say."""
+def _praise(row: Row, place: str) -> bool | None:
+    """Whether a high rating is praise; None where the row does not say."""
     said = row.get("higher_is_better")
     if said is None or (isinstance(said, float) and math.isnan(said)) or str(said).strip() == "":
-        return True
+        return None
     found = TRUTHS.get(str(said).strip().lower())
     if found is None:
         raise InputError(f"{place}: higher_is_better is {said!r}, expected true or false; mend that row")

@@ -57,8 +57,10 @@ def score_texts(
         metrics: Names of `METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
             `Novelty(training)`. By default all of `METRICS`; without references, those that need none.
         messages: The messages (HS) that the replies answer, for metrics that read them.
-        several: What the values for several references of a reply become: their `max` or their `mean`. The value of the
-            corpus in BLEU takes all references at once.
+        several: What the values for several references of a reply become: their `max` or their `mean`. `joint` is
+            BLEU's own definition: counts are clipped at the largest of any reference, and the reference nearest in
+            length counts for brevity; other metrics have the `max`, as in their libraries, and signatures say so. The
+            value of the corpus in BLEU takes all references at once in any case.
         batch_size: How many texts a model reads together; it changes no value by more than rounding.
         progress: Whether to show progress bars; by default where standard error is a terminal.
 
@@ -71,7 +73,7 @@ def score_texts(
     """
     texts = _checked(replies, references, messages)
     if several not in SEVERAL:
-        raise InputError(f"several is {several!r}: give max or mean")
+        raise InputError(f"several is {several!r}: give {', '.join(SEVERAL)}")
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
@@ -184,6 +186,8 @@ def _scored(
     metric: Metric, texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
 ) -> list[TextScores]:
     """Applies one metric: to units, then from units to texts, then to the corpus."""
+    if several == "joint" and not metric.joins:
+        several = "max"
     units: list[Unit] = []
     owners: list[int] = []
     reasons: list[Reason | None] = []
@@ -198,9 +202,14 @@ def _scored(
         elif metric.needs_message and not message.strip():
             reason = "no_message"
         reasons.append(reason)
-        if reason is None:
-            units += [Unit(text, reference, message) for reference in own]
-            owners += [place] * len(own)
+        if reason is not None:
+            continue
+        if several == "joint":
+            own_units = [Unit(text, own[0], message, tuple(own[1:]))]
+        else:
+            own_units = [Unit(text, reference, message) for reference in own]
+        units += own_units
+        owners += [place] * len(own_units)
     found = []
     for series in metric.score(units, batch_size=batch_size, progress=progress):
         if np.shape(series.values) != (len(units),):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Bleu(Metric):
     """
 
     needs_reference = True
+    joins = True
 
     def __init__(
         self,
@@ -80,11 +81,12 @@ class Bleu(Metric):
         values = np.full((len(self.orders), len(units)), np.nan)
         reasons: dict[int, Reason] = {}
         for place, unit in enumerate(units):
-            text, reference = cut(unit.text), cut(unit.reference)
-            if not text or not reference:
+            text = cut(unit.text)
+            references = [words for words in map(cut, (unit.reference, *unit.others)) if words]
+            if not text or not references:
                 reasons[place] = "no_words"
                 continue
-            values[:, place] = sentence_bleu([reference], text, weights=weights, smoothing_function=smooth)
+            values[:, place] = sentence_bleu(references, text, weights=weights, smoothing_function=smooth)
         return [
             Series(
                 f"bleu-{order}",
@@ -114,24 +116,33 @@ class Bleu(Metric):
 class Rouge(Metric):
     """F of ROUGE-1, ROUGE-2 or ROUGE-L (Lin, 2004), as rouge-score computes it.
 
-    Its tokens are runs of the letters a to z and digits: texts in other alphabets have none, and no value.
+    Its tokens are runs of the letters a to z and digits: all other letters are left out, those with accents included,
+    and texts in other alphabets have no value. Choose `plain` for them.
     ROUGE-L is over the whole text, without splitting it into sentences. evaluate's `rouge`, which the ranking paper
     used, gives the median of random resamples where this gives the mean.
 
     Args:
         variants: Some of `1`, `2`, `l`; one series for each.
-        stem: Take the endings off first (Porter), as both papers did.
+        stem: Take the endings off first (Porter, for English), as both papers did, of words of four letters or more.
+        tokens: rouge-score's own, which keeps a to z and 0 to 9 only; or another tokeniser, after lower-casing.
 
     Raises:
-        InputError: There is no such variant.
+        InputError: There is no such variant or tokeniser.
     """
 
     needs_reference = True
 
-    def __init__(self, variants: Sequence[str] = ROUGE_VARIANTS, *, stem: bool = True) -> None:
+    def __init__(
+        self,
+        variants: Sequence[str] = ROUGE_VARIANTS,
+        *,
+        stem: bool = True,
+        tokens: Literal["a-z0-9"] | Tokens = "a-z0-9",
+    ) -> None:
         if not variants or any(variant not in ROUGE_VARIANTS for variant in variants):
             raise InputError(f"variants of ROUGE are {list(variants)}: give some of {', '.join(ROUGE_VARIANTS)}")
-        self._variants, self._stem = tuple(variants), stem
+        self._variants, self._stem, self._tokens = tuple(variants), stem, tokens
+        self._tokeniser = None if tokens == "a-z0-9" else tokeniser(tokens)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,11 +152,10 @@ class Rouge(Metric):
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores units one by one."""
         from rouge_score.rouge_scorer import RougeScorer
-        from rouge_score.tokenizers import DefaultTokenizer
 
         keys = [f"rouge{variant.upper()}" for variant in self._variants]
         least = [2 if variant == "2" else 1 for variant in self._variants]
-        cut = _Kept(DefaultTokenizer(self._stem).tokenize)
+        cut = _Kept(self._cut())
         scorer = RougeScorer(keys, tokenizer=_Tokenizer(cut))
         values = np.full((len(keys), len(units)), np.nan)
         reasons: list[dict[int, Reason]] = [{} for _ in keys]
@@ -162,11 +172,24 @@ class Rouge(Metric):
             Series(
                 name,
                 row,
-                signature(name, measure="f", tok="rouge", case="lc", stem=stem, rouge_score=version("rouge-score")),
+                signature(
+                    name, measure="f", tok=self._tokens, case="lc", stem=stem, rouge_score=version("rouge-score")
+                ),
                 reasons=why,
             )
             for name, row, why in zip(self.names, values, reasons, strict=True)
         ]
+
+    def _cut(self) -> Callable[[str], list[str]]:
+        if self._tokeniser is None:
+            from rouge_score.tokenizers import DefaultTokenizer
+
+            own: Callable[[str], list[str]] = DefaultTokenizer(self._stem).tokenize
+            return own
+        cut, stem = self._tokeniser, _KeptStems().stem
+        if not self._stem:
+            return lambda text: cut(text.lower())
+        return lambda text: [stem(word) if len(word) > 3 else word for word in cut(text.lower())]
 
 
 class _Tokenizer:

@@ -18,7 +18,8 @@ class Question(Metric):
     """P(yes) / (P(yes) + P(no)) for the first word of the answer to a question (UniEval; Zhong et al., 2022).
 
     Args:
-        model: A folder, or a name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog).
+        model: A folder, or a name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog); or one that
+            is loaded already, for several questions.
         question: What the model reads, with the fields `{text}`, `{reference}` and `{message}` (the HS); a brace is
             written twice. A text too long for the model loses the end of the question, so put the texts last.
         name: Of the series, for instance `unieval-coherence`.
@@ -34,7 +35,7 @@ class Question(Metric):
 
     def __init__(
         self,
-        model: str | Path,
+        model: str | Path | ScoringModel,
         question: str,
         *,
         name: str,
@@ -55,9 +56,9 @@ class Question(Metric):
             )
         self.needs_reference, self.needs_message = "reference" in fields, "message" in fields
         self._name, self._question, self._answers = name, question, f"{yes}/{no}"
-        self._model = ScoringModel(
-            model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length
-        )
+        if not isinstance(model, ScoringModel):
+            model = ScoringModel(model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length)
+        self._model = model
         self._start, self._yes, self._no = self._told_apart(yes, no)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Several = Literal["max", "mean"]
+Several = Literal["max", "mean", "joint"]
 Reason = Literal[
     "empty_text",  # the text has no character but white space
     "no_reference",  # the text has no reference, or only empty ones
@@ -20,7 +20,7 @@ Reason = Literal[
     "not_finite",  # the metric gave nan or an infinite number
     "no_values",  # the corpus holds no text with a value
 ]
-SEVERAL: tuple[Several, ...] = ("max", "mean")
+SEVERAL: tuple[Several, ...] = ("max", "mean", "joint")
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class Unit:
         text: Never empty.
         reference: Never empty; `""` for metrics that need none.
         message: Never empty; `""` for metrics that need none.
+        others: Further references, of `joint` values only.
     """
 
     text: str
     reference: str = ""
     message: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,13 @@ class Metric(ABC):
         needs_reference: A unit is a pair of a text and one of its references.
         needs_message: A unit holds the message that the text answers.
         takes_empty: Empty texts have a value.
+        joins: It is defined for all references of a text at once; a unit then holds them all, if that is asked for.
     """
 
     needs_reference = False
     needs_message = False
     takes_empty = False
+    joins = False
 
     @property
     @abstractmethod

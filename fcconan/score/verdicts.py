@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.rows import VERDICTS
+from fcconan.rows import RATER_KINDS, VERDICTS
 from fcconan.score.significance import Floats
 
 Row = Mapping[str, Any]
 Integers = npt.NDArray[np.int64]
 Side = tuple[str, str | None]
-Given = tuple[str, str, tuple[Side, Side], str]  # item, rater, sides and verdict
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
@@ -36,6 +35,9 @@ class Verdicts:
         item: Positions of the items.
         rater: Positions of the raters.
         replies: Ids of the two replies; None where the row has none.
+        unresolved: Whether an invalid verdict is one for want of a majority.
+        kinds: Of the raters, as in `fcconan.rows.RATER_KINDS`; None where no row says it.
+        corpora: How many items are of each corpus, for rows with a column `corpus`.
         n_repeated: Rows that say what an earlier row said, and count no second time.
         n_both_orders: Verdicts that were given in both orders and made one.
         n_flipped: Those of them whose orders disagreed, which makes a tie.
@@ -50,6 +52,9 @@ class Verdicts:
     item: Integers
     rater: Integers
     replies: tuple[tuple[str | None, str | None], ...]
+    unresolved: npt.NDArray[np.bool_]
+    kinds: tuple[str | None, ...]
+    corpora: Mapping[str, int]
     n_repeated: int = 0
     n_both_orders: int = 0
     n_flipped: int = 0
@@ -63,12 +68,24 @@ class Verdicts:
         there = ~np.isnan(self.outcome)
         if rater is not None:
             there &= self.rater == rater
-        item, first, second, outcome = (each[there] for each in (self.item, self.first, self.second, self.outcome))
-        size = len(self.systems)
-        count = len(self.items) * size * size
-        won = np.bincount((item * size + first) * size + second, outcome, minlength=count)
-        lost = np.bincount((item * size + second) * size + first, 1 - outcome, minlength=count)
-        return np.asarray(won + lost, dtype=np.float64).reshape(len(self.items), size, size)
+        wins = np.zeros((len(self.items), len(self.systems), len(self.systems)))
+        for winners, losers, points in (
+            (self.first, self.second, self.outcome),
+            (self.second, self.first, 1 - self.outcome),
+        ):
+            np.add.at(wins, (self.item[there], winners[there], losers[there]), points[there])
+        return wins
+
+
+class Given(NamedTuple):
+    """A row of comparisons; its place is for complaints."""
+
+    place: str
+    item: str
+    rater: str
+    sides: tuple[Side, Side]
+    verdict: str
+    unresolved: bool
 
 
 def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
@@ -80,91 +97,113 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
 
     Args:
         comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
-            they are there `rater`, `reply_a` and `reply_b`.
+            they are there `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`, of which `unresolved`
+            (there is no majority) is told apart from others.
 
     Raises:
         InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
             the same rater, has a reply that belongs to another item or system, or names none where other rows name
-            several.
+            several; or a rater is of two kinds.
     """
     found: dict[tuple[str, str, Side, Side], dict[bool, str]] = {}
+    unresolved: set[tuple[str, str, Side, Side]] = set()
     shown: list[bool] = []
     homes: dict[str, tuple[str, str]] = {}
+    kinds: dict[str, str] = {}
+    corpora: set[tuple[str, str]] = set()
+    read: list[Given] = []
     repeated = 0
-    read = _with_replies([_read(row, number, homes) for number, row in enumerate(comparisons, start=1)])
-    for number, (item, rater, sides, verdict) in enumerate(read, start=1):
+    for number, row in enumerate(comparisons, start=1):
+        read.append(_read(row, str(getattr(row, "place", f"comparison {number}")), homes, kinds))
+        if corpus := _optional(row, "corpus"):
+            corpora.add((corpus, read[-1].item))
+    for place, item, rater, sides, verdict, undecided in _with_replies(read):
         turned = sides[1][0] < sides[0][0]
         key = (item, rater, sides[1], sides[0]) if turned else (item, rater, *sides)
         given = found.setdefault(key, {})
         if not given:
             shown.append(turned)
+        if undecided:
+            unresolved.add(key)
         if turned not in given:
             given[turned] = verdict
         elif given[turned] == verdict:
             repeated += 1
         else:
             raise InputError(
-                f"comparison {number}: {rater} said {given[turned]!r} before and now {verdict!r} of {sides[0][0]} and "
+                f"{place}: {rater} said {given[turned]!r} before and now {verdict!r} of {sides[0][0]} and "
                 f"{sides[1][0]} on the item {item}, expected one verdict; remove one of them"
             )
     if not found:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
-    return _verdicts(found, shown, repeated)
+    items = Counter(corpus for corpus, _ in sorted(corpora))
+    return _verdicts(found, unresolved, shown, kinds, items, repeated)
 
 
 def _with_replies(read: list[Given]) -> list[Given]:
     """Names the replies of rows without any, so that raters whose rows have ids and others judge the same pairs."""
     known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
-    for item, _, sides, _ in read:
+    for _, item, _, sides, *_ in read:
         systems = frozenset(system for system, _ in sides)
         for system, reply in sides:
             if reply is not None:
                 known.setdefault((item, systems, system), {})[reply] = None
+    if not known:
+        return read
     new = []
-    for number, (item, rater, sides, verdict) in enumerate(read, start=1):
+    for given in read:
+        place, item, _, sides, *_ = given
         systems = frozenset(system for system, _ in sides)
         a, b = (
-            (system, reply or _only(known.get((item, systems, system), {}), number, system, item))
+            (system, reply or _only(known.get((item, systems, system), {}), place, system, item))
             for system, reply in sides
         )
-        new.append((item, rater, (a, b), verdict))
+        new.append(given if (a, b) == sides else given._replace(sides=(a, b)))
     return new
 
 
-def _only(replies: Iterable[str], number: int, system: str, item: str) -> str | None:
+def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
     named = list(replies)
     if len(named) > 1:
         raise InputError(
-            f"comparison {number}: no reply of {system} to the item {item} is named, but other rows name "
+            f"{place}: no reply of {system} to the item {item} is named, but other rows name "
             f"{len(named)} ({', '.join(named[:3])}), expected at most one; write reply_a and reply_b in every row"
         )
     return named[0] if named else None
 
 
-def _read(row: Row, number: int, homes: dict[str, tuple[str, str]]) -> Given:
-    item, a, b = (_name(row, number, column) for column in ("item_id", "system_a", "system_b"))
+def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> Given:
+    item, a, b = (_name(row, place, column) for column in ("item_id", "system_a", "system_b"))
     if a == b:
-        raise InputError(f"comparison {number}: {a} is compared with itself, expected two systems; remove that row")
+        raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
     verdict = row.get("verdict")
     if verdict not in VERDICTS:
         raise InputError(
-            f"comparison {number}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
+            f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
             "and write invalid where there is no verdict"
         )
     sides = ((a, _optional(row, "reply_a")), (b, _optional(row, "reply_b")))
     for system, reply in sides:
         if reply is not None and homes.setdefault(reply, (item, system)) != (item, system):
             raise InputError(
-                f"comparison {number}: the reply {reply} is one of {system} to {item}, but before it was one of "
+                f"{place}: the reply {reply} is one of {system} to {item}, but before it was one of "
                 f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
             )
-    return item, _optional(row, "rater") or "rater", sides, verdict
+    rater, kind = _optional(row, "rater") or "rater", _optional(row, "rater_kind")
+    if kind not in (None, *RATER_KINDS):
+        raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
+    if kind is not None and kinds.setdefault(rater, kind) != kind:
+        raise InputError(
+            f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {kinds[rater]}; write one "
+            "rater_kind for each rater"
+        )
+    return Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
 
 
-def _name(row: Row, number: int, column: str) -> str:
+def _name(row: Row, place: str, column: str) -> str:
     value = row.get(column)
     if isinstance(value, bool | float) or value in (None, ""):  # nan is a float
-        raise InputError(f"comparison {number}: {column} is {value!r}, expected a name or an id; mend that row")
+        raise InputError(f"{place}: {column} is {value!r}, expected a name or an id; mend that row")
     return str(value)
 
 
@@ -173,7 +212,14 @@ def _optional(row: Row, column: str) -> str | None:
     return None if value is None or value == "" or isinstance(value, float) else str(value)
 
 
-def _verdicts(found: dict[tuple[str, str, Side, Side], dict[bool, str]], shown: list[bool], repeated: int) -> Verdicts:
+def _verdicts(
+    found: dict[tuple[str, str, Side, Side], dict[bool, str]],
+    unresolved: set[tuple[str, str, Side, Side]],
+    shown: list[bool],
+    kinds: Mapping[str, str],
+    corpora: Mapping[str, int],
+    repeated: int,
+) -> Verdicts:
     systems = sorted({side[0] for _, _, *sides in found for side in sides})
     items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
     place = [{name: position for position, name in enumerate(names)} for names in (systems, items, raters)]
@@ -201,6 +247,9 @@ def _verdicts(found: dict[tuple[str, str, Side, Side], dict[bool, str]], shown: 
         item_at,
         rater_at,
         tuple(replies),
+        np.array([key in unresolved for key in found]),
+        tuple(kinds.get(rater) for rater in raters),
+        corpora,
         repeated,
         both,
         flipped,

@@ -7,13 +7,16 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.score.coefficients import PEARSON, SPEARMAN
-from fcconan.score.correlation_levels import POOLED, SYSTEM_MEANS, evaluate
+from fcconan.score.correlation import data_parts
+from fcconan.score.correlation_levels import POOLED, SYSTEM_MEANS, at_level, evaluate
 from fcconan.score.metric_tests import MetricTest, compared_pairs, holm_corrected
 from fcconan.score.score_table import Part, ScoreTable
 
 Floats = npt.NDArray[np.float64]
 
-
+WILLIAMS = "williams"
+WILLIAMS_LEVELS = (POOLED, SYSTEM_MEANS)
+WILLIAMS_COEFFICIENTS = (PEARSON, SPEARMAN)
 ROUNDING = 1e-12  # what a correlation of 1 may lack
 
 
@@ -44,7 +47,10 @@ def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Float
 
 
 def williams_tests(
-    table: ScoreTable, *, levels: Sequence[str] = (POOLED,), coefficients: Sequence[str] = (PEARSON, SPEARMAN)
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = (POOLED,),
+    coefficients: Sequence[str] = WILLIAMS_COEFFICIENTS,
 ) -> list[MetricTest]:
     """Compares all pairs of metrics for every aspect by Williams' test.
 
@@ -58,12 +64,14 @@ def williams_tests(
     Raises:
         InputError: A level or a coefficient is none of these.
     """
-    for given, allowed in ((levels, (POOLED, SYSTEM_MEANS)), (coefficients, (PEARSON, SPEARMAN))):
+    for given, allowed in ((levels, WILLIAMS_LEVELS), (coefficients, WILLIAMS_COEFFICIENTS)):
         wrong = [each for each in given if each not in allowed]
         if wrong or not given:
             raise InputError(f"found {wrong[0] if wrong else 'nothing'!r}, expected {' or '.join(allowed)}")
     rows = []
+    whole = table
     for level in levels:
+        table = at_level(whole, level)
         for (first, second), aspects in compared_pairs(table).items():
             for aspect in aspects:
                 a, b, people = table.metric_values[first], table.metric_values[second], table.human_values[aspect]
@@ -90,7 +98,7 @@ def williams_tests(
                             aspect=table.aspects[aspect],
                             level=level,
                             coefficient=name,
-                            test="williams",
+                            test=WILLIAMS,
                             difference=float(values[0] - values[1]) if defined else None,
                             p=p if np.isfinite(p) else None,
                             p_corrected=None,
@@ -100,6 +108,22 @@ def williams_tests(
                         )
                     )
     return holm_corrected(rows)
+
+
+def williams_signature(table: ScoreTable, *, population: str = "") -> str:
+    """Returns the short string that names everything that changes the figures of `williams_tests`.
+
+    Args:
+        table: The values, which are named by a hash; its metrics are the family that Holm's correction is over.
+        population: What the rows are, in the words of whoever read them.
+    """
+    parts = {
+        **data_parts(table, population),
+        "test": WILLIAMS,
+        "sides": 2,
+        "correction": "holm-by-aspect-level-coefficient",
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
 def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:

@@ -175,7 +175,7 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
         (BOTH, ["--aspect", "tone"], "nobody of anna, ben rated 'tone': known are relevance"),
         (BOTH, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben"),
         (BOTH, ["--rows", "grades"], "--rows is 'grades': give ratings, comparisons, votes"),
-        (BOTH, ["--rows", "votes"], "x.csv, row 1: pair_id is None, expected one; mend that row"),
+        (BOTH, ["--rows", "votes"], "x.csv has no column pair_id, label, but reply_id, item_id"),
         (BOTH, ["--confidence", "nan"], "--confidence is nan: give a number between 0 and 1, such as 0.95"),
         (BOTH, ["--json", "x.csv"], "x.csv is what is read: choose another file for the result"),
         (
@@ -220,5 +220,72 @@ def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], me
 
 def test_an_empty_file_is_refused() -> None:
     Path("x.csv").touch()
-    assert fcconan("agree", "x.csv").complaint.startswith("found no columns, expected `value` (ratings), `verdict`")
+    assert fcconan("agree", "x.csv").complaint == "x.csv has no rows: check the file"
+    Path("x.csv").write_text("reply_id,rater,aspect,value\n", encoding="utf-8")
+    assert fcconan("agree", "x.csv").complaint == "x.csv has no rows: check the file"
     assert fcconan("agree", "x.csv", "--rows", "ratings").complaint == "x.csv has no rows: check the file"
+
+
+def test_a_page_has_tables_notes_and_signatures() -> None:
+    rows = [*ratings("anna", ANNA), *ratings("ben", BEN), *ratings("clara[/b]", BEN)]
+    write_rows(Path("x.csv"), [{key: row[key] for key in row if key != "item_id"} for row in rows])
+    result = _result("--report", "page.html", "--overall")
+    page = Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+")
+    assert ("3 raters" in page, "anna and ben" in page) == (True, False)
+    assert (result["notes"][0] in page, result["signature"]["relevance"] in page) == (True, True)
+    _result("--report", "page.html")
+    assert "anna and clara[/b]" in Path("page.html").read_text(encoding="utf-8")
+    assert fcconan("agree", "x.csv", "--report", "page").complaint == (
+        "page is no page: give a file that ends in .html"
+    )
+
+
+def test_one_rater_and_two_are_named() -> None:
+    write_rows(Path("x.csv"), ratings("anna", ANNA))
+    shown = fcconan("agree", "x.csv", "--resamples", 0, "--coefficient", "raw").stdout
+    assert ("anna" in shown, "1 rater" in shown) == (True, False)
+    write_rows(Path("x.csv"), BOTH)
+    shown = fcconan("agree", "x.csv", "--resamples", 0, "--coefficient", "raw").stdout
+    assert (shown.count("anna and ben"), "2 raters" in shown) == (1, False)
+
+
+def test_a_scale_that_the_rows_do_not_say_is_noted() -> None:
+    write_rows(Path("x.csv"), [{**row, "low": "", "high": ""} for row in BOTH if row["value"] != 4])
+    result = _result("--coefficient", "raw")
+    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) stand for it; "
+    assert result["notes"] == [note + "--scale gives one."]
+    assert "|domain:1,2,3,5-as-given|" in result["signature"]["relevance"]
+    result = _result("--coefficient", "raw", "--scale", "1,5")
+    assert (result["notes"], "|domain:1,2,3,4,5|" in result["signature"]["relevance"]) == ([], True)
+
+
+def test_judges_are_left_out_of_verdicts_where_people_gave_some() -> None:
+    given = [("i1", "A", "B", "a"), ("i2", "A", "B", "tie")]
+    rows = [{**row, "rater_kind": "human"} for name in ("anna", "ben") for row in verdicts(name, given)]
+    judged = [{**row, "rater_kind": "model"} for row in verdicts("judge", [(*each[:3], "b") for each in given])]
+    write_rows(Path("x.csv"), [*rows, *judged])
+    result = _result("--coefficient", "raw")
+    assert [(row["raters"], row["value"]) for row in result["rows"]] == [(["anna", "ben"], 1.0)] * 2
+    assert result["notes"] == ["Only people are compared, not judge: --rater chooses others."]
+    assert _result("--coefficient", "raw", "--rater", "anna", "--rater", "judge")["notes"] == []
+    # One person alone agrees with nobody.
+    write_rows(Path("x.csv"), [*rows[:2], *judged])
+    result = _result("--coefficient", "raw")
+    assert (result["rows"][0]["raters"], result["rows"][0]["value"], result["notes"]) == (["anna", "judge"], 0.0, [])
+
+
+def test_a_split_without_ratings_asks_for_the_rows_that_it_has(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    for config, split, rows in (
+        ("ratings", "features", BOTH),
+        ("comparisons", "human", verdicts("anna", [("i1", "A", "B", "a")])),
+    ):
+        (tmp_path / "data" / config).mkdir(parents=True)
+        parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "data" / config / f"{split}-00000-of-00001.parquet")
+    assert fcconan("agree", "data", "--split", "human").complaint == (
+        "the split human has comparisons, no ratings: add --rows comparisons"
+    )
+    assert fcconan("agree", "data", "--split", "features", "--resamples", 0).status == 0
+    assert fcconan("agree", "data", "--split", "human", "--rows", "comparisons", "--resamples", 0).status == 0

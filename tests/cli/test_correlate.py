@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 from fcconan.build import build
+from fcconan.score.significance import holm
+from fcconan.score.williams import williams_test
 from tests.cli.judging import fcconan
 from tests.cli.scored import REPLIES, ratings, write_rows
 
@@ -175,6 +177,55 @@ def test_further_tables() -> None:
     assert result["notes"] == ["There are fewer than 100 rows: too few for the samples of --stability."]
 
 
+def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
+    others = [ratings(name, values, "model") for name, values in (("x", [1, 1, 2, 2, 3, 3]), ("y", [5, 1, 4, 2, 3, 1]))]
+    write_rows(Path("x.csv"), [*ROWS, *others[0], *others[1]])
+    result = _result("--tests", "williams", "--report", "page.html")
+    assert {(row["test"], row["level"]) for row in result["tests"]} == {
+        ("williams", "pooled"),
+        ("williams", "system_means"),
+    }
+    pooled = {row["a"] + "-" + row["b"]: row for row in result["tests"][:6] if row["coefficient"] == "pearson"}
+    other = [1, 1, 2, 2, 3, 3]
+    a, b, both = (np.array(stats.pearsonr(*each)[0]) for each in ((MEANS, JUDGE), (MEANS, other), (JUDGE, other)))
+    expected = williams_test(a, b, both, 6)[1]
+    assert pooled["judge-x"]["p"] == pytest.approx(float(expected), abs=1e-12)
+    p = [row["p"] for row in pooled.values()]
+    assert [row["p_corrected"] for row in pooled.values()] == pytest.approx(holm(np.array(p)).tolist(), abs=1e-12)
+    means = [row["reason"] for row in result["tests"] if row["level"] == "system_means"]
+    assert means == ["too_few"] * 6  # there are two systems
+    assert result["tests_signature"].endswith("|test:williams|sides:2|correction:holm-by-aspect-level-coefficient")
+    page = Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+").replace("&#39;", "'")
+    assert ("by Williams' test" in page, result["tests_signature"] in page) == (True, True)
+
+
+def test_only_what_is_chosen_is_counted_as_missing() -> None:
+    more = [ratings(name, [None, *JUDGE[1:]], "model", aspect) for name in "xy" for aspect in ("relevance", "tone")]
+    people = [*ratings("anna", ANNA, aspect="tone"), *ratings("ben", ["", *BEN[1:]], aspect="tone")]
+    write_rows(Path("x.csv"), [*PEOPLE, *people, *(row for rows in more for row in rows)])
+    level = ("--level", "pooled", "--coefficient", "pearson")
+
+    def missing(*options: str) -> list[tuple[str, str]]:
+        return [(row["rater"], row["aspect"]) for row in _result(*level, *options)["missing"]]
+
+    assert missing() == [("ben", "tone"), ("x", "relevance"), ("x", "tone"), ("y", "relevance"), ("y", "tone")]
+    assert missing("--metric", "x") == [("ben", "tone"), ("x", "relevance"), ("x", "tone")]
+    assert missing("--metric", "x", "--aspect", "relevance") == [("x", "relevance")]
+    assert missing("--human", "anna", "--metric", "ben") == [("ben", "tone")]
+
+
+def test_replies_of_no_known_system_are_counted() -> None:
+    write_rows(Path("x.csv"), [{**row, "system": "unknown"} if row["reply_id"] == "r3B" else row for row in ROWS])
+    result = _result("--coefficient", "pearson")
+    assert result["notes"] == ["Replies of no known system: 1 of 6, missing at the levels of systems."]
+    assert [(row["level"], row["n"], row["n_missing"]) for row in result["rows"]] == [
+        ("pooled", 6, 0),
+        ("per_item", 6, 0),
+        ("per_system", 5, 1),
+        ("system_means", 5, 1),
+    ]
+
+
 def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Path) -> None:
     options = ["--level", "pooled", "--aspect", "relevance", "--coefficient", "spearman"]
     (row,) = _result(*options, source=labels_only)["rows"]
@@ -223,8 +274,8 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "relevance was rated on different scales, 1 to 5 a",
         ),
         ([{**ROWS[0], "system": "B"}, *ROWS[1:]], [], "the reply r1A has the system 'B', and in another row 'A': give"),
-        ([{"id": 1, "score": 2}], [], "x.csv, row 1: reply_id is None, expected a name or an id; mend that row"),
-        (STRANGE, ["--replies", "r.csv"], "1 of 7 rated replies are not among the replies (such as r9): give the"),
+        ([{"id": 1, "score": 2}], [], "x.csv has no column reply_id, rater, aspect, value, but id, score: say what"),
+        (STRANGE, ["--replies", "r.csv"], "the replies lack 1 of 7 rated ones (such as r9): give the replies that"),
         (ROWS, ["--human", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
         (ROWS, ["--metric", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
         (ROWS, ["--aspect", "tone"], "there is no aspect 'tone': known are relevance"),
@@ -247,7 +298,22 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "x.csv, row 1, column item_id: value is 'i1', expected a number",
         ),
         (ROWS, ["--split", "test"], "x.csv has no splits, expected a dataset: leave --split out"),
-        (ROWS, ["--tests", "rows"], "--tests is 'rows': give reply or item"),
+        (ROWS, ["--tests", "rows"], "--tests is 'rows': give reply, item or williams"),
+        (
+            ROWS,
+            ["--tests", "williams", "--level", "per_item"],
+            "--tests williams is for pooled and system_means, found per_item: add one with --level",
+        ),
+        (
+            ROWS,
+            ["--tests", "williams", "--coefficient", "kendall_b"],
+            "--tests williams is for pearson and spearman, found kendall_b: add one with --coefficient",
+        ),
+        (
+            ROWS,
+            ["--tests", "item", "--coefficient", "pairwise_accuracy_calibrated"],
+            "--tests compares no pairwise_accuracy_calibrated, whose thresholds differ: choose another --coefficient",
+        ),
         (
             ROWS,
             ["--tests", "item"],

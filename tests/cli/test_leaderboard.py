@@ -57,6 +57,23 @@ def test_a_column_for_each_rater() -> None:
     assert "|people:none|raters:bleu|" in _result(*columns, "--rater", "bleu")["signature"]
 
 
+def test_what_is_left_out_is_said() -> None:
+    judged = [*ratings("judge", [1] * 6, "model"), *ratings("judge", [2] * 6, "model", "tone")]
+    write_rows(Path("x.csv"), ROWS)
+    assert _result()["notes"] == []
+    write_rows(Path("x.csv"), [*ROWS, *judged])
+    result = _result("--report", "page.html")
+    assert {row["aspect"] for row in result["rows"] if row["rater"] == "judge"} == {"relevance"}
+    assert result["notes"] == ["judge also rated tone, which people did not rate on a scale: --aspect shows it."]
+    assert result["notes"][0] in Path("page.html").read_text(encoding="utf-8")
+    assert result["notes"][0] in fcconan("leaderboard", "x.csv", "--resamples", 0).stdout
+    chosen = _result("--aspect", "tone")
+    assert ({row["aspect"] for row in chosen["rows"]}, chosen["notes"]) == ({"tone"}, [])
+    unknown = [{**row, "system": "unknown" if row["reply_id"] == "r3B" else row["system"]} for row in ROWS]
+    write_rows(Path("x.csv"), unknown)
+    assert _result()["notes"] == ["Replies of no known system: 1 of 6, left out."]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -12,6 +12,7 @@ from fcconan.build import build
 from fcconan.row_files import read_rows
 from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
 from fcconan.score.text_bertscore import BertScore
+from fcconan.score.text_questions import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 from tests.score.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures
@@ -29,6 +30,11 @@ ROWS = [
 ]
 # By hand: A's first text shares library, says, return, books, early and one "the"; B's first is its reference.
 LCS, LONG, SHORT = 6, 9, 7
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("demo", tmp_path_factory.mktemp("built") / "demo").folder
 
 
 @pytest.fixture(autouse=True)
@@ -109,24 +115,83 @@ def test_several_references_and_their_mean() -> None:
     assert _scores("--metric", "rouge-1", "--several", "mean", rows=rows)[0][0]["value"] == 0.5
 
 
-def test_novelty_against_a_file_and_a_dataset() -> None:
+def test_novelty_against_a_file_and_a_dataset(demo: Path) -> None:
     write_rows(Path("train.csv"), [{"counter_narrative": "Ask the Ombrey"}, {"counter_narrative": ""}])
     ratings, _ = _scores("--metric", "novelty", "--train", "train.csv")
     # r3: ask, the, ombrey, library shares three of four words.
     assert [(row["rater"], row["value"]) for row in ratings if row["reply_id"] == "r3"] == [("novelty", 0.25)]
-    folder = build("demo", Path("demo")).folder
-    assert "training:" in _scores("--metric", "novelty", "--train", folder)[1]["rows"][0]["signature"]
+    assert "training:" in _scores("--metric", "novelty", "--train", demo)[1]["rows"][0]["signature"]
     assert set(METRICS) < {row["metric"] for row in _scores("--train", "train.csv")[1]["rows"]}
 
 
-def test_the_demo_is_scored_correlated_and_ranked() -> None:
-    folder = build("demo", Path("demo")).folder
-    done = fcconan("metrics", folder, "--metric", "rouge-l", "--out", "scores.csv")
+def test_novelty_against_a_part_of_a_dataset_that_has_several() -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def part(folder: str, split: str, **columns: list[Any]) -> None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(columns), Path(folder, f"{split}-00000-of-00001.parquet"))
+
+    part("d/one-pairs", "train", hate_speech=[HS], counter_narrative=["Ask the Ombrey"])
+    part("d/one-pairs", "test", hate_speech=[HS], counter_narrative=["Ask the Ombrey library"])
+    part("d/two-pairs", "train", hate_speech=[HS], counter_narrative=["Ask the library!"])
+    part("d/replies", "test", text=["Ask the Ombrey library"])
+    part("e/turns", "train", role=["hs", "cn"], text=["Ask the Ombrey library", "Ask the Ombrey"])
+    expected = {"d:one-pairs": 0.25, "d:two-pairs": 0.25, "e": 0.25, "e:turns": 0.25}
+    signatures = set()
+    for train, value in expected.items():
+        ratings, result = _scores("--metric", "novelty", "--train", train)
+        assert [row["value"] for row in ratings if row["reply_id"] == "r3"] == [value], train
+        signatures.add(result["rows"][0]["signature"])
+    assert len(signatures) == 2  # d:one-pairs and e hold the same CNs
+    refused = {
+        "d": "d has a split train in one-pairs, two-pairs: choose one, such as --train d:one-pairs",
+        "d:pairs": "d has no pairs, only one-pairs, replies, two-pairs: give files or a dataset with pairs",
+        "d:replies": "d/replies has no split 'train': it has test",
+        "d/two-pairs": "d/two-pairs is one config of a dataset, not its folder: give d",
+        "x.csv:pairs": "x.csv is a file and has no config 'pairs': give --train x.csv",
+        "none": "none is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
+        "file that ends in .parquet, .jsonl, .csv",
+    }
+    Path("scores.jsonl").unlink()
+    for train, message in refused.items():
+        assert fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--train", train).complaint == message
+    assert not Path("scores.jsonl").exists()
+    assert "training:" in _scores("--metric", "novelty", "--train", "demo:train")[1]["rows"][0]["signature"]
+
+
+def test_several_references_at_once_in_bleu() -> None:
+    rows = [{**ROWS[2], "text": "a b c", "references": json.dumps(["a b", "c d e"])}]
+    # Each of the three words is in a reference, and one reference has three words; alone, the first has two of them.
+    options = ("--metric", "bleu-1", "--metric", "rouge-1", "--several", "joint")
+    ratings, result = _scores(*options, rows=rows)
+    bleu, rouge = (line["signature_of_ratings"] for line in result["rows"])
+    assert bleu.startswith("bleu-1|refs:joint|tok:white-space|") and bleu.endswith(f"|data:{result['data']}")
+    assert rouge.startswith("rouge-1|refs:max|")
+    shown = fcconan("metrics", "x.csv", "--out", "scores.csv", *options).stdout.splitlines()[-3:]
+    assert shown == [f"ratings:{bleu}", *(line["signature"] for line in result["rows"])]
+    assert [row["value"] for row in ratings] == pytest.approx([1.0, 0.8], abs=1e-12)
+    assert _scores("--metric", "bleu-1", rows=rows)[0][0]["value"] == pytest.approx(2 / 3, abs=1e-12)
+
+
+def test_letters_that_rouge_leaves_out_are_noted() -> None:
+    texts = ["книга", "Perché no?", "Why “not” ✊?"]
+    rows = [{**ROWS[2], "reply_id": f"r{n}", "text": text, "references": "Why not?"} for n, text in enumerate(texts)]
+    note = "ROUGE leaves out all letters but a to z, and 2 replies or their references hold others"
+    [found] = _scores("--metric", "rouge-1", rows=rows)[1]["notes"]
+    assert found.startswith(note)
+    assert note in fcconan("metrics", "x.csv", "--out", "scores.csv").stdout
+    assert _scores("--metric", "bleu-1", rows=rows)[1]["notes"] == []
+    assert _scores("--metric", "rouge-1", rows=rows[2:])[1]["notes"] == []
+
+
+def test_the_demo_is_scored_correlated_and_ranked(demo: Path) -> None:
+    done = fcconan("metrics", demo, "--metric", "rouge-l", "--out", "scores.csv")
     assert done.status == 0, done
     assert "Written: scores.csv" in done.stdout
     done = fcconan(
         "correlate",
-        folder,
+        demo,
         "scores.csv",
         "--metric",
         "rouge-l",
@@ -167,6 +232,15 @@ def test_models(
     toxic = next(row for row in ratings if (row["reply_id"], row["rater"]) == ("r1", "toxicity"))
     assert (0 < toxic["value"] < 1, toxic["higher_is_better"]) == (True, False)
     assert "labels:rude+threat" in result["rows"][-1]["signature"]
+    asked = [
+        *("--question", "books=is this Yes or No? {text}"),
+        *("--question", "message=does {text} answer {message}?"),
+    ]
+    ratings, result = _scores("--unieval", bart, *asked, "--device", "cpu")
+    own = Question(bart, "is this Yes or No? {text}", name="books", device="cpu")
+    found = next(row["value"] for row in ratings if (row["reply_id"], row["rater"]) == ("r3", "books"))
+    assert found == pytest.approx(score_texts(["Ask the Ombrey library!"], metrics=[own])["books"].values[0], abs=1e-6)
+    assert {row["rater"] for row in ratings} == {"books", "message"}
     refused = fcconan("metrics", "x.csv", "--out", "y.csv", "--toxicity", classifier())
     assert "has the labels kind, rude, threat, not toxic: say which of them mean toxic" in refused.complaint
 
@@ -180,9 +254,12 @@ def test_models(
         (
             ROWS,
             ["--train", "x.jsonl"],
-            "x.jsonl has no column text or counter_narrative, but a: rename that of the CNs",
+            "x.jsonl, row 1 has no column text or counter_narrative, but a: rename that of the CNs",
         ),
-        (ROWS, ["--several", "median"], "--several is 'median': give max or mean"),
+        (ROWS, ["--several", "median"], "--several is 'median': give max, mean, joint"),
+        (ROWS, ["--unieval", "model"], "one of --unieval and --question is missing: give a model and what it is asked"),
+        (ROWS, ["--question", "a={text}"], "one of --unieval and --question is missing"),
+        (ROWS, ["--unieval", "model", "--question", "{text}?"], "--question is '{text}?': give NAME=QUESTION, such as"),
         (ROWS, ["--bertscore", "none/here/model"], "no model folder at none/here/model: give a folder, or a name"),
         (ROWS, ["--column", "text=reply"], "x.csv has no column 'reply', but reply_id, item_id, system, hate_speech"),
         (ROWS, ["--column", "tekst=text"], "--column is 'tekst=text': rows have no 'tekst', only"),

@@ -58,6 +58,77 @@ def test_raters_majority_and_their_tables() -> None:
     assert between[3]["value"] == pytest.approx(0.5, abs=1e-12)
 
 
+def _by(kind: str, rater: str, given: list[tuple[str, str, str, str]], corpus: str = "north") -> list[dict[str, Any]]:
+    return [{**row, "rater_kind": kind, "corpus": corpus} for row in verdicts(rater, given)]
+
+
+def test_people_and_models_and_corpora_that_are_pooled_are_named() -> None:
+    _file(
+        [
+            *_by("human", "anna", WON),
+            *_by("human", "ben", WON),
+            *_by("model", "judge", WON),
+            *_by("model", "judge", [("j1", "A", "B", "a")], "south"),
+        ]
+    )
+    result = _result()
+    assert result["rater_kinds"] == {"anna": "human", "ben": "human", "judge": "model"}
+    assert result["corpora"] == {"north": 2, "south": 1}
+    corpora = "2 corpora count together (north: 2 items, south: 1 item): choose one, as in --where corpus=north."
+    who = "3 raters (people: 2; models: judge)"
+    assert result["notes"][-3:-1] == [
+        f"The verdicts of {who} count together: choose with --rater or --where rater_kind=human, or take --majority.",
+        corpora,
+    ]
+    majority = _result("--majority")
+    assert majority["notes"][-3:-1] == [
+        f"The majority is that of {who}: choose with --rater or --where rater_kind=human.",
+        corpora,
+    ]
+    chosen = _result("--where", "rater_kind=human", "--where", "corpus=north")
+    assert not any("corpora" in note for note in chosen["notes"])
+    assert (
+        "The verdicts of 2 raters (people: 2) count together: choose with --rater, or take --majority."
+        in (chosen["notes"])
+    )
+
+
+def test_pairs_without_a_majority_are_unresolved_and_not_invalid() -> None:
+    _file([*verdicts("anna", [*WON, ("i3", "A", "C", "invalid")]), *verdicts("ben", [("i1", "A", "B", "b")])])
+    result = _result("--majority")
+    assert (result["unresolved"], result["invalid"], result["n_verdicts"]) == (1, 1, 5)
+    assert {row["name"]: (row["unresolved"], row["invalid"]) for row in result["systems"]} == {
+        "A": (1, 1),
+        "B": (1, 0),
+        "C": (0, 1),
+    }
+    assert result["notes"][:2] == [
+        "1 of 5 verdicts is invalid and counts for no system.",
+        "1 of 5 verdicts is unresolved (no majority) and counts for no system.",
+    ]
+    assert "|verdicts:3-of-5|" in result["signature"]
+    assert _result()["unresolved"] == 0
+
+
+def test_what_length_adds_is_printed_with_its_interval_and_scale() -> None:
+    rows = [
+        {**row, "reply_a": f"{row['item_id']}{row['system_a']}", "reply_b": f"{row['item_id']}{row['system_b']}"}
+        for row in verdicts("anna", WON)
+    ]
+    _file(rows)
+    texts = {"A": "Ask the Ombrey.", "B": "No.", "C": "Why would anybody say so?"}
+    _file([{"reply_id": f"i{n}{name}", "text": text} for n in (1, 2) for name, text in texts.items()], "replies.csv")
+    options = ["--length-control", "--replies", "replies.csv", "--resamples", 50, "--json", "result.json"]
+    done = fcconan("rank", "verdicts.csv", *options)
+    controlled = json.loads(Path("result.json").read_text(encoding="utf-8"))["length_controlled"]
+    # Differences of words: 2, 2, -2 and -4.
+    assert (controlled["unit"], controlled["scale"]) == ("words", pytest.approx(7**0.5, abs=1e-12))
+    shown = [f"{controlled[name]:.2f}" for name in ("weight", "weight_low", "weight_high", "scale")]
+    (line,) = [line for line in done.stdout.splitlines() if " 2.65 " in line]
+    assert [cell.strip() for cell in line.split("│")[1:-1]] == [*shown, "4", "0"]
+    assert "A positive weight of length means that longer replies are preferred" in done.stdout
+
+
 def test_a_column_for_each_rater() -> None:
     rows = [
         {"item_id": item, "system_a": a, "system_b": b, "x": verdict, "y": "" if item == "i2" else "tie"}
@@ -66,6 +137,7 @@ def test_a_column_for_each_rater() -> None:
     _file(rows)
     result = _result("--value", "anna=x", "--value", "ben=y")
     assert (result["raters"], result["n_verdicts"]) == (["anna", "ben"], 7)
+    assert result["rater_kinds"] == {"anna": None, "ben": None}  # a verdict in a column of its own may be anybody's
     assert "(anna:score=x,ben:score=y)" in result["signature"]
 
 
@@ -139,29 +211,29 @@ def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
     [
         (
             [{**verdicts("anna", WON)[0], "verdict": "A"}],
-            "comparison 1: the verdict is 'A', expected one of a, b, tie, inv",
+            "verdicts.csv, row 1: the verdict is 'A', expected one of a, b, tie, inv",
         ),
-        ([{**verdicts("anna", WON)[0], "verdict": ""}], "comparison 1: the verdict is None, expected one of"),
+        ([{**verdicts("anna", WON)[0], "verdict": ""}], "verdicts.csv, row 1: the verdict is None, expected one of"),
         (
             [{**verdicts("anna", WON)[0], "system_b": "A"}],
-            "comparison 1: A is compared with itself, expected two systems",
+            "verdicts.csv, row 1: A is compared with itself, expected two systems",
         ),
         (
             [{**verdicts("anna", WON)[0], "item_id": ""}],
-            "comparison 1: item_id is None, expected a name or an id; mend",
+            "verdicts.csv, row 1: item_id is None, expected a name or an id; mend",
         ),
-        ([{"x": 1}], "comparison 1: item_id is None, expected a name or an id; mend that row"),
+        ([{"x": 1}], "verdicts.csv has no column item_id, system_a, system_b, verdict, but x: say what is meant"),
         (
             verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),
-            "comparison 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",
+            "verdicts.csv, row 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",
         ),
-        (verdicts("anna", [("i1", "A", "B", "invalid")]), "all 1 verdicts are invalid, expected readable ones: look"),
+        (verdicts("anna", [("i1", "A", "B", "invalid")]), "no verdict is readable (1 invalid, 0 unresolved), expected"),
         (
             [
                 {**row, "reply_a": "r1", "reply_b": f"q{at}"}
                 for at, row in enumerate(verdicts("anna", [WON[0], ("i2", "A", "B", "a")]))
             ],
-            "comparison 2: the reply r1 is one of A to i2, but before it was one of A to i1; give every reply an id",
+            "verdicts.csv, row 2: the reply r1 is one of A to i2, but before it was one of A to i1; give",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from fcconan.cli.row_sources import check_targets, draws, known_replies, opened,
 from fcconan.errors import InputError
 from tests.cli.scored import ratings, write_rows
 
+VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
 ROWS = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [2, 2, 3, 4, 4, 1])]
 
 
@@ -63,7 +64,8 @@ def test_rows_are_chosen_and_the_population_says_so(file: Path) -> None:
 
 
 def test_columns_are_renamed_also_over_one_of_that_name(tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "x.csv", [{"who": "anna", "value": "old", "new": "3"}])
+    rating = {"reply_id": "r1", "who": "anna", "aspect": "tone", "value": "old", "new": "3"}
+    file = write_rows(tmp_path / "x.csv", [rating])
     sources = opened([str(file)], column=["rater=who", "value=new"])
     (row,) = sources.rows("ratings")
     assert (row["rater"], row["value"]) == ("anna", "3")
@@ -91,8 +93,10 @@ def test_a_column_for_each_rater(tmp_path: Path) -> None:
 
 
 def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> None:
+    pair = {"system_a": "A", "system_b": "B"}
     file = write_rows(
-        tmp_path / "wide.csv", [{"item_id": "i1", "x": "a", "y": ""}, {"item_id": "i2", "x": "", "y": "b"}]
+        tmp_path / "wide.csv",
+        [{"item_id": "i1", **pair, "x": "a", "y": ""}, {"item_id": "i2", **pair, "x": "", "y": "b"}],
     )
     rows = [
         (row["item_id"], row["rater"], row["verdict"])
@@ -187,6 +191,59 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
     with pytest.raises(InputError) as refused:
         list(opened([str(file)], **options).rows("ratings"))
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "row", "options", "message"),
+    [
+        (
+            "ratings",
+            {"id": "r1", "rater": "anna", "grade": 3},
+            {"column": ["reply_id=id"]},
+            "x.csv has no column aspect, value, but id, rater, grade, reply_id: say what is meant with --column "
+            "aspect=THEIRS --column value=THEIRS, or name a column for each rater with --value RATER:ASPECT=COLUMN",
+        ),
+        (
+            "comparisons",
+            {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
+            {"value": ["anna=x"]},
+            "x.csv has no column system_a, system_b, but item_id, left, right, x: say what is meant with --column "
+            "system_a=THEIRS --column system_b=THEIRS",
+        ),
+        (
+            "votes",
+            {"pair_id": "p1", "label": "not_sure"},
+            {},
+            "x.csv has no column rater, but pair_id, label: say what is meant with --column rater=THEIRS",
+        ),
+    ],
+)
+def test_columns_that_a_file_lacks_are_named_once(
+    tmp_path: Path, config: str, row: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    file = write_rows(tmp_path / "x.csv", [row, row])
+    with pytest.raises(InputError) as refused:
+        list(opened([str(file)], **options).rows(config))
+    assert str(refused.value) == f"{tmp_path}/{message}"
+
+
+def test_a_row_of_jsonl_may_leave_out_what_is_empty(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    rows: list[dict[str, Any]] = [{"reply_id": f"r{n}", "rater": "anna", "aspect": "tone"} for n in (1, 2)]
+    rows[1]["value"] = 3
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [row.get("value") for row in opened([str(file)]).rows("ratings")] == [None, 3]
+    file.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.jsonl has no column value, but reply_id, rater, aspect: say what is"):
+        list(opened([str(file)]).rows("ratings"))
+
+
+def test_rows_that_nobody_asked_for_may_lack_columns(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(
+        "".join(json.dumps(row) + "\n" for row in ({"kind": "note"}, {"kind": "vote", **VOTE})), encoding="utf-8"
+    )
+    assert list(opened([str(file)], where=["kind=vote"]).rows("votes")) == [{"kind": "vote", **VOTE}]
 
 
 def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> None:

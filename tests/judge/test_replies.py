@@ -63,8 +63,12 @@ def test_a_split_has_to_be_chosen_where_there_are_several(tmp_path: Path) -> Non
         load_replies(folder)
     with pytest.raises(InputError, match="has no split 'train': it has dev, test"):
         load_replies(folder, split="train")
-    with pytest.raises(InputError, match="has no config 'pairs': it has replies; choose one with --config"):
+    with pytest.raises(
+        InputError, match="has no config 'pairs': it has replies; choose one of these, or another dataset"
+    ):
         load_replies(folder, config="pairs")
+    with pytest.raises(InputError, match=rf"replies is one config of a dataset, not its folder: give {tmp_path}$"):
+        load_replies(folder / "replies")
 
 
 def test_missing_ids_follow_from_the_texts(tmp_path: Path) -> None:
@@ -117,6 +121,9 @@ def test_an_empty_reply_is_empty_whatever_other_columns_hold(tmp_path: Path) -> 
         (["A.", None], ["A."]),
         ('["A.", "B."]', ["A.", "B."]),
         ('["A.", null]', ["A."]),
+        ("['A.', \"It's B.\", None]", ["A.", "It's B."]),
+        ("[A \\d] A.", ["[A \\d] A."]),
+        ("[" * 100_000, ["[" * 100_000]),
         ("[sic] A.", ["[sic] A."]),
         ("A.", ["A."]),
         ('{"a": 1}', ['{"a": 1}']),
@@ -171,7 +178,7 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
         load_replies(tmp_path / "nowhere")
     with pytest.raises(InputError, match="is a file and has no splits: leave --split out"):
         load_replies(write(tmp_path / "r.csv", "HS,text\n"), split="test")
-    with pytest.raises(InputError, match="it has no parquet files; choose one with --config"):
+    with pytest.raises(InputError, match="it has no parquet files; run `fcconan build`"):
         load_replies(tmp_path)
 
 

@@ -23,7 +23,15 @@ Row = dict[str, Any]
 
 
 def _correlation(metric: str, coefficient: str, value: float | None, **more: Any) -> Row:
-    counts = {"n": 9, "n_groups": 3, "n_constant": 1, "n_missing": 2, "chance": 0.0, "ceiling": 0.8}
+    counts = {
+        "n": 9,
+        "n_groups": 3,
+        "n_constant": 1,
+        "n_rows_too_few": 4,
+        "n_missing": 2,
+        "chance": 0.0,
+        "ceiling": 0.8,
+    }
     ends = {"low": None if value is None else value - 0.1, "high": None if value is None else value + 0.1}
     return {
         "metric": metric,
@@ -51,11 +59,11 @@ def test_correlations_stand_best_first_with_chance_and_ceiling() -> None:
         first.title
         == "relevance, pooled (spearman: chance 0.000, one person 0.800; pearson: chance 0.000, one person 0.800)"
     )
-    assert first.columns == ["metric", "spearman", "pearson", "rows", "groups", "constant", "missing"]
+    assert first.columns == ["metric", "spearman", "pearson", "rows", "groups", "constant", "too few", "missing"]
     assert first.rows == [
-        ["strong", "0.700", "–", "9", "3", "1", "2"],
-        ["weak", "0.200 [0.100, 0.300]", "0.300 [0.200, 0.400]", "9", "3", "1", "2"],
-        ["none", "– (constant)", "–", "9", "3", "1", "2"],
+        ["strong", "0.700", "–", "9", "3", "1", "4", "2"],
+        ["weak", "0.200 [0.100, 0.300]", "0.300 [0.200, 0.400]", "9", "3", "1", "4", "2"],
+        ["none", "– (constant)", "–", "9", "3", "1", "4", "2"],
     ]
     assert second.title == "relevance, per_item (spearman: chance 0.000, one person –)"
 
@@ -77,6 +85,7 @@ def test_further_tables_of_correlations() -> None:
         "n_missing": 1,
     }
     test = {"a": "x", "b": "y", "aspect": "relevance", "level": "pooled", "coefficient": "pearson", "n": 9}
+    test["test"] = "perm_both"
     done = {"difference": 0.25, "p": 0.01234, "p_corrected": 0.0247, "reason": None}
     undone = {"difference": None, "p": None, "p_corrected": None, "reason": "no_rows"}
     sample = {"metric": "x", "aspect": "relevance", "coefficient": "pearson", "n_trials": 6}
@@ -94,8 +103,23 @@ def test_further_tables_of_correlations() -> None:
         ["x - y", "relevance", "pooled", "pearson", "0.250", "0.0123", "0.0247", "9"],
         ["x - y", "relevance", "pooled", "pearson", "– (no_rows)", "–", "–", "9"],
     ]
+    assert tests.title == "Differences between metrics, by random swaps"
+    tiny = {**test, **done, "test": "williams", "p": 1e-9, "p_corrected": 0.0}
+    (tests,) = correlation_tables({"rows": [], "tests": [tiny]})
+    assert (tests.title, tests.rows[0][5:7]) == (
+        "Differences between metrics, by Williams' test",
+        ["< 0.0001", "< 0.0001"],
+    )
     assert stability.rows == [["x", "relevance", "pearson", "0.500", "0.010", "0.400", "0.600", "6"]]
     assert missing.rows == [["x", "relevance", "no_field", "4"]]
+
+
+def test_coefficients_given_length_have_a_table_with_counts_of_their_own() -> None:
+    rows = [_correlation("x", "spearman", 0.5), _correlation("x", "spearman_given_length", 0.25, n=5)]
+    assert [(table.columns[1], table.rows[0][2]) for table in correlation_tables({"rows": rows})] == [
+        ("spearman", "9"),
+        ("spearman_given_length", "5"),
+    ]
 
 
 def test_notes_of_a_result_stand_before_ours() -> None:
@@ -125,6 +149,36 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
     assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]
     section = tournament_section(result)
     assert (section.notes, len(section.plots)) == (result["notes"], 1)
+
+
+@pytest.mark.parametrize("reason", [None, "equal_lengths", "disconnected"])
+def test_the_weight_of_length_stands_with_its_interval_and_scale(reason: str | None) -> None:
+    rows = [
+        {
+            "item_id": f"i{n}",
+            "system_a": "A",
+            "system_b": b,
+            "verdict": verdict,
+            "reply_a": f"{n}A",
+            "reply_b": f"{n}{b}",
+        }
+        for n, (b, verdict) in enumerate([("B", "a"), ("B", "b"), ("C", "a")])
+    ]
+    lengths = {"0A": 5.0, "0B": 2.0, "1A": 5.0, "1B": 2.0, "2A": 5.0, "2C": 2.0}
+    if reason == "equal_lengths":
+        lengths = dict.fromkeys(lengths, 5.0)
+    elif reason == "disconnected":
+        del lengths["2C"]
+    result = rank_systems(rows, lengths=lengths, resamples=0)
+    tables = {table.title: table for table in tournament_tables(result)}
+    weight = tables["What the length of replies adds to the log odds"]
+    assert weight.columns == ["weight", "low", "high", "scale in words", "comparisons", "without lengths"]
+    shown = f"{result['length_controlled']['weight']:.2f}" if reason is None else f"– ({reason})"
+    scale = {None: "3.00", "equal_lengths": "0.00", "disconnected": "–"}[reason]
+    counts = ["2", "1"] if reason == "disconnected" else ["3", "0"]
+    assert weight.rows == [[shown, "–", "–", scale, *counts]]
+    assert ("At equal length of replies" in tables) == (reason != "disconnected")
+    assert any("positive weight" in note for note in result["notes"]) == (reason is None)
 
 
 def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:
@@ -165,7 +219,11 @@ def test_a_leaderboard_has_a_table_for_each_judge_and_one_for_all_metrics() -> N
     assert (baseline.title, baseline.rows) == ("Mean ratings by baseline", [["A", "2.00", "3", "1"]])
     assert metrics.columns == ["system", "bleu-4", "bertscore: recall", "replies", "missing"]
     assert metrics.rows == [["A", "0.125", "0.500", "3", "1"]]
-    assert len(leaderboard_section({"rows": rows}).tables) == 3
+    section = leaderboard_section({"rows": rows, "notes": ["Mind this."]})
+    assert (len(section.tables), section.notes[0]) == (3, "Mind this.")
+    rows[2] |= {"n": 2, "n_missing": 2}
+    counted = leaderboard_tables({"rows": rows})[0]
+    assert [row[3:] for row in counted.rows] == [["3", "1"], ["3 / 2", "1 / 2"]]
 
 
 def test_pages_are_written(tmp_path: Path) -> None:
@@ -173,6 +231,8 @@ def test_pages_are_written(tmp_path: Path) -> None:
     write_tournament(tmp_path / "t.html", result)
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert "3 systems, 6 verdicts on 2 items." in page
+    write_tournament(tmp_path / "one.html", rank_systems(VERDICTS[:1], resamples=0))
+    assert "2 systems, 1 verdict on 1 item." in (tmp_path / "one.html").read_text(encoding="utf-8")
     write_correlations(tmp_path / "c.html", {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"})
     assert "<code>s|1</code>" in (tmp_path / "c.html").read_text(encoding="utf-8")
 

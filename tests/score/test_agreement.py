@@ -293,7 +293,7 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
 @pytest.mark.parametrize(
     ("values", "domain", "settings", "message"),
     [
-        ([[1, 6], [1, 2]], [1, 2, 3], {}, "1 ratings are outside the domain, the first is 6 by rater 1 for item 2"),
+        ([[1, 6], [1, 2]], [1, 2, 3], {}, "ratings outside the domain: 1, the first is 6 by rater 1 for item 2"),
         (
             [[1, 2], [1, math.inf]],
             [1, 2],

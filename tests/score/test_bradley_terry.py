@@ -1,4 +1,5 @@
 import math
+import tracemalloc
 from typing import Any
 
 import evalica
@@ -14,7 +15,7 @@ from fcconan.score.bradley_terry import (
     standings,
     strengths,
 )
-from fcconan.score.significance import Floats, percentile_interval
+from fcconan.score.significance import Floats, bootstrap_means, percentile_interval
 
 
 def _random_wins(seed: int, systems: int = 6) -> Floats:
@@ -153,6 +154,20 @@ def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
         low, high = percentile_interval(found.drawn_strengths)
         hits += int(((low <= truth) & (truth <= high)).sum())
     assert hits / (simulations * len(truth)) == pytest.approx(0.95, abs=0.015)
+
+
+def test_resampled_counts_are_the_means_of_bootstrap_means_bit_by_bit_and_copied_once() -> None:
+    per_item = np.random.default_rng(0).integers(0, 3, size=(2000, 12, 12)) / 2
+    tracemalloc.start()
+    try:
+        found = standings(per_item, 0.01, 30, 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < per_item.nbytes  # a copy of the counts, or of their transpose, would be as large
+    sums = (bootstrap_means(per_item.reshape(2000, -1).T, resamples=30, seed=1) * 2000).reshape(30, 12, 12)
+    points = sums.sum(axis=2)
+    assert (found.drawn_shares == 100 * points / points.sum(axis=1, keepdims=True)).all()
 
 
 def _length_data(seed: int, weight: float, rows: int = 600) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 from fcconan.errors import InputError
 from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN
 from fcconan.score.correlation import Correlation, correlate, correlation_signature
-from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
+from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS, UNKNOWN, at_level
 from fcconan.score.partial_correlation import partial_correlations
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import draws, percentile_interval
@@ -83,7 +83,9 @@ def test_values_and_intervals_equal_scipy_on_resampled_rows(level: str) -> None:
         there = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
         expected = _brute(level, row.coefficient, x[there], y[there], table.item[there], table.system[there])
         assert row.value == pytest.approx(expected, abs=1e-12)
-        assert (row.n, row.n_missing) == (len(there), 36 - len(there))
+        sizes = np.bincount(table.item[there] if level == PER_ITEM else table.system[there])
+        alone = int((sizes == 1).sum()) if level in (PER_ITEM, PER_SYSTEM) else 0
+        assert (row.n, row.n_rows_too_few, row.n_missing) == (len(there) - alone, alone, 36 - len(there))
         assert row.n_missing_metric == int((np.isnan(x) & np.isfinite(y)).sum()) > 0
         resampled = []
         for counts in weights:
@@ -106,7 +108,8 @@ def test_groups_are_counted() -> None:
     (row,) = correlate(table, levels=[PER_ITEM], coefficients=[SPEARMAN], resamples=0)
     assert row.value == pytest.approx(1.0)
     assert (row.low, row.high, row.reason) == (None, None, None)
-    assert (row.n, row.n_groups, row.n_constant, row.n_too_few, row.n_missing) == (7, 1, 2, 2, 3)
+    assert (row.n, row.n_groups, row.n_constant, row.n_too_few, row.n_missing) == (6, 1, 2, 2, 3)
+    assert row.n + row.n_rows_too_few + row.n_missing == 10
     (row,) = correlate(table, levels=[PER_ITEM], coefficients=[ACCURACY], resamples=0)
     # 1 for the first item; the constant ones tie a pair that the other does not: 0.
     assert row.value == pytest.approx(1 / 3)
@@ -153,6 +156,60 @@ def test_one_item_has_no_interval_and_one_system_no_system_means() -> None:
         assert (row.low, row.high, row.n_groups) == (None, None, 1)
     row = rows[SYSTEM_MEANS, SPEARMAN, "m", "a"]
     assert (row.value, row.reason, row.n_groups, row.n_too_few) == (None, "too_few", 0, 1)
+    assert (row.n, row.n_rows_too_few, row.n_missing) == (0, 4, 0)
+
+
+def test_replies_of_no_known_system_are_missing_at_the_levels_of_systems() -> None:
+    whole = _table(2, items=12)
+    table = replace(
+        whole,
+        systems=[UNKNOWN if each == "system 3" else each for each in whole.systems],
+        annotators=np.stack([whole.human_values, whole.human_values[::-1]]),
+    )
+    assert at_level(table, POOLED) is at_level(table, PER_ITEM) is table
+    assert at_level(whole, PER_SYSTEM) is whole
+    known = np.array([each != UNKNOWN for each in table.systems])
+    for level in (PER_SYSTEM, SYSTEM_MEANS):
+        own = at_level(table, level)
+        np.testing.assert_array_equal(own.human_values, np.where(known, table.human_values, nan))
+        assert own.annotators is not None and table.annotators is not None
+        np.testing.assert_array_equal(own.annotators, np.where(known, table.annotators, nan))
+        np.testing.assert_array_equal(own.metric_values, table.metric_values)
+        # The same figures as without these rows.
+        less = ScoreTable(
+            table.metrics,
+            table.aspects,
+            table.metric_values[:, known],
+            table.human_values[:, known],
+            [item for item, there in zip(table.items, known, strict=True) if there],
+            [system for system in table.systems if system != UNKNOWN],
+        )
+        found, expected = (correlate(each, levels=[level], resamples=0) for each in (table, less))
+        assert [row.value for row in found] == pytest.approx([row.value for row in expected], abs=1e-12)
+        assert [row.n_missing - 12 for row in found] == [row.n_missing for row in expected]
+
+
+def test_partial_correlations_need_four_rows_or_systems() -> None:
+    generator = np.random.default_rng(0)
+    # Item 0 and system 0 have three rows, item 1 and system 1 have four.
+    values, people, lengths = generator.random((1, 7)), generator.random((1, 7)), generator.random(7)
+    group = [0] * 3 + [1] * 4
+    table = ScoreTable(("m",), ("a",), values, people, group, group, lengths=lengths)
+    rows = {row.level: row for row in partial_correlations(table, coefficients=[PEARSON], resamples=0)}
+    x, y, z = values[0, 3:], people[0, 3:], lengths[3:]
+    xy, xz, yz = (stats.pearsonr(*each)[0] for each in ((x, y), (x, z), (y, z)))
+    expected = (xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2))
+    for level in (PER_ITEM, PER_SYSTEM):
+        assert rows[level].value == pytest.approx(expected, abs=1e-12)
+        assert (rows[level].n, rows[level].n_rows_too_few, rows[level].n_too_few, rows[level].n_missing) == (4, 3, 1, 0)
+    assert (rows[SYSTEM_MEANS].value, rows[SYSTEM_MEANS].reason) == (None, "too_few")
+    assert (rows[SYSTEM_MEANS].n, rows[SYSTEM_MEANS].n_rows_too_few) == (0, 7)
+    three = ScoreTable(("m",), ("a",), values[:, :3], people[:, :3], [0, 1, 2], [0, 1, 2], lengths=lengths[:3])
+    for row in partial_correlations(three, coefficients=[PEARSON], resamples=0):
+        assert (row.value, row.reason, row.n, row.n_rows_too_few, row.n_missing) == (None, "too_few", 0, 3, 0)
+    lengths[3:] = nan
+    for row in partial_correlations(table, levels=[PER_ITEM], coefficients=[PEARSON], resamples=0):
+        assert (row.value, row.reason, row.n_rows_too_few, row.n_missing) == (None, "too_few", 3, 4)
 
 
 def test_a_judge_is_compared_with_the_aspect_it_speaks_of() -> None:

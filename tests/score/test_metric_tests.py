@@ -19,7 +19,7 @@ from fcconan.score.metric_tests import MetricTest, permutation_signature, permut
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import holm
 from fcconan.score.swapped_ranks import SwappedRanks
-from fcconan.score.williams import williams_test, williams_tests
+from fcconan.score.williams import williams_signature, williams_test, williams_tests
 from tests.score.test_correlation import SCIPY, _brute
 
 Floats = npt.NDArray[np.float64]
@@ -148,6 +148,21 @@ def test_swaps_that_take_an_outlier_away_keep_their_digits() -> None:
         pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
         values = [SCIPY[PEARSON](each, people[0]) for each in pair]
         assert found[column] == pytest.approx(values[0] - values[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-170, 1e200])
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_unit_of_a_metric_does_not_change_p(level: str, scale: float) -> None:
+    generator = np.random.default_rng(3)
+    values, people = generator.random((2, 35)), generator.random((1, 35))
+    tables = [
+        ScoreTable(("a", "b"), ("r",), own, people, ITEM.tolist(), SYSTEM.tolist())
+        for own in (values, np.stack([values[0] * scale, values[1]]))
+    ]
+    rows, others = (permutation_tests(each, levels=[level], swaps=50) for each in tables)
+    for row, other in zip(rows, others, strict=True):
+        assert (row.p, row.reason) == (other.p, None)
+        assert other.difference == pytest.approx(row.difference, abs=1e-9)
 
 
 def test_small_people_values_are_not_rounded_away() -> None:
@@ -353,6 +368,22 @@ def test_williams_tests_of_a_table() -> None:
         assert row.difference == pytest.approx(r_az - r_bz, abs=1e-12)
         assert row.p == pytest.approx(float(expected), abs=1e-12)
         assert row.p_corrected == row.p
+
+
+def test_williams_leaves_replies_of_no_known_system_out_of_the_means() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random((2, 35)), generator.random((1, 35))
+    systems = ["unknown" if each == 4 else f"system {each}" for each in SYSTEM]
+    table = ScoreTable(("a", "b"), ("r",), values, people, ITEM.tolist(), systems)
+    there = SYSTEM != 4
+    known = ScoreTable(
+        ("a", "b"), ("r",), values[:, there], people[:, there], ITEM[there].tolist(), SYSTEM[there].tolist()
+    )
+    found, expected = (williams_tests(each, levels=[SYSTEM_MEANS]) for each in (table, known))
+    assert [(row.p, row.n) for row in found] == [(row.p, 28) for row in expected]
+    signature = williams_signature(table, population="x@1")
+    assert signature.endswith("|test:williams|sides:2|correction:holm-by-aspect-level-coefficient")
+    assert signature != williams_signature(known, population="x@1")
 
 
 def test_williams_needs_four_observations() -> None:

@@ -33,7 +33,7 @@ RATINGS = [
 def test_people_are_taken_and_the_domain_is_what_they_gave() -> None:
     (table,) = tables_of("ratings", RATINGS)
     assert (table.aspect, table.raters, table.domain) == ("relevance", ["anna", "ben"], [1.0, 2.0, 4.0])
-    assert (table.coefficients, table.ordered) == (COEFFICIENTS, True)
+    assert (table.coefficients, table.ordered, table.scale_known) == (COEFFICIENTS, True, False)
     np.testing.assert_array_equal(table.values, [[1, np.nan], [2, 4]])
 
 
@@ -50,6 +50,7 @@ def test_metrics_alone_are_compared_with_each_other() -> None:
 def test_a_scale_gives_all_its_grades() -> None:
     rows = [{**row, "low": 1.0, "high": 5.0} for row in RATINGS[:3]]
     assert tables_of("ratings", rows)[0].domain == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert tables_of("ratings", rows)[0].scale_known
     assert tables_of("ratings", RATINGS[:3], scale=(0, 4))[0].domain == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 

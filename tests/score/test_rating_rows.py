@@ -159,8 +159,8 @@ def test_a_complaint_names_where_the_row_comes_from() -> None:
 @pytest.mark.parametrize(
     ("replies", "message"),
     [
-        (REPLIES[:1], "2 of 3 rated replies are not among the replies (such as r2): give the replies that were rated"),
-        ([], "3 of 3 rated replies are not among the replies (such as r1): give the replies that were rated"),
+        (REPLIES[:1], "the replies lack 2 of 3 rated ones (such as r2): give the replies that were rated"),
+        ([], "the replies lack 3 of 3 rated ones (such as r1): give the replies that were rated"),
         ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; mend that row"),
         (
             [*REPLIES, {**REPLIES[0], "system": "B"}],
@@ -234,3 +234,26 @@ def test_praise_is_high_unless_the_rows_say_otherwise() -> None:
 def test_means_leave_out_what_is_missing() -> None:
     values = np.array([[1.0, np.nan, np.nan], [4.0, 2.0, np.nan]])
     np.testing.assert_array_equal(mean_of_rows(values), [2.5, 2.0, np.nan])
+
+
+def test_a_rater_who_contradicts_what_praise_is_is_refused() -> None:
+    said = [_rating(reply, "anna", 1, "rudeness", higher_is_better=high) for reply, high in (("r1", True), ("r2", ""))]
+    with pytest.raises(InputError) as refused:
+        RatedReplies([*said, _rating("r3", "anna", 1, "rudeness", higher_is_better="no")])
+    assert str(refused.value) == (
+        "rating 3: higher_is_better of rudeness by anna is False, but in rating 1 True; write one of them into all rows"
+    )
+    other = _rating("r1", "ben", 1, "rudeness", higher_is_better=False)
+    with pytest.raises(
+        InputError, match=r"^a high rudeness is praise by anna and not by ben \(higher_is_better\): turn"
+    ):
+        RatedReplies([*said, other, _scored("r1", "bleu", 1)]).table()
+    assert RatedReplies([*said, other]).higher_is_better("rudeness", ["anna"]) is True  # each for themselves
+
+
+def test_who_rated_on_which_scale_is_named() -> None:
+    rows = [_rating("r1", f"rater-{at}", 1, low=0 if at else 1, high=5) for at in range(5)]
+    with pytest.raises(
+        InputError, match=r"raters of one \(0 to 5: rater-1, rater-2, rater-3, \.\.\.; 1 to 5: rater-0\)$"
+    ):
+        RatedReplies(rows).people("relevance")

@@ -47,6 +47,50 @@ def test_bleu_of_texts_is_that_of_nltk() -> None:
     assert "|tok:white-space|case:mixed|smooth:method1|nltk:" in scores["bleu-4"].signature
 
 
+def test_joint_bleu_is_that_of_nltk() -> None:
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    generator = np.random.default_rng(12)
+    texts, pool = _texts(40, seed=13), _texts(120, seed=14)
+    references = [pool[3 * place :][: generator.integers(1, 4)] for place in range(40)]
+    orders = (1, 2, 3, 4)
+    scores = score_texts(texts, references, [f"bleu-{order}" for order in orders], several="joint")
+    largest = score_texts(texts, references, ["bleu-4"])["bleu-4"].values
+    for order in orders:
+        expected = [
+            sentence_bleu(
+                [each.split() for each in own],
+                text.split(),
+                weights=[1 / order] * order,
+                smoothing_function=SmoothingFunction().method1,
+            )
+            for text, own in zip(texts, references, strict=True)
+        ]
+        assert scores[f"bleu-{order}"].values == pytest.approx(expected, abs=1e-12)
+    assert scores["bleu-4"].signature.startswith("bleu-4|refs:joint|tok:white-space|")
+    assert (scores["bleu-4"].values != largest).any()
+
+
+def test_joint_bleu_by_hand() -> None:
+    # a is clipped at 2, its count in the first reference, not at 3: 3 of 4 words. Lengths 3 and 6: the nearest is 3, so
+    # brevity costs nothing. Pairs: a-a and a-b of 3.
+    scores = score_texts(
+        ["a a a b", "x", "c"], [["a a z", "a b y y y y"], ["", "x"], []], ["bleu-1", "bleu-2"], several="joint"
+    )
+    assert scores["bleu-1"].values[:2] == pytest.approx([3 / 4, 1.0], abs=1e-12)
+    assert scores["bleu-2"].values[0] == pytest.approx(math.sqrt(3 / 4 * 2 / 3), abs=1e-12)
+    assert scores["bleu-1"].reasons == (None, None, "no_reference")
+
+
+@pytest.mark.parametrize("name", ["rouge-l", "meteor"])
+def test_joint_values_of_others_are_the_largest(name: str) -> None:
+    texts, pool = _texts(8, seed=15), _texts(16, seed=16)
+    both = [[one, other] for one, other in zip(pool[:8], pool[8:], strict=True)]
+    joint, largest = (score_texts(texts, both, [name], several=several)[name] for several in ("joint", "max"))
+    assert joint.values.tolist() == largest.values.tolist()
+    assert joint.signature == largest.signature
+
+
 @pytest.mark.parametrize("smoothing", ["exp", "none"])
 def test_bleu_of_the_corpus_is_that_of_sacrebleu(smoothing: str) -> None:
     from sacrebleu.metrics.bleu import BLEU
@@ -98,6 +142,18 @@ def test_rouge_has_no_value_without_words_of_its_own() -> None:
     scores = score_texts(["книга", "book", "book"], [["book"], ["книга"], ["book"]], ["rouge-1", "rouge-2"])
     assert scores["rouge-1"].reasons == ("no_words", "no_words", None)
     assert scores["rouge-2"].reasons == ("no_words", "no_words", "too_short")
+    assert "|tok:a-z0-9|" in scores["rouge-1"].signature
+
+
+def test_rouge_with_words_of_any_alphabet() -> None:
+    texts = ["Книга, мир.", "Perché books?", "?!"]
+    references = [["мир"], ["perché book"], ["a"]]
+    found = score_texts(texts, references, [Rouge(["1", "l"], tokens="plain")])
+    assert found["rouge-1"].values[:2] == pytest.approx([2 / 3, 1.0], abs=1e-12)  # books and book share their stem
+    assert found["rouge-1"].reasons == (None, None, "no_words")
+    assert "|tok:plain|case:lc|stem:porter|" in found["rouge-l"].signature
+    bare = score_texts(texts, references, [Rouge(["1"], tokens="plain", stem=False)])["rouge-1"]
+    assert bare.values[:2] == pytest.approx([2 / 3, 1 / 2], abs=1e-12)
 
 
 def test_meteor_by_hand() -> None:

@@ -11,7 +11,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.score.bradley_terry import strengths
 from fcconan.score.tournament import compare_raters, correlate_tables, rank_systems
-from fcconan.score.verdicts import read_verdicts
+from fcconan.score.verdicts import majority_votes, read_verdicts
 from tests.score.test_verdicts import Row, row
 
 
@@ -49,7 +49,7 @@ def test_points_shares_and_counts_by_hand() -> None:
     }
     assert (result["invalid"], result["n_verdicts"], result["n_items"], result["missing_pairs"]) == (1, 7, 3, [])
     assert (result["fewest_per_pair"], result["most_per_pair"]) == (2, 2)
-    assert result["notes"] == ["1 of 7 verdicts are invalid and count for no system."]
+    assert result["notes"] == ["1 of 7 verdicts is invalid and counts for no system."]
 
 
 def test_strengths_are_those_of_the_half_win_matrix() -> None:
@@ -164,10 +164,8 @@ def test_disconnected_systems_have_shares_but_no_strengths() -> None:
     assert result["groups"] == [["ant", "elk"], ["fox", "owl"]]
     assert result["missing_pairs"] == [["ant", "fox"], ["ant", "owl"], ["elk", "fox"], ["elk", "owl"]]
     assert result["notes"] == [
-        "4 of 6 pairs of systems never met (ant and fox, ant and owl, elk and fox, elk and owl): shares are unfair; "
-        "compare strengths.",
-        "No comparisons connect these groups of systems, so there are no strengths: ant, elk; fox, owl. Rank each by "
-        "itself, or compare systems of different groups.",
+        "4 of 6 pairs of systems never met, and no comparisons connect these groups: ant, elk; fox, owl. Shares are "
+        "unfair and there are no strengths: rank each group by itself, or compare systems of different groups."
     ]
 
 
@@ -203,6 +201,7 @@ def test_a_system_with_invalid_verdicts_only_has_no_scores_and_disturbs_nobody()
         "losses": 0,
         "ties": 0,
         "invalid": 1,
+        "unresolved": 0,
         "reason": "no_verdicts",
     }
     assert result["systems"][-1]["name"] == "yak"
@@ -229,10 +228,51 @@ def test_resamples_that_do_not_connect_are_counted() -> None:
 def test_several_raters_and_both_orders_and_repetitions_are_noted() -> None:
     rows = [*SMALL, SMALL[0], row("elk", "ant", "tie", "i1"), row("ant", "elk", "a", "i1", "r2")]
     assert rank_systems(rows, resamples=0)["notes"][-3:] == [
-        "The verdicts of 2 raters count together.",
-        "1 verdicts were given in both orders; 1 of them disagree and are ties.",
-        "1 rows repeat a verdict and count once.",
+        "The verdicts of 2 raters (r1, r2) count together: choose with --rater, or take --majority.",
+        "1 verdict was given in both orders; 1 of them disagrees and is a tie.",
+        "1 row repeats a verdict and counts once.",
     ]
+
+
+def test_pairs_that_a_rater_left_out_are_named() -> None:
+    # Nobody compared elk with owl; r2, a model, left out ant and owl, too, of which one verdict is invalid.
+    rows = [
+        *(row("ant", other, "a", rater="r1", rater_kind="human") for other in ("elk", "owl")),
+        row("ant", "elk", "a", rater="r2", rater_kind="model"),
+        row("owl", "ant", "invalid", rater="r2", rater_kind="model"),
+        row("ant", "elk", "a", rater="r3"),
+    ]
+    result = rank_systems(rows, resamples=0)
+    assert result["missing_pairs"] == [["elk", "owl"]]
+    assert result["missing_by_rater"] == {
+        "r1": [["elk", "owl"]],
+        "r2": [["ant", "owl"], ["elk", "owl"]],
+        "r3": [["ant", "owl"], ["elk", "owl"]],
+    }
+    assert (
+        "Raters left out different pairs of systems (of 3: r1 1, r2 2, r3 2): rank each by itself with --rater."
+        in (result["notes"])
+    )
+    assert any("3 raters (people: 1; models: r2; of unknown kind: r3)" in note for note in result["notes"])
+
+
+def test_raters_who_left_out_the_same_pairs_need_no_note() -> None:
+    rows = [row("ant", other, "a", rater=rater) for other in ("elk", "owl") for rater in ("r1", "r2")]
+    result = rank_systems(rows, resamples=0)
+    assert result["missing_by_rater"] == {"r1": [["elk", "owl"]], "r2": [["elk", "owl"]]}
+    assert not any("left out" in note for note in result["notes"])
+    assert rank_systems(SMALL, resamples=0)["missing_by_rater"] == {}
+
+
+def test_the_majority_is_that_of_the_raters_of_the_rows() -> None:
+    rows = [*SMALL, *(each | {"rater": "r2"} for each in SMALL[:2]), row("ant", "elk", "a", "i2", "r2")]
+    result, votes = (
+        rank_systems(rows, majority=True, resamples=20),
+        rank_systems(majority_votes(rows), resamples=20),
+    )
+    assert result["systems"] == votes["systems"]
+    assert (result["raters"], [*result["rater_kinds"]]) == (["majority"], ["r1", "r2"])
+    assert (result["unresolved"], result["invalid"], votes["unresolved"], votes["invalid"]) == (1, 1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +293,7 @@ def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> Non
 
 def test_verdicts_that_are_all_invalid_are_refused() -> None:
     with pytest.raises(
-        InputError, match=r"^all 1 verdicts are invalid, expected readable ones: look at their reasons$"
+        InputError, match=r"^no verdict is readable \(1 invalid, 0 unresolved\), expected wins or ties: look at "
     ):
         rank_systems([row("ant", "elk", "invalid")])
 

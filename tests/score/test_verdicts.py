@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fcconan.cli.row_sources import PlacedRow
 from fcconan.errors import InputError
 from fcconan.score.verdicts import disagreement, majority_votes, pair_items, read_verdicts, verdict_table
 
@@ -30,6 +31,36 @@ def test_columns_of_verdicts() -> None:
     assert found.item.tolist() == [1, 0, 0]
     assert found.rater.tolist() == [1, 0, 0]
     assert found.replies == (("p", "q"), (None, None), (None, None))
+
+
+def test_kinds_of_raters_and_corpora_are_known_where_rows_say_them() -> None:
+    found = read_verdicts(
+        [
+            row("ant", "elk", "a", "i1", "r2", rater_kind="human", corpus="south"),
+            row("ant", "elk", "a", "i2", "r2", corpus="north"),
+            row("ant", "owl", "a", "i2", "r1", rater_kind=None, corpus="north"),
+            row("ant", "owl", "a", "i3", "r1", corpus="north"),
+        ]
+    )
+    assert (found.raters, found.kinds) == (("r1", "r2"), (None, "human"))
+    assert found.corpora == {"north": 2, "south": 1}
+
+
+def test_only_an_invalid_verdict_can_be_unresolved() -> None:
+    found = read_verdicts(
+        [
+            row("ant", "elk", "invalid", reason="unresolved"),
+            row("ant", "owl", "invalid", reason="no_verdicts"),
+            row("elk", "owl", "a", reason="unresolved"),
+        ]
+    )
+    assert found.unresolved.tolist() == [True, False, False]
+
+
+def test_complaints_name_the_place_of_a_row() -> None:
+    placed = PlacedRow(row("ant", "ant", "a"), "verdicts.csv, row 7")
+    with pytest.raises(InputError, match=r"^verdicts\.csv, row 7: ant is compared with itself, expected two systems"):
+        read_verdicts([row("ant", "elk", "a"), placed])
 
 
 def test_wins_are_counted_by_item_and_by_rater() -> None:
@@ -108,6 +139,15 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
             [row("ant", "elk", "a"), row("elk", "ant", "b"), row("elk", "ant", "tie")],
             "comparison 3: r1 said 'b' before and now 'tie' of elk and ant on the item i1, expected one verdict; "
             "remove one of them",
+        ),
+        (
+            [row("ant", "elk", "a", rater_kind="robot")],
+            "comparison 1: rater_kind is 'robot', expected human, model, metric; mend that row",
+        ),
+        (
+            [row("ant", "elk", "a", rater_kind="human"), row("ant", "elk", "a", "i2", rater_kind="model")],
+            "comparison 2: r1 is a rater of the kind model, but before of the kind human; write one rater_kind for "
+            "each rater",
         ),
         ([row("ant", "", "a")], "comparison 1: system_b is '', expected a name or an id; mend that row"),
         (
