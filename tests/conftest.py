@@ -1,11 +1,13 @@
 """Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
 
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -45,7 +47,7 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run_cli() -> RunCli:
+def run_process() -> RunCli:
     """Runs `fcconan` in a process of its own and returns what came of it."""
     command = shutil.which("fcconan", path=str(Path(sys.executable).parent))
     assert command is not None, "fcconan is not installed next to this Python"
@@ -63,3 +65,31 @@ def run_cli() -> RunCli:
         )
 
     return run
+
+
+def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs `fcconan` to its end in this process, which spares the seconds of importing everything."""
+    from fcconan.cli import main
+
+    command = ["fcconan", *map(str, arguments)]
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        patch.setattr(sys, "argv", command)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    signal.signal(signal.SIGTERM, before)
+    assert isinstance(ended.value.code, int)
+    written = []
+    for stream in streams:
+        stream.seek(0)
+        written.append(stream.read())
+    return subprocess.CompletedProcess(command, ended.value.code, *written)
+
+
+@pytest.fixture
+def run_cli() -> RunCli:
+    """What `run_here` does."""
+    return run_here

@@ -110,11 +110,11 @@ def test_uniform_is_uniform() -> None:
 
 
 def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
-    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run_process: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     odd = os.fsdecode(b"o\xff")
-    done = run_cli("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
+    done = run_process("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
     assert (done.returncode, done.stderr) == (0, "")
     assert "synthetic" in done.stdout
     assert "Written to ./o\\udcff. Load it:\n" in done.stdout

@@ -1,18 +1,12 @@
 """A judge at a loopback endpoint: reads what `fcconan judge` shows it, and answers by counting words."""
 
-import io
 import json
 import re
-import signal
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
-from fcconan.cli import main
 from fcconan.judge.task import load_task
+from tests.conftest import run_here
 from tests.llm.server import Action, Behaviour, Body, completion
 
 ASPECTS = {aspect.title: aspect for aspect in load_task("cseval").aspects}
@@ -84,13 +78,6 @@ class Done:
 
 
 def fcconan(*arguments: object) -> Done:
-    """Runs the command line to its end in this process, which spares the seconds of importing everything."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
-        patch.setattr(sys, "argv", ["fcconan", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    signal.signal(signal.SIGTERM, before)
-    assert isinstance(ended.value.code, int)
-    return Done(ended.value.code, stdout.getvalue(), stderr.getvalue())
+    """Runs the command line to its end in this process."""
+    done = run_here(*arguments)
+    return Done(done.returncode, done.stdout, done.stderr)

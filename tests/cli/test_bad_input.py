@@ -416,8 +416,8 @@ def test_json_that_cannot_be_written_is_refused(run_cli: RunCli, tmp_path: Path,
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
-def test_help_lists_the_verbs(run_cli: RunCli, arguments: tuple[str, ...]) -> None:
-    result = run_cli(*arguments)
+def test_help_lists_the_verbs(run_process: RunCli, arguments: tuple[str, ...]) -> None:
+    result = run_process(*arguments)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
     listed = result.stdout.partition("Commands:\n")[2].splitlines()
@@ -459,8 +459,8 @@ def test_list_writes_for_programs_what_the_recipes_say(run_cli: RunCli, tmp_path
     assert [entry.name for entry in tmp_path.iterdir()] == ["list.json"]
 
 
-def test_a_pipe_gets_whole_rows_without_escape_codes(run_cli: RunCli) -> None:
-    result = run_cli("list")
+def test_a_pipe_gets_whole_rows_without_escape_codes(run_process: RunCli) -> None:
+    result = run_process("list")
     assert (result.returncode, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
     rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]

@@ -119,12 +119,12 @@ def test_the_recipes_are_all_here() -> None:
 
 @pytest.mark.parametrize(("recipe", "tier_rule"), VARIANTS)
 def test_hydrated_labels_are_the_full_build_byte_for_byte(
-    release: Release, run_cli: RunCli, tmp_path: Path, recipe: str, tier_rule: str | None
+    release: Release, run_process: RunCli, tmp_path: Path, recipe: str, tier_rule: str | None
 ) -> None:
     """Hydration builds everything anew, here in another process with other hashes: a rebuild gives the same bytes."""
     full, labels = release(recipe, tier_rule=tier_rule), release(recipe, labels_only=True, tier_rule=tier_rule)
     options = ("--out", tmp_path / "full", "--json", tmp_path / "counts.json", "--jobs", 1)
-    result = run_cli("hydrate", labels, *options, PYTHONHASHSEED="7", TZ="Asia/Tokyo")
+    result = run_process("hydrate", labels, *options, PYTHONHASHSEED="7", TZ="Asia/Tokyo")
     assert (result.returncode, result.stderr) == (0, "")
     counts = json.loads((full / "manifest.json").read_bytes())["counts"].values()
     found = json.loads((tmp_path / "counts.json").read_bytes())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import fcconan
-from tests.conftest import MIRROR, RunCli
+from tests.conftest import MIRROR, run_here
 
 # Average, minimum, maximum, CV%, as verified figures state them (docs/datasets.md).
 TABLE_4 = {
@@ -33,8 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def bench(run_cli: RunCli, folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
-    done = run_cli("bench", folder, *arguments, "--json", target, "--no-reuse", "--resamples", "2000")
+def bench(folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
+    done = run_here("bench", folder, *arguments, "--json", target, "--no-reuse", "--resamples", "2000")
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(target.read_text())
     return result
@@ -42,37 +42,27 @@ def bench(run_cli: RunCli, folder: Path, target: Path, *arguments: str) -> dict[
 
 @pytest.fixture(scope="module")
 def paper(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    from fcconan.retrieve.bench import Settings
-    from fcconan.retrieve.bench import bench as run
-    from fcconan.retrieve.collection import load_collection
-    from fcconan.retrieve.suite import Maker, load_suite
-
-    collection = load_collection(str(folder), shared_cn=True).pool()
-    maker = Maker(load_suite(), collection.train)
-    names = ("random", *TABLE_4, "pair-propagation")
-    settings = Settings("paper", resamples=2_000).resolve(collection)
-    return run(collection, [maker.make(name) for name in names], settings)[0]
+    systems = [part for name in ("random", *TABLE_4, "pair-propagation") for part in ("--system", name)]
+    return bench(folder, tmp_path_factory.mktemp("paper") / "r.json", "--protocol", "paper", *systems)
 
 
-def test_table_4_from_the_command_line(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
-    systems = [part for name in TABLE_4 for part in ("--system", name)]
-    result = bench(run_cli, folder, tmp_path / "r.json", "--protocol", "paper", *systems)
-    assert result["dataset"]["n_corpus"] == 100
-    assert {name: part["n_positive"] for name, part in result["partitions"].items()} == {
+def test_table_4_from_the_command_line(paper: dict[str, Any]) -> None:
+    assert paper["dataset"]["n_corpus"] == 100
+    assert {name: part["n_positive"] for name, part in paper["partitions"].items()} == {
         "diamond": 35, "gold": 54, "silver": 431, "bronze": 702,
     }  # fmt: skip
-    assert {name: part["n_without_positive"] for name, part in result["partitions"].items()} == {
+    assert {name: part["n_without_positive"] for name, part in paper["partitions"].items()} == {
         "diamond": 22, "gold": 16, "silver": 0, "bronze": 0,
     }  # fmt: skip
     for name, (average, least, most, variation) in TABLE_4.items():
-        summary = result["systems"][name]["summary"]
+        summary = paper["systems"][name]["summary"]
         assert summary["avg"] == pytest.approx(average, abs=1e-4)
         assert summary["min"] == pytest.approx(least, abs=1e-4)
         assert summary["max"] == pytest.approx(most, abs=1e-4)
         assert summary["cv"] == pytest.approx(variation, abs=0.02)
     for name, printed in PRINTED.items():
         for key, value in zip(("avg", "min", "max", "cv"), printed, strict=True):
-            assert result["systems"][name]["summary"][key] == pytest.approx(value, abs=0.02 if key == "cv" else 5.1e-5)
+            assert paper["systems"][name]["summary"][key] == pytest.approx(value, abs=0.02 if key == "cv" else 5.1e-5)
 
 
 def test_random_and_pair_propagation_next_to_table_4(paper: dict[str, Any]) -> None:
@@ -94,8 +84,8 @@ def test_random_and_pair_propagation_next_to_table_4(paper: dict[str, Any]) -> N
     assert all(0 < row["p"] <= row["p_corrected"] <= 1 for row in rows)
 
 
-def test_sound_ranks_the_full_catalogue(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
-    result = bench(run_cli, folder, tmp_path / "r.json", "--system", "bm25", "--system", "bm25-fast")
+def test_sound_ranks_the_full_catalogue(folder: Path, tmp_path: Path) -> None:
+    result = bench(folder, tmp_path / "r.json", "--system", "bm25", "--system", "bm25-fast")
     assert result["dataset"]["n_corpus"] == 130
     assert {name: row["n_queries"] for name, row in result["systems"]["bm25"]["partitions"].items()} == {
         "diamond": 23, "gold": 29, "silver": 45, "bronze": 45,
