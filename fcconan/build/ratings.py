@@ -34,6 +34,7 @@ STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning",
 RANK = "preference_rank"
 RANK_AS_ANALYSED = "rank_as_analysed"  # of the analysis file, which turns the rank round in most of its groups
 ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
+RANKED = ("rankings", "rankings_combined")  # splits of ratings; what people did not rank themselves stands apart
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
 SCORE = {
@@ -91,10 +92,14 @@ class _Builder:
             self._plain("full")
         self._rankings()
         self._report_overlaps()
-        order = [name for name in ("dev", "test", "full", *ROUNDS, "rankings") if name in self.replies]
-        tables = [Table.from_rows("replies", s, REPLY | EXTRA, self.replies[s], ("reply_id",)) for s in order]
+        order = ("dev", "test", "full", *ROUNDS, *RANKED)
+        tables = [
+            Table.from_rows("replies", s, REPLY | EXTRA, self.replies[s], ("reply_id",))
+            for s in order
+            if s in self.replies
+        ]
         key = ("reply_id", "rater", "aspect")
-        tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order]
+        tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order if s in self.ratings]
         tables += [
             Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores
         ]
@@ -265,7 +270,7 @@ class _Builder:
 
     def _rankings(self) -> None:
         rows = self._read("rankings")
-        rankers = tuple(rater for rater in self.recipe.raters if rater.split == "rankings")
+        rankers = tuple(rater for rater in self.recipe.raters if rater.split in RANKED)
         files = {rater.source: self._read(rater.source) for rater in rankers}
         columns = {name: _by_text(read) for name, read in files.items()}
         flagged: list[int] = []
@@ -296,12 +301,12 @@ class _Builder:
             value = None if at is None else read.number(cell, at)
             output = read[f"{cell}:output"][at] if rater.outputs and at is not None else None
             rating = rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
-            self.ratings.setdefault("rankings", []).append(rating)
+            self.ratings.setdefault(str(rater.split), []).append(rating)
 
     def _compare_ranks(self) -> None:
         """Reports in how many groups the analysis file has an annotation file's rank, or that rank turned round."""
         ranks: dict[str, list[float | None]] = {}
-        for rating in self.ratings["rankings"]:
+        for rating in (each for split in RANKED for each in self.ratings.get(split, ())):
             if rating["aspect"] in (RANK, RANK_AS_ANALYSED):
                 ranks.setdefault(rating["rater"], []).append(rating["value"])
         if ANALYSIS not in ranks:

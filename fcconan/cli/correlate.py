@@ -204,7 +204,9 @@ def _against_ranks(
         raise InputError(f"nobody ranked {aspect!r}: people rated {', '.join(rated.aspects(names=human)) or 'nothing'}")
     if not rated.knows_items:
         raise InputError("--ranks needs the items of the replies: give a file or dataset of them with --replies")
-    judges = metric or [name for name in rated.raters() if name not in rated.raters((HUMAN,)) and name not in people]
+    # Where raters are said to be people, the rows need not say who is none.
+    nobody = people if human is not None else {*people, *rated.raters((HUMAN,))}
+    judges = metric or [name for name in rated.raters() if name not in nobody]
     if not judges:
         raise InputError(f"there are no models or metrics: known raters are {', '.join(rated.raters())}")
     scores = np.stack([one_score(rated, name) for name in judges])
@@ -225,6 +227,12 @@ def _against_ranks(
         "Protocol sound: the best reply has the highest gain. Protocol paper: the rank is the gain, as in Table 2 of "
         "CSEval, so that a judge who orders everything wrongly scores 1."
     ]
+    if len(counts := sorted({row["n_groups"] for row in rows})) > 1:
+        common = max(row["n_groups_common"] for row in rows)
+        notes.append(
+            f"Judges score all replies of {counts[0]} to {counts[-1]} items: compare them on the {common} that are "
+            "common to all who score any; they stand in that order."
+        )
     signature = ranking_signature(population=population, raters=people, aspect=aspect, **settings)
     return {"signature": signature, "notes": notes, "rows": [], "ndcg": rows}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.errors import InputError
+from fcconan.row_ids import cell_text, is_missing, with_ids
 
 if TYPE_CHECKING:
     from fcconan.reproduce.data import Datasets
@@ -97,8 +98,8 @@ class RowSources(AbstractContextManager["RowSources"]):
             config: The part of a dataset that is read.
 
         Raises:
-            InputError: A source cannot be read, lacks a column that is asked for or needed, or has no row, or no row is
-                wanted.
+            InputError: A source cannot be read, lacks a column that is asked for or needed, or has no row, an id is
+                none, or no row is wanted.
         """
         from fcconan.row_files import read_rows
 
@@ -109,15 +110,16 @@ class RowSources(AbstractContextManager["RowSources"]):
         for file in files:
             checked = False
             for number, raw in enumerate(read_rows(file), start=1):
-                row = self._renamed(raw)
+                place = f"{file.name}, row {number}"
+                row = with_ids(self._renamed(raw), place)
                 for column, values in met.items():
-                    values.add(str(row.get(column)))
-                if all(str(row.get(column)) in values for column, values in self.where.items()):
+                    values.add(cell_text(row.get(column)))
+                if all(cell_text(row.get(column)) in values for column, values in self.where.items()):
                     wanted += 1
                     if not checked:
                         self._check_needed(file, row, config)
                         checked = True
-                    yield from self._said(row, config, f"{file.name}, row {number}")
+                    yield from self._said(row, config, place)
         for column, asked in self.where.items():
             if missing := asked - met[column]:
                 lost, known = ", ".join(sorted(missing)), ", ".join(sorted(met[column])[:10])
@@ -161,7 +163,7 @@ class RowSources(AbstractContextManager["RowSources"]):
             yield PlacedRow(row, place)
         for (rater, aspect), column in self.values.items():
             said = row.get(column)
-            if said is None and config != "ratings":
+            if is_missing(said) and config != "ratings":
                 continue  # this rater did not judge it; a rating that is not there is missing, and counted
             # Numbers without a person behind them are a metric's; who gave a verdict is not known.
             kind = "metric" if config == "ratings" else "human" if config == "votes" else None
@@ -308,7 +310,7 @@ def opened(
     wanted: dict[str, set[str]] = {}
     for each in where or ():
         name, wish = _pair("--where", each, "COLUMN=VALUE, such as rater=rater-1")
-        wanted.setdefault(name, set()).add(wish)
+        wanted.setdefault(name, set()).add(cell_text(wish))
     if split is not None and all(Path(source).suffix in SUFFIXES for source in sources):
         raise InputError(f"{', '.join(sources)} has no splits, expected a dataset: leave --split out")
     return RowSources(sources, split, columns, wanted, value_columns(value or []), tuple(people or ()))
@@ -395,13 +397,10 @@ def rated_replies(sources: RowSources, replies: str | None = None) -> "RatedRepl
     Raises:
         InputError: As `RatedReplies`, or a source cannot be read.
     """
-    from fcconan.score.rating_rows import ABOUT, RatedReplies
+    from fcconan.score.rating_rows import RatedReplies
 
     known = list(known_replies(replies, sources)) if replies is not None else sources.replies()
-    ratings = list(sources.rows("ratings"))
-    if known is None and any(ABOUT & row.keys() for row in ratings):
-        known = ratings
-    return RatedReplies(ratings, known)
+    return RatedReplies(sources.rows("ratings"), known)
 
 
 def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row]:
@@ -421,7 +420,12 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
     if Path(source).suffix in SUFFIXES:
         opened_file = load_replies(Path(source))
         # Ids that are not there follow from the texts; where they are, texts may be missing.
-        yield from read_rows(Path(source)) if "reply_id" in _first_row(Path(source)) else opened_file
+        if "reply_id" in _first_row(Path(source)):
+            for number, row in enumerate(read_rows(Path(source)), start=1):
+                place = f"{Path(source).name}, row {number}"
+                yield PlacedRow(with_ids(row, place), place)
+        else:
+            yield from opened_file
         name = f"{Path(source).name}@{sha256_of(Path(source))[:12]}"
     else:
         with opened([source]) as given:

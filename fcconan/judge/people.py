@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.row_ids import id_of
 
 Row = Mapping[str, Any]
 
@@ -24,18 +25,20 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
     wanted = None if raters is None else set(raters)
     values: dict[str, list[float]] = {}
     seen: set[tuple[str, str]] = set()
-    for row in ratings:
-        seen.add((str(row.get("rater")), str(row.get("aspect"))))
-        mine = row.get("rater_kind") == "human" if wanted is None else row.get("rater") in wanted
+    for number, row in enumerate(ratings, start=1):
+        place = str(getattr(row, "place", f"rating {number}"))
+        rater, reply = (id_of(row, column, place) for column in ("rater", "reply_id"))
+        seen.add((str(rater), str(row.get("aspect"))))
+        mine = row.get("rater_kind") == "human" if wanted is None else rater in wanted
         if mine and row.get("aspect") == aspect and row.get("value") not in (None, ""):
             value = _number(row["value"])
-            if value is None or math.isinf(value) or not row.get("reply_id"):
+            if value is None or math.isinf(value) or reply is None:
                 raise InputError(
-                    f"a rating of {aspect} is {row['value']!r} for the reply {row.get('reply_id')!r}: expected a "
+                    f"a rating of {aspect} is {row['value']!r} for the reply {reply!r}: expected a "
                     "number and a reply_id; mend or remove it"
                 )
             if not math.isnan(value):  # as some tools write what is missing
-                values.setdefault(str(row["reply_id"]), []).append(value)
+                values.setdefault(reply, []).append(value)
     if not values:
         known = ", ".join(sorted({name for _, name in seen})) or "nothing"
         whose = "people" if wanted is None else ", ".join(sorted(wanted))

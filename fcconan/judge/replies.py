@@ -11,6 +11,7 @@ from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.places import Places
 from fcconan.row_files import SUFFIXES, read_rows
+from fcconan.row_ids import id_of, is_missing
 
 Row = dict[str, Any]
 # Names that texts go by in files of other people.
@@ -54,7 +55,8 @@ class Replies:
         """Yields the rows.
 
         Raises:
-            InputError: A file lacks a column, there are no rows, or an id stands twice.
+            InputError: A file lacks a column, there are no rows, an id is none or stands twice, or what should be a
+                text is none.
         """
         seen = Places()
         number = 0
@@ -62,12 +64,13 @@ class Replies:
             names: dict[str, str | None] | None = None
             for number, row in enumerate(read_rows(file), start=1):
                 names = names or self._names(row, file)
-                complete = _complete(row, names)
+                place = f"{file}, row {number}"
+                complete = _complete(row, names | _later_columns(row, names), place)
                 short = hash(complete["reply_id"]) & _64_BITS
                 if seen.of(short):
                     raise InputError(
-                        f"{file}, row {number}: the reply {complete['reply_id']} stands there already; remove one, or "
-                        "tell them apart by a column `reply_id`"
+                        f"{place}: the reply {complete['reply_id']} stands there already; remove one, or tell them "
+                        "apart by a column `reply_id`"
                     )
                 seen.add(short, number)
                 yield complete
@@ -91,36 +94,54 @@ class Replies:
         return names
 
 
-def _complete(row: Row, names: Mapping[str, str | None]) -> Row:
+def _later_columns(row: Row, names: Mapping[str, str | None]) -> dict[str, str]:
+    """Returns columns that the first row of a JSONL file lacks and this one has."""
+    return {
+        name: found
+        for name, theirs in names.items()
+        if theirs is None and (found := next((each for each in (name, *_OTHER_NAMES[name]) if each in row), None))
+    }
+
+
+def _complete(row: Row, names: Mapping[str, str | None], place: str) -> Row:
     found = {**row, **{name: row.get(theirs) if theirs else None for name, theirs in names.items()}}
     for name in ("text", "hate_speech"):
-        found[name] = "" if found[name] is None else str(found[name])
-    found["references"] = _references(found["references"])
-    found["hs_id"] = str(found.get("hs_id") or identity.hs_id(found["hate_speech"]))
-    found["system"] = str(found.get("system") or UNKNOWN)
+        found[name] = "" if is_missing(found[name]) else _text(found[name], name, place)
+    found["references"] = _references(found["references"], place)
+    found["hs_id"] = id_of(found, "hs_id", place) or identity.hs_id(found["hate_speech"])
+    found["system"] = id_of(found, "system", place) or UNKNOWN
     references = [identity.cn_id(text) for text in found["references"]]
-    found["item_id"] = str(found.get("item_id") or identity.item_id(found["hs_id"], references))
-    given = found.get("reply_id") or found.get("pair_id")
-    source = str(found.get("source_id") or "")
-    found["reply_id"] = str(given or identity.reply_id(found["item_id"], found["system"], found["text"], source))
+    found["item_id"] = id_of(found, "item_id", place) or identity.item_id(found["hs_id"], references)
+    given = id_of(found, "reply_id", place) or id_of(found, "pair_id", place)
+    source = id_of(found, "source_id", place) or ""
+    found["reply_id"] = given or identity.reply_id(found["item_id"], found["system"], found["text"], source)
     return found
 
 
-def _references(value: Any) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, list | tuple):
-        return [str(each) for each in value if each is not None]
+def _text(value: Any, name: str, place: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(
+            f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row, or name the column of texts with "
+            f"--column {name}=COLUMN"
+        )
+    return value
+
+
+def _references(value: Any, place: str) -> list[str]:
+    listed = value if isinstance(value, list | tuple) else None
     if isinstance(value, str) and value.startswith("["):
         for read in (json.loads, ast.literal_eval):  # pandas writes lists into CSV as Python does
             try:
                 with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
-                    listed = read(value)
+                    found = read(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(listed, list):
-                return [str(each) for each in listed if each is not None]
-    return [str(value)]
+            if isinstance(found, list):
+                listed = found
+                break
+    if listed is None:
+        listed = [] if is_missing(value) else [value]
+    return [_text(each, "references", place) for each in listed if each is not None]
 
 
 def files_of(source: Path, split: str | None, config: str) -> list[Path]:

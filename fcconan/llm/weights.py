@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from logging import ERROR
 from pathlib import Path
 
 from fcconan.errors import InputError
@@ -30,7 +31,8 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
     from huggingface_hub import hf_hub_download
 
     try:
-        config = hf_hub_download(model, "config.json", revision=revision)
+        with quiet_hub():
+            config = hf_hub_download(model, "config.json", revision=revision)
     except Exception as error:  # a dozen types, from the Hub, the cache and the network
         raise InputError(
             f"the model {model} cannot be found ({one_line(error)}): check the name and the revision, or download it "
@@ -86,10 +88,24 @@ def _state(path: Path) -> dict[str, int]:
 
 
 @contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Keeps to itself how often the Hub was tried: an error says it once, at the end."""
+    from huggingface_hub.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity(ERROR)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+
+
+@contextmanager
 def loading(name: str) -> Iterator[None]:
     """Turns whatever goes wrong while a model is loaded into an InputError."""
     try:
-        yield
+        with quiet_hub():
+            yield
     except ImportError as error:
         raise InputError(
             f"models on this machine need a package that is missing ({one_line(error)}): `pip install "

@@ -1,6 +1,6 @@
 """Correlations and tournaments as tables and pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,16 @@ from fcconan.score.rating_rows import WHOLE
 from fcconan.score.tournament_notes import counted
 
 Rows = Sequence[Mapping[str, Any]]
+# Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
+KINDS = ("", "pairwise_accuracy", "_given_length")
+WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
+COUNTS = {
+    "rows": "n",
+    "groups": "n_groups",
+    "constant": "n_constant",
+    "too few": "n_rows_too_few",
+    "missing": "n_missing",
+}
 
 
 def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
@@ -18,11 +28,9 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     rows: Rows = result["rows"]
     for aspect in dict.fromkeys(row["aspect"] for row in rows):
         for level in dict.fromkeys(row["level"] for row in rows):
-            for given in (False, True):  # partial coefficients lack other rows and groups
-                key = (aspect, level, given)
-                own = [row for row in rows if (row["aspect"], row["level"], _is_given_length(row)) == key]
-                if own:
-                    tables.append(_correlations(aspect, level, own))
+            here = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
+            kinds = [[row for row in here if _kind(row) == kind] for kind in KINDS]
+            tables += [_correlations(aspect, level, own) for own in kinds if own]
     if ndcg := result.get("ndcg"):
         tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
     if errors := result.get("errors"):
@@ -48,8 +56,9 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     return tables
 
 
-def _is_given_length(row: Mapping[str, Any]) -> bool:
-    return str(row["coefficient"]).endswith("_given_length")
+def _kind(row: Mapping[str, Any]) -> str:
+    name = str(row["coefficient"])
+    return next((kind for kind in KINDS if kind and kind in name), KINDS[0])
 
 
 def _correlations(aspect: str, level: str, rows: Rows) -> Table:
@@ -63,27 +72,24 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
         value = found[metric][order]["value"] if order in found[metric] else None
         return value is None, -(value or 0.0)
 
-    first = {name: next(row for row in rows if row["coefficient"] == name) for name in names}
-    beside = [
-        f"{name}: chance {number(row['chance'])}, one person {number(row['ceiling'])}" for name, row in first.items()
-    ]
-    columns = ["metric", *names, "rows", "groups", "constant", "too few", "missing"]
+    columns, beside = ["metric"], []
+    for name in names:
+        columns.append(name)
+        chances = {number(row["chance"]) for row in rows if row["coefficient"] == name}
+        if len(chances) > 1:  # a metric's ties decide its accuracy by chance
+            columns.append(f"chance of {name}")
+        people = next(row["ceiling"] for row in rows if row["coefficient"] == name)
+        chance = f"chance {chances.pop()}, " if len(chances) == 1 else ""
+        beside.append(f"{name}: {chance}one person {number(people)}")
     cells = []
     for metric in sorted(found, key=place):
-        own = found[metric]
-        some = next(iter(own.values()))
-        cells.append(
-            [
-                metric,
-                *(_value(own[name]) if name in own else MISSING for name in names),
-                str(some["n"]),
-                str(some["n_groups"]),
-                str(some["n_constant"]),
-                str(some["n_rows_too_few"]),
-                str(some["n_missing"]),
-            ]
-        )
-    return Table(f"{aspect}, {level} ({'; '.join(beside)})", columns, cells)
+        own, line = found[metric], [metric]
+        for name in names:
+            line.append(_value(own[name]) if name in own else MISSING)
+            if f"chance of {name}" in columns:
+                line.append(number(own[name]["chance"]) if name in own else MISSING)
+        cells.append([*line, *(_counts([*own.values()], key) for key in COUNTS.values())])
+    return Table(f"{aspect}, {level} ({'; '.join(beside)})", [*columns, *COUNTS], cells)
 
 
 def _value(row: Mapping[str, Any]) -> str:
@@ -95,6 +101,10 @@ def _value(row: Mapping[str, Any]) -> str:
 def _ndcg(protocol: str, rows: Rows) -> Table:
     own = [row for row in rows if row["protocol"] == protocol]
     columns = ["metric", "NDCG", "chance", "one person", "items", "incomplete", "missing"]
+    apart = any(row["n_groups"] != row["n_groups_common"] for row in own)
+    if apart:  # judges that lack different items are compared on those that none of them lacks
+        columns += ["NDCG, common items", "chance, common items", "common items"]
+    by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
     cells = [
         [
             row["metric"],
@@ -102,8 +112,13 @@ def _ndcg(protocol: str, rows: Rows) -> Table:
             number(row["chance"]),
             number(row["ceiling"]),
             *(str(row[key]) for key in ("n_groups", "n_incomplete", "n_missing")),
+            *(
+                [number(row["value_common"]), number(row["chance_common"]), str(row["n_groups_common"])]
+                if apart
+                else []
+            ),
         ]
-        for row in sorted(own, key=lambda row: -(row["value"] or 0.0))
+        for row in sorted(own, key=lambda row: (row[by] is None, -(row[by] or 0.0)))
     ]
     return Table(f"Order of the replies to an item, protocol {protocol}", columns, cells)
 
@@ -179,11 +194,11 @@ def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
     cells = [
         [
             matrix["systems"][a],
-            *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]} ties" for b in order),
+            *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]}" for b in order),
         ]
         for a in order
     ]
-    tables.append(Table("Wins of the row against the column", ["system", *names], cells))
+    tables.append(Table("Wins + ties of the row against the column", ["system", *names], cells))
     controlled = result.get("length_controlled")
     if controlled:
         columns = ["weight", "low", "high", f"scale in {controlled['unit']}", "comparisons", "without lengths"]
@@ -221,6 +236,15 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
         rows: What `fcconan.score.agreement.agreement` returned.
         pairs: Whether pairs of raters have lines, too.
     """
+    names = list(dict.fromkeys(row["coefficient"] for row in rows))
+    found = []
+    for start in range(0, len(names), WIDEST):
+        some = names[start : start + WIDEST]
+        found += _agreement([row for row in rows if row["coefficient"] in some], pairs)
+    return found
+
+
+def _agreement(rows: Rows, pairs: bool) -> list[Table]:
     lines: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["level"] == "overall" or pairs:
@@ -229,15 +253,8 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
             lines.setdefault((row["aspect"] or "all", who), {})[row["coefficient"]] = row
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for (aspect, who), found in lines.items():
-        some = next(iter(found.values()))
-        line = [
-            aspect,
-            who,
-            *(_value(row) for row in found.values()),
-            str(some["n"]),
-            str(some["n_items"]),
-            str(some["n_missing"]),
-        ]
+        counts = (_counts([*found.values()], key) for key in ("n", "n_items", "n_missing"))
+        line = [aspect, who, *(_value(row) for row in found.values()), *counts]
         tables.setdefault(tuple(found), []).append(line)
     return [
         Table("Agreement of raters", ["aspect", "raters", *names, "rated", "items", "left out"], cells)
@@ -254,8 +271,15 @@ def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
     shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
     # A metric that rates what people rate is read as a judge is.
     judges = dict.fromkeys(row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared)
+    scales: dict[str, set[object]] = {}
+    for row in rows:
+        if row["rater"] in judges:
+            scales.setdefault(row["aspect"], set()).add(_scale(row))
+    # Grades on different scales are no better or worse for being higher or lower.
+    differ = {aspect for aspect, found in scales.items() if len(found) > 1}
     tables = [
-        _standings(f"Mean ratings by {rater}", [row for row in rows if row["rater"] == rater], 2) for rater in judges
+        _standings(f"Mean ratings by {rater}", [row for row in rows if row["rater"] == rater], 2, differ)
+        for rater in judges
     ]
     metrics = [
         {**row, "aspect": row["rater"] if row["aspect"] in WHOLE else f"{row['rater']}: {row['aspect']}"}
@@ -265,7 +289,11 @@ def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
     return [*tables, _standings("Mean values of metrics", metrics, 3)] if metrics else tables
 
 
-def _standings(title: str, rows: Rows, digits: int) -> Table:
+def _scale(row: Mapping[str, Any]) -> str:
+    return "no scale" if row["scale"] is None else "{:g} to {:g}".format(*row["scale"])
+
+
+def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] = ()) -> Table:
     cells: dict[str, dict[str, str]] = {}
     counts: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -274,8 +302,12 @@ def _standings(title: str, rows: Rows, digits: int) -> Table:
             shown += " " + interval(row["low"], row["high"], digits)
         cells.setdefault(row["system"], {})[row["aspect"]] = shown
         counts.setdefault(row["system"], []).append(row)
-    better = {row["aspect"]: row["higher_is_better"] for row in rows}
-    named = [aspect if praise else f"{aspect} (low is better)" for aspect, praise in better.items()]
+    better = {row["aspect"]: row for row in rows}
+    named = []
+    for aspect, row in better.items():
+        said = [_scale(row)] if aspect in with_scale else []
+        said += [] if row["higher_is_better"] else ["low is better"]
+        named.append(f"{aspect} ({'; '.join(said)})" if said else aspect)
     lines = [
         [system, *(found[each] for each in better), *(_counts(counts[system], key) for key in ("n", "n_missing"))]
         for system, found in cells.items()
@@ -316,7 +348,7 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
         "mean of the others: a judge above it follows the mean better than a person does.",
         "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
         "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
-        "than two (given length: four) are too few.",
+        "than two (given length: four) are too few. Counts that differ stand in the order of the coefficients.",
     ]
     return Section(title, notes, correlation_tables(result))
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.llm.weights import known_hash
+from fcconan.llm.weights import known_hash, quiet_hub
 from fcconan.retrieve.system import Rankings
 from fcconan.sources import sha256_of
 
@@ -165,7 +165,8 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
         raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
     logging.disable_progress_bar()
     try:
-        loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
+        with quiet_hub():
+            loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(

@@ -34,6 +34,7 @@ class Standing:
         n_items: Items that they answer.
         n_missing: Replies of the system without one.
         higher_is_better: Whether a high value is praise.
+        scale: Lowest and highest grade, 1 and 5 of the unified score; None without both.
     """
 
     rater: str
@@ -47,6 +48,7 @@ class Standing:
     n_items: int
     n_missing: int
     higher_is_better: bool
+    scale: tuple[float, float] | None
 
 
 def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_better: Sequence[bool]) -> Floats:
@@ -160,6 +162,7 @@ class _Series:
     kind: str
     aspect: str
     praise: bool
+    scale: tuple[float, float] | None
     values: Floats
 
 
@@ -172,10 +175,11 @@ def _series(
     own = [aspect for aspect in aspects if aspect in rated_by] or (rated_by if others else [])
     values = [mean_of_rows(rated.people(aspect, members)[1]) for aspect in own]
     praise = [rated.higher_is_better(aspect, members) for aspect in own]
-    scales = [scale for aspect in own if (scale := rated.scale(aspect, members)) is not None]
-    found = [_Series(name, kind, *each) for each in zip(own, praise, values, strict=True)]
+    known = [rated.scale(aspect, members) for aspect in own]
+    scales = [scale for scale in known if scale is not None]
+    found = [_Series(name, kind, *each) for each in zip(own, praise, known, values, strict=True)]
     if own == list(aspects) and len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
-        return [_Series(name, kind, UNIFIED, True, unified(np.stack(values), scales, praise)), *found]
+        return [_Series(name, kind, UNIFIED, True, _ENDS, unified(np.stack(values), scales, praise)), *found]
     return found
 
 
@@ -210,7 +214,18 @@ def _standings(
             missing = int((systems == system).sum()) - n
             rows.append(
                 Standing(
-                    each.rater, each.kind, each.aspect, system, value, low, high, n, answered, missing, each.praise
+                    each.rater,
+                    each.kind,
+                    each.aspect,
+                    system,
+                    value,
+                    low,
+                    high,
+                    n,
+                    answered,
+                    missing,
+                    each.praise,
+                    each.scale,
                 )
             )
         sign = -1 if each.praise else 1

@@ -81,6 +81,9 @@ class RankingScore:
         n_groups: Groups that count.
         n_incomplete: Groups left out because the metric has no score for one of the replies.
         n_missing: Replies without a score.
+        value_common: Mean NDCG over the groups that count for all metrics that have any; None where there is none.
+        chance_common: Mean NDCG of a random order, on these groups.
+        n_groups_common: These groups.
         reason: Why there is no value: one of `REASONS`.
     """
 
@@ -96,6 +99,9 @@ class RankingScore:
     n_groups: int
     n_incomplete: int
     n_missing: int
+    value_common: float | None
+    chance_common: float | None
+    n_groups_common: int
     reason: str | None
 
 
@@ -144,37 +150,43 @@ def ranking_scores(
     codes = position[ranked]
     gains = _gains(ranks[ranked], np.arange(len(ranked)), codes, len(names), protocol)
     ceiling = NONE if annotators is None else _ceiling(annotators, np.isfinite(ranks), position, len(names), protocol)
-    found = []
-    for name, own in zip(metrics, scores[:, ranked], strict=True):
-        values, chances, sizes = (np.full(len(names), np.nan) for _ in range(3))
-        incomplete = 0
+    values, chances, sizes = (np.full((len(metrics), len(names)), np.nan) for _ in range(3))
+    incomplete = [0] * len(metrics)
+    for at, own in enumerate(scores[:, ranked]):
         for groups, rows in groups_by_size(codes, len(names)):
             complete = np.isfinite(own[rows]).all(axis=1)
-            incomplete += int((~complete).sum())
+            incomplete[at] += int((~complete).sum())
             groups, rows = groups[complete], rows[complete]
-            values[groups] = ndcg(gains[rows], own[rows])
-            chances[groups] = ndcg_by_chance(gains[rows])
-            sizes[groups] = rows.shape[1]
-        there = np.isfinite(values)
-        draws = bootstrap_means(values[None, there], resamples=resamples, seed=seed) if there.sum() > 1 else None
+            values[at, groups] = ndcg(gains[rows], own[rows])
+            chances[at, groups] = ndcg_by_chance(gains[rows])
+            sizes[at, groups] = rows.shape[1]
+    counted = np.isfinite(values)
+    shared = counted[counted.any(axis=1)].all(axis=0) if counted.any() else np.full(len(names), False)
+    found = []
+    for at, (name, there) in enumerate(zip(metrics, counted, strict=True)):
+        common = there & shared
+        draws = bootstrap_means(values[at][None, there], resamples=resamples, seed=seed) if there.sum() > 1 else None
         ends = None if draws is None or not resamples else percentile_interval(draws, confidence)
         reason = None
         if not there.any():
-            reason = "no_rows" if len(ranked) == 0 else "incomplete" if incomplete else "constant"
+            reason = "no_rows" if len(ranked) == 0 else "incomplete" if incomplete[at] else "constant"
         found.append(
             RankingScore(
                 metric=name,
                 protocol=protocol,
-                value=None if reason else float(values[there].mean()),
+                value=None if reason else float(values[at, there].mean()),
                 low=None if ends is None else float(ends[0][0]),
                 high=None if ends is None else float(ends[1][0]),
-                chance=None if reason else float(chances[there].mean()),
+                chance=None if reason else float(chances[at, there].mean()),
                 ceiling=ceiling.value,
                 n_annotators=ceiling.n_annotators,
-                n=int(sizes[there].sum()),
+                n=int(sizes[at, there].sum()),
                 n_groups=int(there.sum()),
-                n_incomplete=incomplete,
-                n_missing=int(np.isnan(own).sum()),
+                n_incomplete=incomplete[at],
+                n_missing=int(np.isnan(scores[at, ranked]).sum()),
+                value_common=float(values[at, common].mean()) if common.any() else None,
+                chance_common=float(chances[at, common].mean()) if common.any() else None,
+                n_groups_common=int(common.sum()),
                 reason=reason,
             )
         )

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
+from fcconan.row_ids import id_of, required_id
 from fcconan.rows import VOTE_LABELS
 from fcconan.score.agreement import COEFFICIENTS, LARGEST_DOMAIN
-from fcconan.score.rating_rows import ABOUT, HUMAN, RatedReplies
+from fcconan.score.rating_rows import HUMAN, RatedReplies
 from fcconan.score.significance import Floats
-from fcconan.score.verdicts import CODES, pair_items, read_verdicts, verdict_table
+from fcconan.score.verdicts import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
 Row = Mapping[str, Any]
 NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
@@ -73,19 +74,19 @@ def tables_of(
         return _ratings(rows, aspects, raters, scale)
     rows = list(rows)
     if kind == "ratings":
-        known = rows if any(ABOUT & row.keys() for row in rows) else None
-        return _ratings(RatedReplies(rows, known), aspects, raters, scale)
+        return _ratings(RatedReplies(rows), aspects, raters, scale)
     if aspects:
         raise InputError(f"{kind} have no aspects: leave --aspect out")
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
     models: dict[str, None] = {}
+    whose = [id_of(row, "rater", _place(row, number, kind)) or NO_RATER for number, row in enumerate(rows, start=1)]
     if raters is None:
-        people = dict.fromkeys(str(row.get("rater")) for row in rows if row.get("rater_kind") == HUMAN)
+        people = dict.fromkeys(name for name, row in zip(whose, rows, strict=True) if row.get("rater_kind") == HUMAN)
         if len(people) > 1:
             raters = list(people)
-            models = dict.fromkeys(name for row in rows if (name := str(row.get("rater"))) not in people)
-    chosen = rows if raters is None else _by(rows, raters)
+            models = dict.fromkeys(name for name in whose if name not in people)
+    chosen = rows if raters is None else _by(rows, whose, raters)
     if kind == "comparisons":
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
@@ -95,12 +96,12 @@ def tables_of(
     return [replace(_labels(chosen), left_out=(*models,))]
 
 
-def _by(rows: Sequence[Row], raters: Sequence[str]) -> list[Row]:
-    known = dict.fromkeys(str(row.get("rater")) for row in rows)
+def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
+    known = dict.fromkeys(whose)
     for name in raters:
         if name not in known:
             raise InputError(f"there is no rater {name!r}: known are {', '.join(known)}")
-    return [row for row in rows if row.get("rater") in raters]
+    return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
 
 def _ratings(
@@ -147,14 +148,12 @@ def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> t
 def _labels(rows: Iterable[Row]) -> RatedByMany:
     given: dict[tuple[str, str], str] = {}
     for number, row in enumerate(rows, start=1):
-        pair, rater, label = (row.get(key) for key in ("pair_id", "rater", "label"))
-        if not pair or not rater or not label:
-            lacks = next(key for key in ("pair_id", "rater", "label") if not row.get(key))
-            raise InputError(f"{_place(row, number)}: {lacks} is {row.get(lacks)!r}, expected one; mend that row")
-        if given.setdefault((str(rater), str(pair)), str(label)) != str(label):
+        place = _place(row, number, "votes")
+        pair, rater, label = (required_id(row, column, place) for column in ("pair_id", "rater", "label"))
+        if given.setdefault((rater, pair), label) != label:
             raise InputError(
-                f"{_place(row, number)}: {rater} labelled the pair {pair} {given[str(rater), str(pair)]} before, and "
-                f"now {label}; remove one of them"
+                f"{place}: {rater} labelled the pair {pair} {given[rater, pair]} before, and now {label}; remove one "
+                "of them"
             )
     if not given:
         raise InputError("there are no votes: give rows with pair_id, rater and label")
@@ -173,5 +172,5 @@ def _labels(rows: Iterable[Row]) -> RatedByMany:
     return RatedByMany(None, names, values, domain, NOMINAL, ordered=ordered, items=items, unit=unit)
 
 
-def _place(row: Row, number: int) -> str:
-    return str(getattr(row, "place", f"vote {number}"))
+def _place(row: Row, number: int, kind: str) -> str:
+    return str(getattr(row, "place", f"{kind.removesuffix('s')} {number}"))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
+from fcconan.row_ids import id_of, is_missing, required_id
 from fcconan.rows import RATER_KINDS
 from fcconan.score.score_table import Floats, ScoreTable
+from fcconan.score.told_of_replies import by_id, joined, learn, lengths
 
 Row = Mapping[str, Any]
 HUMAN = "human"
-# What rows may say about a reply.
-ABOUT = frozenset({"item_id", "system", "text"})
 # What is written where the aspect of a metric would stand, if it speaks of the reply as a whole.
 WHOLE = ("score", "quality", "")
 NO_REASON = "no_value"
@@ -30,9 +30,9 @@ class RatedReplies:
     Args:
         ratings: Rows with `reply_id`, `rater`, `rater_kind` (`human`, `model` or `metric`), `aspect` and `value`, and
             where they are there `low`, `high`, `higher_is_better` and `reason`. The kind is `human` where it is not
-            stated.
-        replies: Rows with `reply_id`, and where they are there `item_id`, `system` and `text`; None where nothing is
-            known about them. A reply may have several rows if they do not contradict each other.
+            stated. They may tell what `replies` tells, too.
+        replies: Rows with `reply_id`, and where they are there `item_id`, `system`, `hs_id` and `text`; None where only
+            the ratings tell of them. A reply may have several rows if they do not contradict each other.
 
     Attributes:
         replies: Ids of the rated replies, in the order in which the ratings name them.
@@ -46,43 +46,51 @@ class RatedReplies:
 
     Raises:
         InputError: There are no ratings; or a row has no reply, rater or aspect, its value is no number, infinite or
-            outside its own scale, its `higher_is_better` is neither true nor false, its rater is of another kind than
-            before or has rated the reply before; or a rater rated one aspect on two scales, or says both that a high
-            rating of it is praise and that it is not; or the ratings name a reply that is not among the replies, or two
-            of these rows contradict each other.
+            outside the scale that it or another rating of the aspect by this rater states, its `higher_is_better` is
+            neither true nor false, its rater is of another kind than before or has rated the reply before; or a rater
+            rated one aspect on two scales, or says both that a high rating of it is praise and that it is not; or the
+            ratings name a reply that is not among the replies, or two rows say different things of a reply.
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None) -> None:
         self._values: dict[tuple[str, str, str], dict[str, float]] = {}
         self._scales: dict[tuple[str, str, str], set[Scale]] = {}
+        # The lowest and the highest value of rows without a scale, with their places.
+        self._unscaled: dict[tuple[str, str, str], tuple[tuple[float, str], tuple[float, str]]] = {}
         self._praise: dict[tuple[str, str, str], tuple[bool, str]] = {}  # and the place of the row that says so
         self._kinds: dict[str, str] = {}
+        self._says_kinds = False
         self.missing: dict[tuple[str, str], Counter[str]] = {}
-        found: dict[str, None] = {}
+        told: dict[str, dict[str, str]] = {}
         for number, row in enumerate(ratings, start=1):
-            found[self._read(row, number)] = None
-        if not found:
+            self._read(row, number, told)
+        if not told:
             raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
         self._check_scales()
-        self.replies = list(found)
-        known = {} if replies is None else _by_id(replies)
-        if replies is not None and (lost := [reply for reply in self.replies if reply not in known]):
-            raise InputError(
-                f"the replies lack {len(lost)} of {len(self.replies)} rated ones (such as {lost[0]}): give the replies "
-                "that were rated"
-            )
-        about: list[Row] = [known.get(reply, {}) for reply in self.replies]
-        self.knows_items, self.knows_systems = (all(row.get(key) for row in about) for key in ("item_id", "system"))
-        self.items = [str(row.get("item_id") or reply) for reply, row in zip(self.replies, about, strict=True)]
-        self.systems = [str(row.get("system") or "unknown") for row in about]
-        self.lengths = _lengths(about)
+        self.replies = list(told)
+        if replies is not None:
+            known = by_id(replies)
+            if lost := [reply for reply in self.replies if reply not in known]:
+                raise InputError(
+                    f"the replies lack {len(lost)} of {len(self.replies)} rated ones (such as {lost[0]}): give the "
+                    "replies that were rated"
+                )
+            told = {reply: joined(reply, known[reply], own) for reply, own in told.items()}
+        about = list(told.values())
+        self.knows_items, self.knows_systems = (all(key in row for row in about) for key in ("item_id", "system"))
+        self.items = [row.get("item_id", reply) for reply, row in told.items()]
+        self.systems = [row.get("system", "unknown") for row in about]
+        self.lengths = lengths(about)
         self._place = {reply: position for position, reply in enumerate(self.replies)}
 
-    def _read(self, row: Row, number: int) -> str:
-        """Takes a rating in and returns its reply."""
+    def _read(self, row: Row, number: int, told: dict[str, dict[str, str]]) -> None:
+        """Takes a rating in, and what it tells about its reply."""
         place = str(getattr(row, "place", f"rating {number}"))
-        reply, rater, aspect = (_name(row, column, place) for column in ("reply_id", "rater", "aspect"))
-        kind = str(row.get("rater_kind") or HUMAN)
+        reply, rater, aspect = (required_id(row, column, place) for column in ("reply_id", "rater", "aspect"))
+        learn(told.setdefault(reply, {}), row, reply, place)
+        stated = id_of(row, "rater_kind", place)
+        self._says_kinds |= stated is not None
+        kind = stated or HUMAN
         if kind not in RATER_KINDS:
             raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
         if self._kinds.setdefault(rater, kind) != kind:
@@ -105,6 +113,9 @@ class RatedReplies:
                     f"{place}: {rater} rated {aspect} {value:g}, expected {scale[0]:g} to {scale[1]:g}; leave the "
                     "value empty and give the reason out_of_scale"
                 )
+        elif value is not None:
+            lowest, highest = self._unscaled.get(key, ((value, place), (value, place)))
+            self._unscaled[key] = min(lowest, (value, place)), max(highest, (value, place))
         if (praise := _praise(row, place)) is not None:
             before, first = self._praise.setdefault(key, (praise, place))
             if before != praise:
@@ -113,15 +124,23 @@ class RatedReplies:
                     "of them into all rows"
                 )
         if value is None:
-            self.missing.setdefault((rater, aspect), Counter())[str(row.get("reason") or NO_REASON)] += 1
+            reason = NO_REASON if is_missing(row.get("reason")) else str(row["reason"])
+            self.missing.setdefault((rater, aspect), Counter())[reason] += 1
         given[reply] = math.nan if value is None else value
-        return reply
 
     def _check_scales(self) -> None:
-        for (_, rater, aspect), scales in self._scales.items():
+        for key, scales in self._scales.items():
+            _, rater, aspect = key
             if len(scales) > 1:
                 shown = _shown(scales)
                 raise InputError(f"{rater} rated {aspect} on different scales, {shown}: bring the ratings to one scale")
+            [(low, high)] = scales
+            for value, place in self._unscaled.get(key, ()):
+                if not low <= value <= high:
+                    raise InputError(
+                        f"{place}: {rater} rated {aspect} {value:g}, expected {low:g} to {high:g}, as other rows of "
+                        f"{rater} say; mend that row, or leave the value empty and give the reason out_of_scale"
+                    )
 
     def people(self, aspect: str, names: Sequence[str] | None = None) -> tuple[list[str], Floats]:
         """Returns the people who rated an aspect, and their ratings, shape (people, replies); nan is missing.
@@ -234,9 +253,15 @@ class RatedReplies:
             and (key[2] in chosen or key[1] not in judges)
         ]
         if not keys:
+            cure = "give these ratings, too"
+            if people is None and not self._says_kinds:
+                cure = (
+                    "no row has a rater_kind, so all of them count as people: name the people with --human NAME, or "
+                    "write a column rater_kind"
+                )
             raise InputError(
                 f"there are no ratings of {', '.join(chosen)} by models or metrics: known raters are "
-                f"{', '.join(self.raters())}; give these ratings, too, or compare people with `fcconan agree`"
+                f"{', '.join(self.raters())}; {cure}, or compare people with `fcconan agree`"
             )
         everyone = list(dict.fromkeys(name for each in names for name in each))
         return ScoreTable(
@@ -332,13 +357,6 @@ def _metric_name(key: tuple[str, str, str], aspects: Sequence[str]) -> str:
     return rater if aspect in aspects or aspect in WHOLE else f"{rater}:{aspect}"
 
 
-def _name(row: Row, column: str, place: str) -> str:
-    name = row.get(column)
-    if name is None or name == "" or isinstance(name, float | bool):  # nan is a float
-        raise InputError(f"{place}: {column} is {name!r}, expected a name or an id; mend that row")
-    return str(name)
-
-
 def _number(row: Row, column: str, place: str) -> float | None:
     value = row.get(column)
     if value is None or value == "":
@@ -355,7 +373,7 @@ def _number(row: Row, column: str, place: str) -> float | None:
 def _praise(row: Row, place: str) -> bool | None:
     """Whether a high rating is praise; None where the row does not say."""
     said = row.get("higher_is_better")
-    if said is None or (isinstance(said, float) and math.isnan(said)) or str(said).strip() == "":
+    if is_missing(said) or str(said).strip() == "":
         return None
     found = TRUTHS.get(str(said).strip().lower())
     if found is None:
@@ -374,31 +392,3 @@ def _scale(row: Row, place: str) -> Scale | None:
 
 def _shown(scales: Iterable[Scale]) -> str:
     return " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
-
-
-def _by_id(replies: Iterable[Row]) -> dict[str, Row]:
-    """Returns what is known about each reply; a reply may be named again, as in several splits or by several raters."""
-    known: dict[str, dict[str, Any]] = {}
-    for number, row in enumerate(replies, start=1):
-        reply = _name(row, "reply_id", str(getattr(row, "place", f"reply {number}")))
-        own = known.setdefault(reply, {})
-        for column in ABOUT & row.keys():
-            value = row[column]
-            if value is not None and own.setdefault(column, value) != value:
-                raise InputError(
-                    f"the reply {reply} has the {column} {_short(own[column])}, and in another row {_short(value)}: "
-                    "give every reply an id of its own"
-                )
-    return dict(known)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _lengths(about: Sequence[Row]) -> Floats | None:
-    texts = [row.get("text") for row in about]
-    if not any(isinstance(text, str) for text in texts):
-        return None
-    return np.array([float(len(text.split())) if isinstance(text, str) else np.nan for text in texts])

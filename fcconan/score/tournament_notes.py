@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST = 10  # names in a note
+MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` beside it
 
 
 def counted(number: int, what: str) -> str:
@@ -55,6 +56,13 @@ def _pairs(result: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"Raters left out different pairs of systems (of {pairs}: {named}): rank each by itself with --rater."
         )
+    by_corpus = result["missing_by_corpus"]
+    if any(len(own) > len(missing) for own in by_corpus.values()):
+        named = _names(f"{corpus} {len(own)}" for corpus, own in by_corpus.items())
+        notes.append(
+            f"Corpora lack different pairs of systems (of {pairs}: {named}), so shares depend on the corpus: rank each "
+            f"by itself, as in --where corpus={next(iter(by_corpus))}."
+        )
     if len(result["separated"]) > 1:
         notes.append(
             "No system of a later one of these groups won a point from an earlier one: "
@@ -68,12 +76,19 @@ def _pooled(result: Mapping[str, Any]) -> list[str]:
     notes = []
     if len(kinds) > 1:
         several = len(set(kinds.values())) > 1 and "human" in kinds.values()
-        choice = "choose with --rater" + (" or --where rater_kind=human" if several else "")
+        majorities = [name for name in kinds if _is_majority(name)]
+        choice = f"choose {'one ' if majorities else ''}with --rater" + (
+            " or --where rater_kind=human" if several and not majorities else ""
+        )
         who = f"{counted(len(kinds), 'rater')} ({_who(kinds)})"
+        if majorities:
+            choice += ", for a majority is made of the verdicts of others"
+        elif not majority:
+            choice += ", or take --majority"
         notes.append(
             f"The majority is that of {who}: {choice}."
             if majority
-            else f"The verdicts of {who} count together: {choice}, or take --majority."
+            else f"The verdicts of {who} count together: {choice}."
         )
     if len(corpora) > 1:
         named = _names(f"{corpus}: {counted(n, 'item')}" for corpus, n in corpora.items())
@@ -84,13 +99,21 @@ def _pooled(result: Mapping[str, Any]) -> list[str]:
 
 
 def _who(kinds: Mapping[str, str | None]) -> str:
-    """Counts people and names the others."""
+    """Counts people and names the others; a majority is none of them."""
+    if majorities := [name for name in kinds if _is_majority(name)]:
+        others = {name: kind for name, kind in kinds.items() if name not in majorities}
+        return "; ".join([*([_who(others)] if others else []), "majorities: " + _names(majorities)])
     people = sum(kind == "human" for kind in kinds.values())
     parts = [f"people: {people}"] if people else []
     for kind, title in (("model", "models: "), ("metric", "metrics: "), (None, "of unknown kind: ")):
         if names := [name for name, own in kinds.items() if own == kind]:
             parts.append(("" if kind is None and len(names) == len(kinds) else title) + _names(names))
     return "; ".join(parts)
+
+
+def _is_majority(rater: str) -> bool:
+    """Whether a rater is the majority of others, by the names that this package gives to them."""
+    return rater == MAJORITY or rater.startswith(f"{MAJORITY}-")
 
 
 def _verdicts(result: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
+from fcconan.row_ids import id_of, required_id
 from fcconan.rows import RATER_KINDS, VERDICTS
 from fcconan.score.significance import Floats
 
@@ -18,6 +19,7 @@ Side = tuple[str, str | None]
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
+NO_RATER = "rater"  # who judged where a row does not say it
 MAJORITY_REASONS = ("unresolved", "no_verdicts")
 
 
@@ -37,7 +39,7 @@ class Verdicts:
         replies: Ids of the two replies; None where the row has none.
         unresolved: Whether an invalid verdict is one for want of a majority.
         kinds: Of the raters, as in `fcconan.rows.RATER_KINDS`; None where no row says it.
-        corpora: How many items are of each corpus, for rows with a column `corpus`.
+        corpora: The items of each corpus, for rows with a column `corpus`.
         n_repeated: Rows that say what an earlier row said, and count no second time.
         n_both_orders: Verdicts that were given in both orders and made one.
         n_flipped: Those of them whose orders disagreed, which makes a tie.
@@ -54,7 +56,7 @@ class Verdicts:
     replies: tuple[tuple[str | None, str | None], ...]
     unresolved: npt.NDArray[np.bool_]
     kinds: tuple[str | None, ...]
-    corpora: Mapping[str, int]
+    corpora: Mapping[str, frozenset[str]]
     n_repeated: int = 0
     n_both_orders: int = 0
     n_flipped: int = 0
@@ -114,8 +116,9 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     read: list[Given] = []
     repeated = 0
     for number, row in enumerate(comparisons, start=1):
-        read.append(_read(row, str(getattr(row, "place", f"comparison {number}")), homes, kinds))
-        if corpus := _optional(row, "corpus"):
+        place = str(getattr(row, "place", f"comparison {number}"))
+        read.append(_read(row, place, homes, kinds))
+        if corpus := id_of(row, "corpus", place):
             corpora.add((corpus, read[-1].item))
     for place, item, rater, sides, verdict, undecided in _with_replies(read):
         turned = sides[1][0] < sides[0][0]
@@ -136,7 +139,8 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
             )
     if not found:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
-    items = Counter(corpus for corpus, _ in sorted(corpora))
+    names = sorted({corpus for corpus, _ in corpora})
+    items = {name: frozenset(item for corpus, item in corpora if corpus == name) for name in names}
     return _verdicts(found, unresolved, shown, kinds, items, repeated)
 
 
@@ -173,7 +177,7 @@ def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | N
 
 
 def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> Given:
-    item, a, b = (_name(row, place, column) for column in ("item_id", "system_a", "system_b"))
+    item, a, b = (required_id(row, column, place) for column in ("item_id", "system_a", "system_b"))
     if a == b:
         raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
     verdict = row.get("verdict")
@@ -182,14 +186,14 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
             f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
             "and write invalid where there is no verdict"
         )
-    sides = ((a, _optional(row, "reply_a")), (b, _optional(row, "reply_b")))
+    sides = ((a, id_of(row, "reply_a", place)), (b, id_of(row, "reply_b", place)))
     for system, reply in sides:
         if reply is not None and homes.setdefault(reply, (item, system)) != (item, system):
             raise InputError(
                 f"{place}: the reply {reply} is one of {system} to {item}, but before it was one of "
                 f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
             )
-    rater, kind = _optional(row, "rater") or "rater", _optional(row, "rater_kind")
+    rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
     if kind not in (None, *RATER_KINDS):
         raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
     if kind is not None and kinds.setdefault(rater, kind) != kind:
@@ -200,24 +204,12 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
     return Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
 
 
-def _name(row: Row, place: str, column: str) -> str:
-    value = row.get(column)
-    if isinstance(value, bool | float) or value in (None, ""):  # nan is a float
-        raise InputError(f"{place}: {column} is {value!r}, expected a name or an id; mend that row")
-    return str(value)
-
-
-def _optional(row: Row, column: str) -> str | None:
-    value = row.get(column)
-    return None if value is None or value == "" or isinstance(value, float) else str(value)
-
-
 def _verdicts(
     found: dict[tuple[str, str, Side, Side], dict[bool, str]],
     unresolved: set[tuple[str, str, Side, Side]],
     shown: list[bool],
     kinds: Mapping[str, str],
-    corpora: Mapping[str, int],
+    corpora: Mapping[str, frozenset[str]],
     repeated: int,
 ) -> Verdicts:
     systems = sorted({side[0] for _, _, *sides in found for side in sides})

@@ -625,6 +625,26 @@ def test_ranks_are_ratings_of_which_the_lowest_is_best(tmp_path: Path) -> None:
     assert len(rows) == 20
 
 
+def test_a_ranking_of_people_together_has_a_split_of_its_own_and_is_compared_all_the_same(tmp_path: Path) -> None:
+    data = _recipe(tmp_path, _files())
+    data["raters"] = [
+        each | ({"split": "rankings_combined"} if each["name"] == "rank-rater-3" else {}) for each in RATERS
+    ]
+    recipe = Recipe.model_validate(data)
+    built = ratings.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    ids = built.table("replies", "rankings").data["reply_id"]
+    assert [
+        (row["reply_id"], row["rater"], row["value"]) for row in built.table("ratings", "rankings_combined").rows()
+    ] == [(reply, "rank-rater-3", value) for reply, value in zip(ids, [2, 1, 3, 4, 5, 1, 2, 3, 4, None], strict=True)]
+    assert {row["rater"] for row in built.table("ratings", "rankings").rows()} == {
+        "rank-rater-1",
+        "rank-analysis-file",
+        "judge-c",
+    }
+    assert "rankings_combined" not in {table.split for table in built.tables if table.config != "ratings"}
+    assert built.facts == FACTS
+
+
 def test_the_rank_of_the_analysis_file_is_an_aspect_without_a_direction(tmp_path: Path) -> None:
     built = _build(tmp_path)
     rows = [row for row in built.table("ratings", "rankings").rows() if row["rater"] == "rank-analysis-file"]

@@ -381,6 +381,24 @@ def test_the_order_of_replies_against_peoples_ranks() -> None:
     (row,) = [row for row in result["ndcg"] if row["protocol"] == "sound"]
     assert (row["metric"], row["n"], row["n_groups"], row["n_incomplete"], row["ceiling"]) == ("j", 6, 2, 0, None)
     assert result["signature"].split("|")[3] == "ranks:rank-by-p"
+    assert not any("Judges" in note for note in result["notes"])
+
+
+def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() -> None:
+    rows = _ranked()
+    second = [{**row, "rater": "k"} for row in rows if row["rater"] == "j"]
+    for row in second:
+        if row["item_id"] == "i2":
+            row["value"] = ""
+    write_rows(Path("x.csv"), [*rows, *second])
+    result = _result("--ranks", "rank")
+    assert result["notes"][1] == (
+        "Judges score all replies of 1 to 2 items: compare them on the 1 that are common to all who score any; they "
+        "stand in that order."
+    )
+    sound = {row["metric"]: row for row in result["ndcg"] if row["protocol"] == "sound"}
+    assert sound["k"]["value"] == 1 > sound["j"]["value"]
+    assert [(row["value_common"], row["n_groups_common"]) for row in sound.values()] == [(1, 1), (1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -395,3 +413,20 @@ def test_ranks_that_cannot_be_used(options: list[str], message: str) -> None:
     write_rows(Path("x.csv"), _ranked())
     done = fcconan("correlate", "x.csv", *options)
     assert (done.status, message in done.stderr) == (2, True), done
+
+
+def test_where_raters_are_named_as_people_the_others_are_judges_whatever_their_kind(tmp_path: Path) -> None:
+    said = {"anna": ("preference_rank", [1, 2]), "gpt": ("score", [1, 2])}
+    rows = [
+        {"reply_id": reply, "item_id": "i", "system": reply, "rater": rater, "aspect": aspect, "value": value}
+        for rater, (aspect, values) in said.items()
+        for reply, value in zip("ab", values, strict=True)
+    ]
+    file = tmp_path / "r.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = tmp_path / "o.json"
+    done = fcconan("correlate", file, "--ranks", "preference_rank", "--human", "anna", "--json", out)
+    assert (done.status, done.stderr) == (0, "")
+    found = {row["protocol"]: (row["metric"], round(row["value"], 3)) for row in json.loads(out.read_text())["ndcg"]}
+    # The judge puts the worse reply first: (1 + 2 / log2(3)) / (2 + 1 / log2(3)). `paper` gives it the higher gain.
+    assert found == {"sound": ("gpt", 0.86), "paper": ("gpt", 1.0)}

@@ -137,3 +137,12 @@ def test_the_summary_is_printed_with_requests_that_failed(capsys: pytest.Capture
     assert "2.000" in printed
     assert "timeout 1" in printed
     assert "1 requests failed for a passing reason: run the command again to ask them anew" in printed
+
+
+def test_replies_and_raters_may_be_numbers() -> None:
+    rows = [
+        {"reply_id": reply, "rater": rater, "rater_kind": "human", "aspect": "tone", "value": 2 * reply + rater}
+        for reply in (0, 1.0)
+        for rater in (0, 1.0)
+    ]
+    assert mean_of_people(rows, "tone", raters=["1"]) == {"0": 1.0, "1": 3.0}

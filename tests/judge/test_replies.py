@@ -127,12 +127,52 @@ def test_an_empty_reply_is_empty_whatever_other_columns_hold(tmp_path: Path) -> 
         ("[sic] A.", ["[sic] A."]),
         ("A.", ["A."]),
         ('{"a": 1}', ['{"a": 1}']),
-        (7, ["7"]),
+        ("", []),
+        ("7", ["7"]),
     ],
 )
 def test_references_are_a_list_json_or_a_text(tmp_path: Path, value: Any, expected: list[str]) -> None:
     [found] = load_replies(lines(tmp_path / "r.jsonl", {"hate_speech": HS, "text": CN, "references": value}))
     assert found["references"] == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        ("text", 5, "5"),
+        ("hate_speech", True, "True"),
+        ("references", 7, "7"),
+        ("references", ["A.", 7], "7"),
+        ("references", '["A.", 7]', "7"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, column: str, value: Any, shown: str) -> None:
+    row = {"hate_speech": HS, "text": CN, "references": []}
+    file = lines(tmp_path / "r.jsonl", row, {**row, column: value})
+    with pytest.raises(InputError) as error:
+        list(load_replies(file))
+    assert str(error.value) == (
+        f"{file}, row 2: {column} is {shown}, expected a text; mend that row, or name the column of texts with "
+        f"--column {column}=COLUMN"
+    )
+
+
+def test_a_number_that_is_none_is_an_empty_text(tmp_path: Path) -> None:
+    [found] = load_replies(write(tmp_path / "r.jsonl", f'{{"hate_speech": "{HS}", "text": NaN, "references": NaN}}'))
+    assert (found["text"], found["references"]) == ("", [])
+
+
+def test_ids_may_be_zero(tmp_path: Path) -> None:
+    row = {"hate_speech": HS, "text": CN, "reply_id": 0, "item_id": 0.0, "hs_id": 0, "system": 0}
+    [found] = load_replies(lines(tmp_path / "r.jsonl", row))
+    assert [found[key] for key in ("reply_id", "item_id", "hs_id", "system")] == ["0"] * 4
+    del row["reply_id"]
+    [pair] = load_replies(lines(tmp_path / "p.jsonl", row | {"pair_id": 0}))
+    assert pair["reply_id"] == "0"
+    [derived] = load_replies(lines(tmp_path / "s.jsonl", row | {"source_id": 0}))
+    assert derived["reply_id"] == identity.reply_id("0", "0", CN, "0")
+    with pytest.raises(InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; mend that row"):
+        list(load_replies(lines(tmp_path / "b.jsonl", row | {"item_id": 0.5})))
 
 
 def test_texts_that_read_as_missing_are_texts(tmp_path: Path) -> None:
@@ -192,3 +232,10 @@ def test_pairs_of_a_built_dataset_are_judged_as_replies(tmp_path: Path) -> None:
         assert (row["text"], row["system"], row["references"]) == (row["counter_narrative"], "unknown", [])
     judge = ModelJudge(FakeModel(lambda _: "good"), Plan(labels_task("good", "bad"), "direct"))
     assert [found["pair_id"] for [found] in judge.rate(rows)] == [row["pair_id"] for row in rows]
+
+
+def test_a_column_that_the_first_row_lacks_is_read_in_later_ones(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    rows = [{"hate_speech": HS, "text": CN}, {"hate_speech": HS, "text": f"{CN}!", "references": [REFERENCE]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [row["references"] for row in load_replies(file)] == [[], [REFERENCE]]

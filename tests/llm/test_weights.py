@@ -1,14 +1,16 @@
 """The identity of local weights changes with every byte of them, and is computed once for every state of the files."""
 
 import hashlib
+import logging
 import os
 import time
 from pathlib import Path
 
 import pytest
 
+from fcconan.errors import InputError
 from fcconan.llm import weights
-from fcconan.llm.weights import locate
+from fcconan.llm.weights import loading, locate
 from fcconan.retrieve.dense import weights_hash
 from fcconan.sources import cache_folder, sha256_of
 
@@ -144,3 +146,30 @@ def test_without_a_place_for_a_cache_files_are_read(
     monkeypatch.setenv("FCCONAN_CACHE", str(tmp_path / "file"))
     assert identity(model) == identity(model) == expected(model)
     assert len(read) == 6
+
+
+def test_only_the_error_says_that_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+    from huggingface_hub.utils.logging import get_verbosity
+
+    waits: list[float] = []
+    said: list[str] = []
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}")
+    monkeypatch.setattr(time, "sleep", waits.append)
+    log = logging.getLogger("huggingface_hub")
+    before, listener = get_verbosity(), logging.Handler()
+    monkeypatch.setattr(listener, "emit", lambda record: said.append(record.getMessage()))
+    log.addHandler(listener)
+    try:
+        with pytest.raises(InputError, match=r"^the model ombrey/books cannot be found"):
+            locate("ombrey/books", None)
+        with pytest.raises(InputError, match=r"^the model books cannot be loaded"), loading("books"):
+            log.warning("Retrying.")
+            raise OSError("gone")
+        assert waits != []  # it was tried again
+        assert said == []
+        assert get_verbosity() == before
+    finally:
+        log.removeHandler(listener)

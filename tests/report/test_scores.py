@@ -122,6 +122,63 @@ def test_coefficients_given_length_have_a_table_with_counts_of_their_own() -> No
     ]
 
 
+def test_chance_that_differs_stands_beside_every_value() -> None:
+    accuracy = "pairwise_accuracy"
+    rows = [
+        _correlation("x", "spearman", 0.5),
+        _correlation("x", accuracy, 0.6, chance=0.5, n_constant=0, n_groups=4),
+        _correlation("y", accuracy, 0.7, chance=0.25, n_constant=0, n_groups=4, low=None, high=None),
+        _correlation("x", f"{accuracy}_calibrated", 0.8, chance=None, n_constant=0, n_groups=4),
+    ]
+    plain, accuracies = correlation_tables({"rows": rows})
+    assert plain.columns[:2] == ["metric", "spearman"]
+    assert plain.rows[0][2:] == ["9", "3", "1", "4", "2"]
+    assert accuracies.title == (
+        f"relevance, pooled ({accuracy}: one person 0.800; {accuracy}_calibrated: chance –, one person 0.800)"
+    )
+    assert accuracies.columns[1:4] == [accuracy, f"chance of {accuracy}", f"{accuracy}_calibrated"]
+    assert accuracies.rows == [
+        ["y", "0.700", "0.250", "–", "9", "4", "0", "4", "2"],
+        ["x", "0.600 [0.500, 0.700]", "0.500", "0.800 [0.700, 0.900]", "9", "4", "0", "4", "2"],
+    ]
+    rows[2]["chance"] = 0.5
+    assert f"{accuracy}: chance 0.500, one person" in correlation_tables({"rows": rows})[1].title
+
+
+def test_counts_that_differ_between_coefficients_stand_in_their_order() -> None:
+    rows = [
+        _correlation("x", "spearman", 0.5),
+        _correlation("x", "pearson", 0.6, n_constant=0, n_groups=4),
+        _correlation("y", "spearman", 0.1, n=7),
+        _correlation("y", "pearson", 0.2, n=7),
+    ]
+    (table,) = correlation_tables({"rows": rows})
+    assert [row[3:] for row in table.rows] == [
+        ["9", "3 / 4", "1 / 0", "4", "2"],
+        ["7", "3", "1", "4", "2"],
+    ]
+
+
+def test_judges_of_different_items_are_compared_on_those_that_all_scored() -> None:
+    row: Row = {"protocol": "sound", "reason": None, "low": None, "high": None, "ceiling": 0.9, "chance": 0.8}
+    row |= {"n_incomplete": 0, "n_missing": 0, "chance_common": 0.7, "n_groups_common": 2}
+    ndcg = [
+        {**row, "metric": "some", "value": 0.95, "n_groups": 2, "value_common": 0.95},
+        {**row, "metric": "every", "value": 0.92, "n_groups": 3, "value_common": 0.97},
+        {**row, "metric": "none", "value": None, "reason": "incomplete", "n_groups": 0, "n_groups_common": 0}
+        | {"value_common": None, "chance_common": None},
+    ]
+    (table,) = correlation_tables({"rows": [], "ndcg": ndcg})
+    assert table.columns[-3:] == ["NDCG, common items", "chance, common items", "common items"]
+    assert [[cells[0], cells[1], *cells[-3:]] for cells in table.rows] == [
+        ["every", "0.920", "0.970", "0.700", "2"],
+        ["some", "0.950", "0.950", "0.700", "2"],
+        ["none", "– (incomplete)", "–", "–", "0"],
+    ]
+    (table,) = correlation_tables({"rows": [], "ndcg": ndcg[:1]})
+    assert (table.columns[-1], table.rows[0][1]) == ("missing", "0.950")
+
+
 def test_notes_of_a_result_stand_before_ours() -> None:
     section = correlation_section({"rows": [], "notes": ["Mind this."]}, "Part")
     assert (section.title, section.notes[0], len(section.notes)) == ("Part", "Mind this.", 4)
@@ -144,7 +201,7 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
         ["B", "3", "50.00", "–", "2", "2", "2"],
         ["C", "0", "0.00", "–", "0", "2", "0"],
     ]
-    assert matrix.rows[0] == ["A", "–", "2 + 2 ties", "0 + 0 ties"]
+    assert matrix.rows[0] == ["A", "–", "2 + 2", "0 + 0"]
     assert agreed.rows == [["3", "3", "0", "0", "0"]]
     assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]
     section = tournament_section(result)
@@ -195,10 +252,16 @@ def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:
         ["all", "a and b", "– (too_few_pairs)", "4", "2", "1"],
     ]
     assert [len(each.rows) for each in agreement_tables(rows, pairs=False)] == [1]
+    # More than four coefficients are several tables; counts that differ stand in their order.
+    many = [{**rows[0], "coefficient": name, "n": n} for n, name in enumerate("vwxyz")]
+    assert [(table.columns[2:-3], table.rows[0][-3]) for table in agreement_tables(many)] == [
+        (["v", "w", "x", "y"], "0 / 1 / 2 / 3"),
+        (["z"], "4"),
+    ]
 
 
 def _standing(rater: str, kind: str, aspect: str, system: str, value: float | None, **more: Any) -> Row:
-    ends = {"low": None, "high": None, "n": 3, "n_missing": 1, "higher_is_better": True}
+    ends = {"low": None, "high": None, "n": 3, "n_missing": 1, "higher_is_better": True, "scale": (1, 5)}
     return {"rater": rater, "rater_kind": kind, "aspect": aspect, "system": system, "value": value, **ends, **more}
 
 
@@ -221,6 +284,15 @@ def test_a_leaderboard_has_a_table_for_each_judge_and_one_for_all_metrics() -> N
     assert metrics.rows == [["A", "0.125", "0.500", "3", "1"]]
     section = leaderboard_section({"rows": rows, "notes": ["Mind this."]})
     assert (len(section.tables), section.notes[0]) == (3, "Mind this.")
+    # A judge on another scale is not read against people: the scales stand in the headings.
+    rows[4]["scale"] = (0, 10)
+    people, baseline, _ = leaderboard_tables({"rows": rows})
+    assert people.columns[1:3] == ["relevance (1 to 5)", "rudeness (low is better)"]
+    assert baseline.columns[1] == "relevance (0 to 10)"
+    rows[2] |= {"scale": (1, 3)}
+    rows[4] |= {"aspect": "rudeness", "higher_is_better": False, "scale": None}
+    people, baseline, _ = leaderboard_tables({"rows": rows})
+    assert baseline.columns[1] == "rudeness (no scale; low is better)"
     rows[2] |= {"n": 2, "n_missing": 2}
     counted = leaderboard_tables({"rows": rows})[0]
     assert [row[3:] for row in counted.rows] == [["3", "1"], ["3 / 2", "1 / 2"]]

@@ -469,10 +469,34 @@ def test_a_sample_larger_than_the_rows_is_left_out() -> None:
     assert (row.mean, row.n_trials, row.n_undefined, row.sizes) == (None, 0, 1, (3,))
 
 
-def test_rows_are_what_the_result_file_holds() -> None:
-    (row,) = correlate(_table(), levels=[POOLED], coefficients=[PEARSON], resamples=10)[:1]
-    wanted = {"metric", "aspect", "level", "coefficient", "value", "low", "high", "n", "n_groups", "n_constant"}
-    assert wanted | {"n_missing", "chance", "ceiling"} <= set(asdict(row))
+def test_a_row_by_hand() -> None:
+    # Distances from the means -1.5, -.5, .5, 1.5 and -1.5, .5, -.5, 1.5: 4 of 5. Two replies have one value only.
+    people, metric = np.array([[1.0, 3.0, 2.0, 4.0, 5.0, nan]]), np.array([[1.0, 2.0, 3.0, 4.0, nan, 6.0]])
+    table = ScoreTable(("m",), ("a",), metric, people, [0, 0, 1, 1, 2, 2], ["Ostrun"] * 6)
+    (row,) = correlate(table, levels=[POOLED], coefficients=[PEARSON], resamples=0)
+    assert asdict(row) == {
+        "metric": "m",
+        "aspect": "a",
+        "level": "pooled",
+        "coefficient": "pearson",
+        "value": pytest.approx(0.8, abs=1e-12),
+        "low": None,
+        "high": None,
+        "n": 4,
+        "n_groups": 1,
+        "n_constant": 0,
+        "n_too_few": 0,
+        "n_rows_too_few": 0,
+        "n_missing": 2,
+        "n_missing_metric": 1,
+        "n_undefined_resamples": 0,
+        "chance": 0.0,
+        "ceiling": None,
+        "n_ceiling": 0,
+        "n_annotators": 0,
+        "threshold": None,
+        "reason": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,9 @@ def test_means_by_system_best_first() -> None:
     rudeness = _named(rows, "people", "rudeness")
     assert [(row.system, row.value, row.n, row.n_missing) for row in rudeness] == [("A", 1.5, 2, 0), ("B", 3.0, 1, 1)]
     # Rudeness from 1 (3 of 3) to 5 (1 of 3): 5, 1 and 3; r4 lacks it.
+    assert {row.scale for row in _named(rows, "people", "rudeness")} == {(1, 3)}
+    assert {row.scale for row in _named(rows, "rouge-l", "score")} == {None}
+    assert {row.scale for row in _named(rows, "people", "unified")} == {(1, 5)}
     overall = [(row.system, row.value, row.n, row.n_missing) for row in _named(rows, "people", "unified")]
     assert overall == [("A", (4.75 + 3.5) / 2, 2, 0), ("B", 1.5, 1, 1)]
     assert {row.low for row in rows} == {None}

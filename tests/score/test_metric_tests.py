@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.errors import InputError
 from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN
 from fcconan.score.correlation import correlation_signature
 from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
 from fcconan.score.metric_swaps import Comparison, comparison, standardised
-from fcconan.score.metric_tests import MetricTest, permutation_signature, permutation_tests
+from fcconan.score.metric_tests import permutation_signature, permutation_tests
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import holm
 from fcconan.score.swapped_ranks import SwappedRanks
@@ -58,34 +59,40 @@ def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
                 assert found[name][aspect, column] == pytest.approx(values[0] - values[1], abs=1e-11)
 
 
-@pytest.mark.parametrize("name", [KENDALL_C, ACCURACY])
-def test_other_coefficients_agree_with_and_without_ties(name: str) -> None:
-    from fcconan.score.coefficients import group_coefficients
-
-    for kind in ("continuous", "scale"):
-        first, second, people = _metrics(kind)
-        swapped = np.random.default_rng(3).integers(2, size=(35, 5), dtype=np.int8)
-        made = comparison(POOLED, (first, second), people, ITEM, SYSTEM, [name])
-        found = made.differences(made.columns.T @ swapped, swapped)
-        one, other = standardised(first), standardised(second)
-        for column, own in enumerate(swapped.T):
-            pair = [np.where(own == 1, *each)[None] for each in ((other, one), (one, other))]
-            values = [group_coefficients(each, people[:1], [name])[name][0] for each in pair]
-            assert found[name][0, column] == pytest.approx(values[0] - values[1], abs=1e-12)
+def _accuracy(x: Floats, y: Floats) -> float:
+    """The share of pairs that both order alike or both tie, pair by pair."""
+    pairs = list(itertools.combinations(range(len(x)), 2))
+    return sum(bool(np.sign(x[i] - x[j]) == np.sign(y[i] - y[j])) for i, j in pairs) / len(pairs)
 
 
-def test_items_too_large_to_list_all_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second, people = _metrics("mixed")
-    swapped = np.random.default_rng(0).integers(2, size=(35, 40), dtype=np.int8)
-    listed = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY]).differences(
-        np.zeros((0, 40)), swapped
-    )
+@pytest.mark.parametrize("kind", ["continuous", "scale", "mixed"])
+def test_tau_c_and_accuracy_after_swaps_equal_scipy_and_a_count_of_pairs(kind: str) -> None:
+    first, second, people = _metrics(kind)
+    swapped = np.random.default_rng(3).integers(2, size=(35, 5), dtype=np.int8)
+    made = comparison(POOLED, (first, second), people, ITEM, SYSTEM, [KENDALL_C, ACCURACY])
+    found = made.differences(made.columns.T @ swapped, swapped)
+    one, other = standardised(first), standardised(second)
+    for column, own in enumerate(swapped.T):
+        pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
+        for aspect, grades in enumerate(people):
+            tau = [stats.kendalltau(each, grades, variant="c")[0] for each in pair]
+            right = [_accuracy(each, grades) for each in pair]
+            assert found[KENDALL_C][aspect, column] == pytest.approx(tau[0] - tau[1], abs=1e-12)
+            assert found[ACCURACY][aspect, column] == pytest.approx(right[0] - right[1], abs=1e-12)
+
+
+def test_items_too_large_to_list_all_swaps_equal_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcconan.score.metric_swaps.LARGEST_LISTED", 2)
-    direct = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY]).differences(
-        np.zeros((0, 40)), swapped
-    )
-    for name, values in listed.items():
-        np.testing.assert_allclose(values, direct[name], atol=1e-12)
+    first, second, people = _metrics("mixed")
+    swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
+    made = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY])
+    found = made.differences(np.zeros((0, 6)), swapped)
+    one, other = standardised(first), standardised(second)
+    for column, own in enumerate(swapped.T):
+        pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
+        for name, aspect in itertools.product(SCIPY, range(2)):
+            values = [_brute(PER_ITEM, name, each, people[aspect], ITEM, SYSTEM) for each in pair]
+            assert found[name][aspect, column] == pytest.approx(values[0] - values[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("largest_small", [46_000, 10])
@@ -179,26 +186,40 @@ def test_small_people_values_are_not_rounded_away() -> None:
         assert other.p == row.p
 
 
+@pytest.mark.parametrize("few_levels", [32, 0])  # 0: as for people's values without ties
 @pytest.mark.parametrize("unit", ["reply", "item"])
-def test_tests_do_not_depend_on_how_ranks_are_counted(monkeypatch: pytest.MonkeyPatch, unit: str) -> None:
+def test_p_counts_the_swaps_whose_difference_by_scipy_is_as_large(
+    monkeypatch: pytest.MonkeyPatch, unit: str, few_levels: int
+) -> None:
+    monkeypatch.setattr("fcconan.score.metric_swaps.FEW_LEVELS", few_levels)
     generator = np.random.default_rng(8)
     people = generator.integers(1, 6, size=(2, 40)).astype(np.float64)
     noisy = people[0] + 2 * generator.standard_normal((3, 40))
     values = np.stack([noisy[0], np.maximum(noisy[1] - 2, 0), *np.clip(noisy[2:].round(), 1, 5)])
     values[1, :3] = nan
-    items, systems = (np.arange(40) // 2).tolist(), (np.arange(40) % 2).tolist()
-    table = ScoreTable(("a", "b", "c"), ("r", "s"), values, people, items, systems)
+    item, system = np.arange(40) // 2, np.arange(40) % 2
+    table = ScoreTable(("a", "b", "c"), ("r", "s"), values, people, [f"{each:02}" for each in item], system.tolist())
+    names, levels = [SPEARMAN, KENDALL_B], [POOLED, PER_SYSTEM]
+    rows = permutation_tests(table, levels=levels, coefficients=names, swaps=12, seed=2, unit=unit)
+    drawn = np.random.default_rng(2).integers(2, size=(40 if unit == "reply" else 20, 12), dtype=np.int8)
+    swapped = drawn if unit == "reply" else drawn[item]
+    assert len(rows) == 3 * 2 * 2 * 2
+    assert len({row.p for row in rows}) > 5
+    for row in rows:
+        first, second = values["abc".index(row.a)], values["abc".index(row.b)]
+        there = np.isfinite(first + second)
+        one, other, grades = standardised(first[there]), standardised(second[there]), people["rs".index(row.aspect)]
 
-    def tests() -> list[MetricTest]:
-        names = [SPEARMAN, KENDALL_B]
-        return permutation_tests(table, levels=[POOLED, PER_SYSTEM], coefficients=names, swaps=30, seed=2, unit=unit)
-
-    found = tests()
-    monkeypatch.setattr("fcconan.score.metric_swaps.FEW_LEVELS", 0)  # as for people's values without ties
-    assert {row.p for row in found} != {1.0}
-    for row, other in zip(found, tests(), strict=True):
-        assert row.difference == pytest.approx(other.difference, abs=1e-14)
-        assert replace(row, difference=other.difference) == other
+        rest = grades[there], item[there], system[there]
+        differences = []
+        for own in np.column_stack([np.zeros(there.sum()), swapped[there]]).T:  # the first swaps nothing
+            pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
+            x, y = (_brute(row.level, row.coefficient, each, *rest) for each in pair)
+            differences.append(x - y)
+        larger = sum(abs(each) >= abs(differences[0]) - 1e-10 for each in differences[1:])
+        assert row.difference == pytest.approx(differences[0], abs=1e-12)
+        assert row.p == pytest.approx((larger + 1) / 13)
+        assert (row.n, row.n_undefined) == (int(there.sum()), 0)
 
 
 def test_p_is_the_share_of_all_swaps_of_a_small_case() -> None:

@@ -58,6 +58,25 @@ def test_groups_with_a_missing_score_are_counted_and_left_out() -> None:
     assert some.high == pytest.approx(1.0)
     assert (some.n, some.n_groups, some.n_incomplete, some.n_missing, some.reason) == (4, 2, 1, 1, None)
     assert (none.value, none.chance, none.low, none.reason, none.n_incomplete) == (None, None, None, "incomplete", 3)
+    # Who scored no item at all takes none away from the others.
+    assert (some.value_common, some.chance_common, some.n_groups_common) == (some.value, some.chance, 2)
+    assert (none.value_common, none.chance_common, none.n_groups_common) == (None, None, 0)
+
+
+def test_metrics_that_lack_different_groups_are_compared_on_those_that_all_have() -> None:
+    # Two replies to each of three items; the ranks of the last tie, so that its chance is 1.
+    ranks = np.array([1.0, 2.0, 1.0, 2.0, 1.5, 1.5])
+    right, wrong = 1.0, (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
+    scores = np.array([[2, 1, 1, 2, 1, 2], [1, 2, nan, 1, 2, 1], [2, 1, 2, 1, nan, nan]], dtype=np.float64)
+    first, second, third = ranking_scores(["all", "1 and 3", "1 and 2"], scores, ranks, [0, 0, 1, 1, 2, 2], resamples=0)
+    assert [row.value for row in (first, second, third)] == pytest.approx([(2 + wrong) / 3, (1 + wrong) / 2, right])
+    # The first item only is common to all.
+    assert [row.value_common for row in (first, second, third)] == pytest.approx([right, wrong, right])
+    assert [row.chance_common for row in (first, second, third)] == pytest.approx([(right + wrong) / 2] * 3)
+    assert [row.chance for row in (first, second, third)] == pytest.approx(
+        [(1 + right + wrong) / 3, (1 + (right + wrong) / 2) / 2, (right + wrong) / 2]
+    )
+    assert [row.n_groups_common for row in (first, second, third)] == [1, 1, 1]
     (row,) = ranking_scores(["m"], np.zeros((1, 0)), np.zeros(0), [])
     assert (row.value, row.reason) == (None, "no_rows")
 

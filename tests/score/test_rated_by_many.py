@@ -128,6 +128,17 @@ def test_labelled_pairs_have_the_hs_message_of_their_ids(pairs: list[str], items
     assert (table.items, table.unit, table.values.shape) == (items, unit, (2, len(pairs)))
 
 
+def test_numbers_name_pairs_raters_and_labels() -> None:
+    votes = [{"pair_id": pair, "rater": rater, "label": pair % 2} for pair in range(3) for rater in (0, 1.0)]
+    (table,) = tables_of("votes", votes, raters=["0", "1"])
+    assert (table.raters, table.values.tolist()) == (["0", "1"], [[0.0, 1.0, 0.0]] * 2)
+    verdicts = [{**_verdict("i1", "", "a"), "rater": rater, "rater_kind": "human"} for rater in (0, 1.0)]
+    model = {**_verdict("i1", "", "a"), "rater": 2, "rater_kind": "model"}
+    for raters, left_out in ((None, ("2",)), (["1", "0"], ())):
+        (table,) = tables_of("comparisons", [*verdicts, model], raters=raters)
+        assert (table.raters, table.left_out, table.values.tolist()) == (["0", "1"], left_out, [[0.0], [0.0]])
+
+
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
 
 
@@ -159,7 +170,8 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
             "comparison 1: the verdict is 'A', expected one of a, b, tie",
         ),
         ("votes", [], {}, "there are no votes: give rows with pair_id, rater and label"),
-        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected one; mend that row"),
+        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; mend"),
+        ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; mend that row"),
         ("votes", [VOTE], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
         (
             "votes",

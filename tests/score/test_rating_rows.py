@@ -74,6 +74,47 @@ def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -
     assert (rated.knows_items, rated.knows_systems) == (False, False)
 
 
+def test_ratings_may_tell_of_their_replies_themselves() -> None:
+    rows = [
+        _rating(0, 0, 1, item_id=0, system=1.0, text="Two words."),  # type: ignore[arg-type]
+        _rating("1", 1.0, 2, item_id="0", system=None, text=None),  # type: ignore[arg-type]
+        _rating(1.0, 0.0, 2, item_id=float("nan"), system=0),  # type: ignore[arg-type]
+    ]
+    rated = RatedReplies(rows)
+    assert (rated.replies, rated.items, rated.systems) == (["0", "1"], ["0", "0"], ["1", "0"])
+    assert (rated.raters(), rated.knows_items, rated.knows_systems) == (["0", "1"], True, True)
+    assert rated.lengths is not None
+    np.testing.assert_array_equal(rated.lengths, [2, np.nan])
+    # What the replies do not say, the ratings may.
+    rated = RatedReplies(rows, [{"reply_id": 0, "text": "Two words."}, {"reply_id": 1.0, "text": "One, two, three."}])
+    assert (rated.items, rated.systems) == (["0", "0"], ["1", "0"])
+    assert rated.lengths is not None
+    np.testing.assert_array_equal(rated.lengths, [2, 3])
+
+
+@pytest.mark.parametrize("column", ["item_id", "system", "hs_id", "text"])
+def test_replies_that_contradict_the_ratings_are_refused(column: str) -> None:
+    ratings = [*PEOPLE[:3], PEOPLE[3] | {column: "Tessok"}]
+    with pytest.raises(InputError) as refused:
+        RatedReplies(ratings, [{"reply_id": "r2"}, {"reply_id": "r3"}, {"reply_id": "r1", column: "Velmari"}])
+    assert str(refused.value) == (
+        f"the reply r1 has the {column} 'Velmari' in the replies and 'Tessok' in the ratings: give the replies that "
+        "were rated, or mend one of the two"
+    )
+
+
+def test_who_counts_as_people_without_a_kind_is_said_and_how_to_change_it() -> None:
+    rows = [{key: value for key, value in row.items() if key != "rater_kind"} for row in PEOPLE]
+    with pytest.raises(InputError) as refused:
+        RatedReplies(rows).table()
+    assert str(refused.value) == (
+        "there are no ratings of relevance by models or metrics: known raters are anna, ben; no row has a rater_kind, "
+        "so all of them count as people: name the people with --human NAME, or write a column rater_kind, or compare "
+        "people with `fcconan agree`"
+    )
+    assert RatedReplies(rows).table(people=["anna"]).metrics == ("ben",)
+
+
 def test_one_reply_without_an_item_makes_items_unknown() -> None:
     rated = RatedReplies(PEOPLE, [*REPLIES[:2], {"reply_id": "r3", "system": "A"}])
     assert (rated.knows_items, rated.knows_systems, rated.items[2]) == (False, True, "r3")
@@ -139,6 +180,21 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
         ([_rating("r1", "anna", 6, low=1, high=5)], "rating 1: anna rated relevance 6, expected 1 to 5; leave the val"),
         ([_rating("r1", "anna", 0, low=1, high=5)], "rating 1: anna rated relevance 0, expected 1 to 5"),
         ([_rating("r1", "anna", 3, low=5, high=1)], "rating 1: the scale is 5 to 1, expected the lowest grade first"),
+        ([_rating(True, "anna", 3)], "rating 1: reply_id is True, expected a name or an id; mend that row"),  # type: ignore[arg-type]
+        ([_rating("r1", 1.5, 3)], "rating 1: rater is 1.5, expected a name or an id; mend that row"),  # type: ignore[arg-type]
+        ([_rating("r1", "anna", 3, item_id=0.5)], "rating 1: item_id is 0.5, expected a name or an id; mend that row"),
+        (
+            [PEOPLE[0], _rating("r1", "ben", 9), _rating("r2", "anna", 9), _rating("r3", "anna", 5, low=1)],
+            "rating 3: anna rated relevance 9, expected 1 to 5, as other rows of anna say; mend that row, or leave",
+        ),
+        (
+            [_rating("r1", "anna", 0, low=1), _rating("r2", "anna", 3), PEOPLE[2]],
+            "rating 1: anna rated relevance 0, expected 1 to 5, as other rows of anna say",
+        ),
+        (
+            [PEOPLE[0] | {"system": "A"}, PEOPLE[3] | {"system": "B"}],
+            "the reply r1 has the system 'A', and in another row 'B': give every reply an id of its own",
+        ),
         (
             [PEOPLE[0], _rating("r2", "anna", 3, low=0, high=10)],
             "anna rated relevance on different scales, 0 to 10 and 1 to 5: bring the ratings to one scale",
@@ -191,7 +247,10 @@ def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
         ({"people": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
         ({"metrics": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
         ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance"),
-        ({"metrics": ["anna"]}, "there are no ratings of relevance by models or metrics: known raters are anna, ben"),
+        (
+            {"metrics": ["anna"]},
+            "there are no ratings of relevance by models or metrics: known raters are anna, ben, judge; give these rat",
+        ),
     ],
 )
 def test_a_table_of_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:

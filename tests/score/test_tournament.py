@@ -264,6 +264,39 @@ def test_raters_who_left_out_the_same_pairs_need_no_note() -> None:
     assert rank_systems(SMALL, resamples=0)["missing_by_rater"] == {}
 
 
+def test_pairs_that_a_corpus_lacks_are_named() -> None:
+    # North has all three pairs, south one of them; west has a second one, of which the verdict is invalid.
+    pairs = (("ant", "elk"), ("ant", "owl"), ("elk", "owl"))
+    north = [row(*pair, "a", "i1") | {"corpus": "north"} for pair in pairs]
+    south = [row("ant", "elk", "a", "i2") | {"corpus": "south"}]
+    west = [row("elk", "ant", "a", "i3"), row("elk", "owl", "invalid", "i3")]
+    result = rank_systems([*north, *south, *(each | {"corpus": "west"} for each in west)], resamples=0)
+    left = [["ant", "owl"], ["elk", "owl"]]
+    assert (result["missing_pairs"], result["missing_by_corpus"]) == ([], {"south": left, "west": left})
+    assert result["corpora"] == {"north": 1, "south": 1, "west": 1}
+    note = (
+        "Corpora lack different pairs of systems (of 3: south 2, west 2), so shares depend on the corpus: rank each by "
+        "itself, as in --where corpus=south."
+    )
+    assert note in result["notes"]
+    # Each alone, or all of the same pairs, is said once, as pairs that never met.
+    for rows in (south, [*south, west[0] | {"corpus": "west"}]):
+        assert not any("Corpora" in note for note in rank_systems(rows, resamples=0)["notes"])
+    assert rank_systems(SMALL, resamples=0)["missing_by_corpus"] == {}
+
+
+def test_a_majority_is_no_person() -> None:
+    human = {"rater_kind": "human"}
+    rows = [each | human | {"rater": rater} for each in SMALL for rater in ("majority", "majority-released")]
+    assert (
+        "The verdicts of 2 raters (majorities: majority, majority-released) count together: choose one with --rater, "
+        "for a majority is made of the verdicts of others."
+    ) in rank_systems(rows, resamples=0)["notes"]
+    rows = [each | human | {"rater": rater} for each in SMALL for rater in ("anna", "ben", "majority")]
+    notes = rank_systems(rows, resamples=0)["notes"]
+    assert any("3 raters (people: 2; majorities: majority) count together: choose one" in note for note in notes)
+
+
 def test_the_majority_is_that_of_the_raters_of_the_rows() -> None:
     rows = [*SMALL, *(each | {"rater": "r2"} for each in SMALL[:2]), row("ant", "elk", "a", "i2", "r2")]
     result, votes = (

@@ -43,7 +43,7 @@ def test_kinds_of_raters_and_corpora_are_known_where_rows_say_them() -> None:
         ]
     )
     assert (found.raters, found.kinds) == (("r1", "r2"), (None, "human"))
-    assert found.corpora == {"north": 2, "south": 1}
+    assert found.corpora == {"north": {"i2", "i3"}, "south": {"i1"}}
 
 
 def test_only_an_invalid_verdict_can_be_unresolved() -> None:
@@ -82,6 +82,19 @@ def test_wins_are_counted_by_item_and_by_rater() -> None:
 def test_numbers_are_ids_and_a_rater_need_not_be_named() -> None:
     found = read_verdicts([{"item_id": 7, "system_a": "ant", "system_b": "elk", "verdict": "a", "rater": math.nan}])
     assert (found.items, found.raters) == (("7",), ("rater",))
+
+
+def test_raters_and_replies_may_be_floats_of_whole_numbers() -> None:
+    found = read_verdicts([row(0, 1.0, "a", 0, rater, reply_a=0.0, reply_b=5.0) for rater in (1.0, 0)])  # type: ignore[arg-type]
+    assert (found.items, found.systems, found.raters) == (("0",), ("0", "1"), ("0", "1"))
+    assert found.replies == (("0", "5"), ("0", "5"))
+
+
+@pytest.mark.parametrize(("column", "value"), [("rater", 0.5), ("reply_a", 1.5), ("reply_b", True), ("corpus", [1])])
+def test_what_is_no_id_is_refused_also_where_none_is_needed(column: str, value: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        read_verdicts([row("ant", "elk", "a"), row("ant", "elk", "a", "i2") | {column: value}])
+    assert str(caught.value) == f"comparison 2: {column} is {value!r}, expected a name or an id; mend that row"
 
 
 def test_a_repeated_verdict_counts_once() -> None:

@@ -79,8 +79,8 @@ RANKERS = {
     "rank-rater-1": "data/human_eval/Human Evaluation - EMNLP 2024 - annotations_amey.csv",
     "rank-rater-2": "data/human_eval/Human Evaluation - EMNLP 2024 - annotations_kanupriya.csv",
     "rank-rater-3": "data/annotations/Human Evaluation - EMNLP 2024 - annotations.csv",
-    "rank-combined": "data/annotations/Human Evaluation - EMNLP 2024 - aswini amey kanupriya.csv",
 }
+RANKED_TOGETHER = {"rank-combined": "data/annotations/Human Evaluation - EMNLP 2024 - aswini amey kanupriya.csv"}
 PEOPLE = re.compile("amey|(?<!zer)osho|apoorv|aswini|kanupriya", re.IGNORECASE)  # "zeroshot" names nobody
 
 
@@ -353,16 +353,23 @@ def test_unified_score_by_hand(folder: Path) -> None:
     assert first["unified"] == 4.75
 
 
-@pytest.mark.parametrize("rater", list(RANKERS))
+@pytest.mark.parametrize("rater", [*RANKERS, *RANKED_TOGETHER])
 def test_ranks_equal_the_cells(folder: Path, upstream: Path, rater: str) -> None:
     replies = _rows(folder, "replies", "rankings")
-    released = [row for row in oracle.read_csv(upstream / RANKERS[rater]) if row["predicted_counterspeech"].strip()]
+    file = (RANKERS | RANKED_TOGETHER)[rater]
+    released = [row for row in oracle.read_csv(upstream / file) if row["predicted_counterspeech"].strip()]
     assert [(row["hate_speech"], row["strategy"]) for row in replies] == [
         (row["hatespeech"], row["csType"].lower()) for row in released
     ]
-    ratings = _ratings(folder, "rankings", rater, "preference_rank")
+    ratings = _ratings(folder, "rankings" if rater in RANKERS else "rankings_combined", rater, "preference_rank")
     assert [ratings[row["reply_id"]]["value"] for row in replies] == [float(row["Rank"]) for row in released]
     assert {(row["low"], row["high"], row["higher_is_better"]) for row in ratings.values()} == {(1, 5, False)}
+
+
+def test_who_ranked_are_three_people_and_a_ranking_of_them_all_stands_apart(folder: Path) -> None:
+    for split, raters in (("rankings", RANKERS), ("rankings_combined", RANKED_TOGETHER)):
+        rows = [row for row in _rows(folder, "ratings", split) if row["aspect"] == "preference_rank"]
+        assert Counter(row["rater"] for row in rows) == dict.fromkeys(raters, 310)
 
 
 def _analysed(upstream: Path) -> dict[tuple[str, str, str], float]:
@@ -379,7 +386,8 @@ def _analysed(upstream: Path) -> dict[tuple[str, str, str], float]:
 def _compared(upstream: Path, rater: str) -> Counter[str]:
     """How the analysis file's ranks of the groups relate to those of an annotation file, on the raw cells."""
     analysed = _analysed(upstream)
-    rows = [row for row in oracle.read_csv(upstream / RANKERS[rater]) if row["predicted_counterspeech"].strip()]
+    file = (RANKERS | RANKED_TOGETHER)[rater]
+    rows = [row for row in oracle.read_csv(upstream / file) if row["predicted_counterspeech"].strip()]
     assert len(rows) == 310
     found: Counter[str] = Counter()
     for group in (rows[start : start + 5] for start in range(0, 310, 5)):
@@ -400,7 +408,7 @@ def _compared(upstream: Path, rater: str) -> Counter[str]:
 def test_the_analysis_file_turns_the_rank_round_in_37_of_61_groups(folder: Path, upstream: Path) -> None:
     assert _compared(upstream, "rank-rater-3") == {"same": 24, "reversed": 37, "absent": 1}
     facts, shown = _manifest(folder)["facts"], []
-    for rater in RANKERS:
+    for rater in [*RANKERS, *RANKED_TOGETHER]:
         found = _compared(upstream, rater)
         assert facts[f"analysis_groups_as_{rater}"] == found["same"]
         assert facts[f"analysis_groups_reversed_from_{rater}"] == found["reversed"]

@@ -1,0 +1,132 @@
+"""The same rows give the same results from CSV, JSONL and parquet, also where ids are numbers and the first is 0."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fcconan.cli.row_sources import opened, rated_replies
+from fcconan.errors import InputError
+from tests.cli.judging import fcconan
+from tests.cli.scored import write_rows
+
+Rows = list[dict[str, Any]]
+Number = Callable[[int], int | float]
+HS = "The Ombrey never return a book."
+WORDS = "They return every single book early and in order".split()
+
+
+def _ratings(number: Number) -> Rows:
+    return [
+        {"reply_id": number(2 * item + system), "item_id": number(item), "system": number(system),
+         "rater": number(rater), "rater_kind": "model" if rater == 2 else "human", "aspect": "tone",
+         "value": 1 + (3 * item + system + rater * item) % 5, "low": 1, "high": 5}
+        for item in range(4) for system in range(2) for rater in range(3)
+    ]  # fmt: skip
+
+
+def _comparisons(number: Number) -> Rows:
+    verdicts = ("a", "b", "tie")
+    return [
+        {"item_id": number(item), "system_a": number(a), "system_b": number(a + 1), "reply_a": number(3 * item + a),
+         "reply_b": number(3 * item + a + 1), "rater": number(rater), "verdict": verdicts[(item + a * rater) % 3]}
+        for item in range(4) for a in range(2) for rater in range(2)
+    ]  # fmt: skip
+
+
+def _votes(number: Number) -> Rows:
+    return [
+        {"pair_id": number(pair), "rater": number(rater), "label": number((pair + rater * pair) % 2)}
+        for pair in range(5) for rater in range(2)
+    ]  # fmt: skip
+
+
+def _replies(number: Number) -> Rows:
+    return [
+        {"reply_id": number(2 * item + system), "item_id": number(item), "system": number(system), "hate_speech": HS,
+         "text": " ".join(WORDS[: 1 + item + 3 * system])}
+        for item in range(4) for system in range(2)
+    ]  # fmt: skip
+
+
+VERBS = {
+    "correlate": (_ratings, ("--level", "pooled", "--level", "per_item", "--level", "system_means")),
+    "leaderboard": (_ratings, ()),
+    "agree": (_ratings, ("--rater", "0", "--rater", "2")),
+    "rank": (_comparisons, ("--rater", "0", "--rater", "1")),
+    "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1")),
+    "agree votes": (_votes, ("--rater", "0", "--rater", "1")),
+    "metrics": (_replies, ("--out", "scores.csv", "--metric", "length-words", "--metric", "repetition-rate")),
+}
+
+
+def _result(verb: str, rows: Callable[[Number], Rows], options: tuple[str, ...], suffix: str, number: Number) -> str:
+    file = Path(f"rows.{suffix}")
+    if suffix == "csv":
+        write_rows(file, rows(number))
+    elif suffix == "jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows(number)), encoding="utf-8")
+    else:
+        pq.write_table(pa.Table.from_pylist(rows(number)), file)
+    drawn = () if verb == "metrics" else ("--resamples", "20")
+    done = fcconan(verb.split()[0], file, *options, *drawn, "--json", "result.json")
+    assert (done.status, done.stderr) == (0, ""), done
+    written = Path("scores.csv").read_text(encoding="utf-8") if verb == "metrics" else ""
+    return re.sub(rf"rows\.{suffix}@[0-9a-f]+", "rows", Path("result.json").read_text(encoding="utf-8") + written)
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_results_do_not_depend_on_the_kind_of_file(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = {
+        _result(verb, *VERBS[verb], suffix, number)
+        for suffix in ("csv", "jsonl", "parquet")
+        for number in (int, float)  # as pandas writes ids beside an empty cell
+    }
+    assert len(found) == 1  # which is that of CSV, where numbers are text
+
+
+def test_ratings_keep_an_item_and_a_system_0(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(int)), encoding="utf-8")
+    rated = rated_replies(opened([str(file)]))
+    assert (rated.knows_items, rated.knows_systems) == (True, True)
+    assert (rated.items[:3], rated.systems[:3], rated.raters()) == (["0", "0", "1"], ["0", "1", "0"], ["0", "1", "2"])
+
+
+def test_rows_are_chosen_by_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(float)), encoding="utf-8")
+    rows = list(opened([str(file)], where=["rater=0", "item_id=3.0", "low=1"]).rows("ratings"))
+    assert [(row["reply_id"], row["rater"], row["item_id"]) for row in rows] == [("6", "0", "3"), ("7", "0", "3")]
+
+
+def test_a_column_for_each_rater_and_replies_of_the_number_0(tmp_path: Path) -> None:
+    file = tmp_path / "wide.jsonl"
+    file.write_text('{"reply_id": 0, "pair_id": 0, "x": 3, "y": NaN}\n', encoding="utf-8")
+    (rating, empty) = opened([str(file)], value=["x=x", "y=y"]).rows("ratings")
+    assert (rating["reply_id"], empty["reply_id"]) == ("0", "0")
+    assert [(row["pair_id"], row["rater"]) for row in opened([str(file)], value=["x=x", "y=y"]).rows("votes")] == [
+        ("0", "x")
+    ]
+
+
+def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = _ratings(int)
+    rows[4]["system"] = 0.5
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(InputError, match=r"^rows\.jsonl, row 5: system is 0\.5, expected a name or an id; mend"):
+        list(opened([str(file)]).rows("ratings"))
+
+
+def test_replies_of_other_items_than_the_ratings_say_are_refused(tmp_path: Path) -> None:
+    ratings = write_rows(tmp_path / "ratings.csv", _ratings(int))
+    replies = write_rows(tmp_path / "replies.csv", [row | {"item_id": 9} for row in _replies(int)])
+    with pytest.raises(InputError, match=r"^the reply 0 has the item_id '9' in the replies and '0' in the ratings"):
+        rated_replies(opened([str(ratings)]), str(replies))

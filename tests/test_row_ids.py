@@ -1,0 +1,62 @@
+"""Ids are one text, whatever kind of file holds them."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.row_ids import cell_text, id_of, required_id, with_ids
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None), ("", None), (math.nan, None), (np.float64("nan"), None),
+        (0, "0"), (0.0, "0"), (-0.0, "0"), ("0", "0"), ("0.0", "0"), (7, "7"), (7.0, "7"), ("7.0", "7"), (-3.0, "-3"),
+        ("-3.0", "-3"), (np.int64(5), "5"), (np.float32(5), "5"), (2.0**53, "9007199254740992"),
+        (10**20, "100000000000000000000"),
+        ("r1", "r1"), ("07", "07"), ("1.5", "1.5"), ("1.00", "1.00"), (".0", ".0"), ("v1.0", "v1.0"), ("nan", "nan"),
+        (" ", " "),
+    ],
+)  # fmt: skip
+def test_an_id_is_a_text(value: Any, expected: str | None) -> None:
+    assert id_of({"reply_id": value}, "reply_id", "row 1") == expected
+    assert id_of({}, "reply_id", "row 1") is None
+
+
+@pytest.mark.parametrize("value", [0.5, True, False, math.inf, 2.0**54, np.True_, [1], {}, b"r1"])
+def test_what_is_no_id_is_refused(value: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        id_of({"rater": value}, "rater", "x.jsonl, row 3")
+    assert str(refused.value) == f"x.jsonl, row 3: rater is {value!r}, expected a name or an id; mend that row"
+
+
+@pytest.mark.parametrize("value", [None, "", math.nan])
+def test_an_id_that_is_needed_is_there(value: Any) -> None:
+    assert required_id({"rater": 0}, "rater", "row 1") == "0"
+    with pytest.raises(InputError, match=rf"^row 1: rater is {value!r}, expected a name or an id; mend that row$"):
+        required_id({"rater": value}, "rater", "row 1")
+
+
+def test_ids_of_a_row_become_text_and_other_cells_stay() -> None:
+    row = {"item_id": 0, "system_a": 1.0, "rater": "", "value": 3.0, "text": "1.0"}
+    assert with_ids(row, "row 1") == {"item_id": "0", "system_a": "1", "rater": None, "value": 3.0, "text": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, "1"),
+        (1.0, "1"),
+        ("1.0", "1"),
+        (1.5, "1.5"),
+        (True, "True"),
+        (None, "None"),
+        ("", "None"),
+        (math.nan, "None"),
+    ],
+)
+def test_options_name_cells_alike_in_all_files(value: Any, expected: str) -> None:
+    assert cell_text(value) == expected
