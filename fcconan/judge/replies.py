@@ -163,7 +163,7 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
         )
     if any(source.glob("*.parquet")) and not any(source.glob("*/*.parquet")):
         folder = source if source.name not in ("", "..") else source.resolve()
-        raise InputError(f"{source} is one config of a dataset, not its folder: give {folder.parent}")
+        raise InputError(f"{source} is the config {folder.name} of a dataset, not its folder: give {folder.parent}")
     found = sorted((source / config).glob("*.parquet"))
     if not found:
         there = ", ".join(sorted({each.parent.name for each in source.glob("*/*.parquet")}))

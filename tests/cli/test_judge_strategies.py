@@ -361,7 +361,7 @@ def test_settings_that_cannot_be_are_refused(
 def test_a_config_in_the_place_of_its_dataset_is_told_from_one(command: str) -> None:
     Path("demo/replies").mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist([{"text": "No."}]), "demo/replies/test-00000-of-00001.parquet")
-    told = "is one config of a dataset, not its folder: give demo --config replies"
+    told = "is the config replies of a dataset, not its folder: give demo"
     assert fcconan("judge", *command.format("demo/replies").split()).complaint == f"demo/replies {told}"
 
 
@@ -369,6 +369,6 @@ def test_a_config_that_is_the_present_folder(tmp_path: Path, monkeypatch: pytest
     build("demo", tmp_path / "demo", progress=False)
     monkeypatch.chdir(tmp_path / "demo" / "replies")
     said = fcconan("judge", "rate", ".", "--model", "lexical", "--out", tmp_path / "out.csv").complaint
-    assert said == f". is one config of a dataset, not its folder: give {tmp_path / 'demo'} --config replies"
+    assert said == f". is the config replies of a dataset, not its folder: give {tmp_path / 'demo'}"
     monkeypatch.chdir(tmp_path)
     assert fcconan("judge", "rate", "demo", "--model", "lexical", "--out", "out.csv").status == 0

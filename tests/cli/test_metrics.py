@@ -148,7 +148,7 @@ def test_novelty_against_a_part_of_a_dataset_that_has_several() -> None:
         "d": "d has a split train in one-pairs, two-pairs: choose one, such as --train d:one-pairs",
         "d:pairs": "d has no pairs, only one-pairs, replies, two-pairs: give files or a dataset with pairs",
         "d:replies": "d/replies has no split 'train': it has test",
-        "d/two-pairs": "d/two-pairs is one config of a dataset, not its folder: give d",
+        "d/two-pairs": "d/two-pairs is the config two-pairs of a dataset, not its folder: give d",
         "x.csv:pairs": "x.csv is a file and has no config 'pairs': give --train x.csv",
         "none": "none is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
         "file that ends in .parquet, .jsonl, .csv",

@@ -67,7 +67,9 @@ def test_a_split_has_to_be_chosen_where_there_are_several(tmp_path: Path) -> Non
         InputError, match="has no config 'pairs': it has replies; choose one of these, or another dataset"
     ):
         load_replies(folder, config="pairs")
-    with pytest.raises(InputError, match=rf"replies is one config of a dataset, not its folder: give {tmp_path}$"):
+    with pytest.raises(
+        InputError, match=rf"replies is the config replies of a dataset, not its folder: give {tmp_path}$"
+    ):
         load_replies(folder / "replies")
 
 
