@@ -11,6 +11,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from fcconan.cli import (
     agree,
+    annotate,
     bench,
     build,
     correlate,
@@ -51,6 +52,7 @@ for verb in (
     demo,
 ):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+app.add_typer(annotate.app)
 app.add_typer(judge.app)
 
 

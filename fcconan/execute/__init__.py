@@ -1,0 +1,1 @@
+"""Work in shards, over processes or a cluster."""
