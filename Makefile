@@ -1,12 +1,13 @@
 # Every target creates .venv on a fresh clone and reuses it afterwards. Only Python 3.11+ and make are needed.
 PYTHON ?= python3
 VENV := .venv
+TOOLS := .venv-tools
 BIN := $(VENV)/bin
 # Of what is installed a third is ever used: Python compiles that when it is first used, which saves a minute and more.
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test lint speed schema clean
+.PHONY: demo check check-tools test lint speed schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
@@ -20,6 +21,10 @@ lint: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n auto
+
+# Against a real Label Studio, in an environment of its own of about 1 GB.
+check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
+	FCCONAN_LABEL_STUDIO=$(abspath $(TOOLS))/bin/label-studio $(BIN)/pytest -m tools tests/tools
 
 speed: $(VENV)/.dev
 	$(INSTALL) polars
@@ -44,5 +49,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/.base
 
+$(TOOLS)/.label-studio:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile 'label-studio>=1.23,<2'
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-dataset demo-report demo-ratings.csv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -84,6 +84,33 @@ def task_path(name: str) -> Path:
     raise InputError(f"unknown task {name!r}: {hint}known are {', '.join(names)}")
 
 
+def tier_rule_names() -> list[str]:
+    """Returns the names of the tier rules in the catalogue, sorted."""
+    return sorted(path.stem for path in (content_folder() / "annotations" / "tier-rules").glob("*.yaml"))
+
+
+def tier_rule_path(name: str) -> Path:
+    """Returns the file of a tier rule.
+
+    Args:
+        name: A rule of the catalogue, or the path of a rule file of one's own (it ends in `.yaml` or `.yml`).
+
+    Raises:
+        InputError: There is no such rule; the message names the nearest one.
+    """
+    names = tier_rule_names()
+    if name.endswith((".yaml", ".yml")):
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(f"no tier rule file at {path}: give a .yaml file, or one of {', '.join(names)}")
+        return path
+    if name not in names:
+        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"unknown tier rule {name!r}: {hint}known are {', '.join(names)}, or a .yaml file")
+    return content_folder() / "annotations" / "tier-rules" / f"{name}.yaml"
+
+
 def card_template_path() -> Path:
     """Returns the Jinja template of every dataset card."""
     return content_folder() / "dataset_card.md"

@@ -2,23 +2,28 @@
 
     campaign.yaml        settings, written once by `annotate new`
     task.yaml            the task, copied, so that a later edit of the catalogue changes no running campaign
+    guidelines.md        what raters are told, copied likewise
     hs.jsonl, cn.jsonl   the texts of a campaign on pairs, with what the corpus says about them
     replies.jsonl        the replies of a campaign on replies or comparisons (rows `Reply`)
     units.jsonl          what is judged, ids only
     raters.jsonl         pseudonyms and their state; names never enter the folder
     rounds/NAME.jsonl    who judges what in a round, in which order
+    rounds/NAME.json     how the round was made
+    rounds/NAME.shown.jsonl  what raters see besides the texts, such as others' grades
     answers.jsonl        everything that raters said, ever: later lines supersede earlier ones on the same question
     imports.jsonl        the files that answers came from
     decisions.jsonl      how conflicts were resolved
+    queue.jsonl          how the rounds queue-N came about
 
 Every file is written whole or not at all. Whoever changes something holds the campaign's lock.
 """
 
 import fcntl
+import fnmatch
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -247,7 +252,25 @@ class Campaign:
 
     def rounds(self) -> list[str]:
         """Returns the names of the rounds, in alphabetical order."""
-        return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl"))
+        return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
+
+    def rounds_like(self, names: Sequence[str] | None) -> list[str]:
+        """Returns the rounds with these names, in their order; a name such as `queue-*` stands for all that it matches.
+
+        Args:
+            names: The names; None or nothing for the main round.
+
+        Raises:
+            InputError: A pattern matches no round.
+        """
+        found: list[str] = []
+        for name in names or [MAIN]:
+            # Of rounds that are numbered, the tenth comes after the second.
+            matching = sorted(fnmatch.filter(self.rounds(), name), key=lambda each: (len(each), each))
+            if "*" in name and not matching:
+                raise InputError(f"{self.folder} has no round like {name}, only {', '.join(self.rounds()) or 'none'}")
+            found += matching if "*" in name else [name]
+        return list(dict.fromkeys(found))
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
         """Returns who judges what in a round, each rater's in their order.
@@ -336,7 +359,12 @@ class Campaign:
 
 
 def create(
-    folder: Path, settings: Settings, task: Task, units: Iterable[Unit], texts: Mapping[str, Iterable[Row]]
+    folder: Path,
+    settings: Settings,
+    task: Task,
+    units: Iterable[Unit],
+    texts: Mapping[str, Iterable[Row]],
+    guidelines: str | None = None,
 ) -> Campaign:
     """Makes the folder of a new campaign, whole or not at all.
 
@@ -346,6 +374,7 @@ def create(
         task: What is asked.
         units: What is judged.
         texts: Rows by file: `hs.jsonl`, `cn.jsonl`, `replies.jsonl`.
+        guidelines: What raters are told, as Markdown; None to tell them what follows from the task.
 
     Raises:
         InputError: There is something in the folder.
@@ -364,6 +393,8 @@ def create(
         (stage / SETTINGS).write_text(content, encoding="utf-8")
         (stage / "task.yaml").write_text(dump_task(task), encoding="utf-8")
         (stage / "units.jsonl").write_text(as_lines(map(_as_row, units)), encoding="utf-8")
+        if guidelines is not None:
+            (stage / "guidelines.md").write_text(guidelines, encoding="utf-8")
         for name, rows in texts.items():
             (stage / name).write_text(as_lines(rows), encoding="utf-8")
         stage.replace(folder)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuildResult", "Recipe", "build", "build_tables", "load_recipe"]
 
-TIERED_KINDS = ("exhaustive", "demo")
-DEFAULT_TIER_RULE = "released"
+TIERED_KINDS = ("exhaustive", "demo")  # and campaigns on pairs
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def build(
         recipe: A recipe, or the name or file of one.
         out: The folder to write.
         labels_only: Leave out every column of upstream text; `hydrate` brings them back.
-        tier_rule: `released` (the default) or `strict`, for datasets with tiers.
+        tier_rule: A tier rule of the catalogue, for datasets with tiers; by default the recipe's.
         jobs: How many upstream files are fetched at once.
         progress: Whether to show progress; by default where standard error is a terminal.
 
@@ -112,20 +111,24 @@ def build_tables(
 
 
 def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
-    """Returns the tier rule in force, or None for a dataset without tiers.
+    """Returns the tier rule of the catalogue in force, or None for a dataset without tiers or with a rule of its own.
 
     Raises:
-        InputError: The rule is unknown, or the dataset has no tiers.
+        InputError: The rule is unknown, or the dataset has no tiers or a rule of its own.
     """
     from fcconan.build.tiers import TIER_RULES
 
-    if recipe.kind not in TIERED_KINDS:
+    if recipe.own_tier_rule is not None:
+        if tier_rule is not None:
+            raise InputError(f"recipe {recipe.name!r} has a tier rule of its own: leave --tier-rule out")
+        return None
+    if recipe.kind not in TIERED_KINDS and not (recipe.kind == "campaign" and "pairs" in recipe.sources):
         if tier_rule is not None:
             raise InputError(f"recipe {recipe.name!r} has no tiers: leave --tier-rule out")
         return None
     if tier_rule is not None and tier_rule not in TIER_RULES:
         raise InputError(f"unknown tier rule {tier_rule!r}: known are {', '.join(TIER_RULES)}")
-    return tier_rule or DEFAULT_TIER_RULE
+    return tier_rule or recipe.tier_rule
 
 
 def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
@@ -153,7 +156,7 @@ def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
         ]
     ]
     if wrong:
-        where = f"`expect_by_tier_rule.{rule}`" if rule not in (None, DEFAULT_TIER_RULE) else "`expect`"
+        where = f"`expect_by_tier_rule.{rule}`" if rule not in (None, recipe.tier_rule) else "`expect`"
         raise InputError(
             f"recipe {recipe.name!r} produced other counts than it states: {'; '.join(wrong)}; correct {where} if meant"
         )
@@ -171,11 +174,12 @@ def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) ->
 
 def _builder(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of the recipe's kind; each kind is one module."""
-    from fcconan.build import demo, dialogues, exhaustive, pairs, ratings, replies, tournament
+    from fcconan.build import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
 
     builders: dict[str, Callable[[dict[str, Path]], Built]] = {
         "exhaustive": lambda files: exhaustive.build(recipe, files, tier_rule=str(rule)),
         "demo": lambda files: demo.build(recipe, tier_rule=str(rule)),
+        "campaign": lambda files: campaign.build(recipe, files, tier_rule=rule),
         "pairs": lambda files: pairs.build(recipe, files),
         "dialogues": lambda files: dialogues.build(recipe, files),
         "replies": lambda files: replies.build(recipe, files),

@@ -77,7 +77,7 @@ def render_card(
         statistics=statistics,
         labels_only=labels_only,
         tier_rule=tier_rule,
-        tier_rules={name: " ".join(str(rule.__doc__).split()) for name, rule in TIER_RULES.items()},
+        tier_rules={name: rule.meaning for name, rule in TIER_RULES.items()},
         left_out=left_out,
         restricted=restricted,
         example=built.tables[0],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.errors import InputError
+from fcconan.execute.shards import Shard, claim, cut, write_shard
 
 PLAN_NAME = "pairing.json"
 ROWS_PER_SHARD = 1_000_000
@@ -35,7 +37,7 @@ if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
     _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
 # The files hold plain strings. Here, 64-bit offsets are for long ids, which could pass 2 GiB in a row group,
 # and dictionaries are what the parquet writer takes fastest.
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     {
         "pair_id": pa.large_string(),
         "hs_id": pa.dictionary(pa.int32(), pa.string()),
@@ -85,8 +87,8 @@ def write_exhaustive_pairs(
         InputError: A list is empty or repeats an id, `rows_per_shard` or `jobs` is below 1, or the folder
             holds shards of other ids or of another shard size.
     """
-    _require_distinct("HS", hs_ids)
-    _require_distinct("CN", cn_ids)
+    require_distinct("HS", hs_ids)
+    require_distinct("CN", cn_ids)
     if jobs is None:
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
     for name, number in (("rows_per_shard", rows_per_shard), ("jobs", jobs)):
@@ -94,54 +96,39 @@ def write_exhaustive_pairs(
             raise InputError(f"{name} is {number}, expected 1 or more: give a positive number")
 
     product = _Product.of(hs_ids, cn_ids)
-    shards = _shards(folder, product.size, rows_per_shard)
-    _claim(
+    shards = cut(product.size, rows_per_shard)
+    claim(
         folder,
+        PLAN_NAME,
         {
             "layout": _LAYOUT,
             "hs_count": len(hs_ids),
-            "hs_digest": _digest(hs_ids),
+            "hs_digest": digest_of(hs_ids),
             "cn_count": len(cn_ids),
-            "cn_digest": _digest(cn_ids),
+            "cn_digest": digest_of(cn_ids),
             "rows_per_shard": rows_per_shard,
             "shards": len(shards),
         },
+        what="pairing",
     )
 
-    missing = [shard for shard in shards if not shard.is_finished()]
-    done = product.size - sum(shard.rows for shard in missing)
+    missing = [shard for shard in shards if rows_in(folder / shard.name) != shard.size]
+    done = product.size - sum(shard.size for shard in missing)
     if progress and done:
         progress(done, product.size)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            running = {pool.submit(_write_shard, product, shard): shard for shard in missing}
+            running = {pool.submit(write_shard, folder, shard, product.write): shard for shard in missing}
             for future in as_completed(running):
                 future.result()
-                done += running[future].rows
+                done += running[future].size
                 if progress:
                     progress(done, product.size)
         except BaseException:
             # Without this the pool would write every shard still queued before the error is seen.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [shard.path for shard in shards]
-
-
-@dataclass(frozen=True)
-class _Shard:
-    path: Path
-    start: int
-    stop: int
-
-    @property
-    def rows(self) -> int:
-        return self.stop - self.start
-
-    def is_finished(self) -> bool:
-        try:
-            return bool(pq.read_metadata(self.path).num_rows == self.rows)
-        except (OSError, pa.ArrowInvalid):
-            return False
+    return [folder / shard.name for shard in shards]
 
 
 @dataclass(frozen=True)
@@ -188,57 +175,60 @@ class _Product:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
         pair_ids = pa.LargeStringArray.from_buffers(stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
-        hs_column = _dictionary(hs_index - first, self.hs_array[first : last + 1])
-        return pa.table([pair_ids, hs_column, _dictionary(cn_index, self.cn_array)], schema=_SCHEMA)
+        hs_column = dictionary(hs_index - first, self.hs_array[first : last + 1])
+        return pa.table([pair_ids, hs_column, dictionary(cn_index, self.cn_array)], schema=SCHEMA)
+
+    def write(self, shard: Shard, path: Path) -> None:
+        with open_writer(path) as writer:
+            for start in range(shard.start, shard.stop, _ROWS_PER_GROUP):
+                writer.write_table(self.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
 
 
-def _dictionary(index: _Integers, texts: pa.Array) -> pa.Array:
+def dictionary(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
+    """Returns texts by their positions, as a column of ids."""
     return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
 
 
-def _write_shard(product: _Product, shard: _Shard) -> None:
-    partial = shard.path.with_name(f".{shard.path.name}.partial")
+def rows_in(path: Path) -> int | None:
+    """Returns how many rows a parquet file has; None for one that is not there, or not complete."""
     try:
-        _write_rows(product, shard, partial)
-        partial.replace(shard.path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowInvalid):
+        return None
 
 
-def _write_rows(product: _Product, shard: _Shard, path: Path) -> None:
-    with pq.ParquetWriter(
+def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
+    """Opens a parquet file of pairs for writing, with the options that make it small.
+
+    Args:
+        path: The file.
+        schema: Of its columns; it has at least those of a shard of pairs.
+        scores: Its columns of numbers, whose bounds and missing values each row group notes.
+    """
+    return pq.ParquetWriter(
         path,
-        _SCHEMA,
+        schema,
         # Pair ids repeat nearly whole from one HS to the next, which the lowest level of zstd already finds;
         # higher levels and delta encodings cost time and save little.
         compression="zstd",
         compression_level=1,
-        use_dictionary=["hs_id", "cn_id"],
+        use_dictionary=[field.name for field in schema if pa.types.is_dictionary(field.type)],
         # The rows are in HS order, so only these bounds let a reader skip a row group.
-        write_statistics=["hs_id"],
+        write_statistics=["hs_id", *scores],
         write_batch_size=8192,
         # Readers would otherwise get dictionary columns instead of strings.
         store_schema=False,
+        **({"use_byte_stream_split": list(scores)} if scores else {}),
         **_PAGE_OPTIONS,
-    ) as writer:
-        for start in range(shard.start, shard.stop, _ROWS_PER_GROUP):
-            writer.write_table(product.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
+    )
 
 
-def _shards(folder: Path, size: int, rows_per_shard: int) -> list[_Shard]:
-    starts = range(0, size, rows_per_shard)
-    return [
-        _Shard(
-            path=folder / f"part-{number:05d}-of-{len(starts):05d}.parquet",
-            start=start,
-            stop=min(start + rows_per_shard, size),
-        )
-        for number, start in enumerate(starts)
-    ]
+def require_distinct(kind: str, ids: Sequence[str]) -> None:
+    """Checks that there are ids, each once.
 
-
-def _require_distinct(kind: str, ids: Sequence[str]) -> None:
+    Raises:
+        InputError: There are none, or one stands twice.
+    """
     if not ids:
         raise InputError(f"no {kind} ids, expected at least one: check the texts that are paired")
     if len(set(ids)) == len(ids):
@@ -250,39 +240,7 @@ def _require_distinct(kind: str, ids: Sequence[str]) -> None:
         seen.add(text)
 
 
-def _digest(ids: Sequence[str]) -> str:
+def digest_of(texts: Sequence[str]) -> str:
+    """Returns the sha256 of a list of texts."""
     # JSON rather than joined text, so that no two lists give the same bytes.
-    return hashlib.sha256(json.dumps(list(ids)).encode()).hexdigest()
-
-
-def _claim(folder: Path, plan: dict[str, int | str]) -> None:
-    """Put the plan into the folder, or make sure that the one there is the same."""
-    path = folder / PLAN_NAME
-    advice = "give an empty folder or delete this one"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: found a file, expected a folder: give another path")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        if any(folder.glob("part-*.parquet")):
-            raise InputError(f"{folder}: found shards without {PLAN_NAME}, expected both or neither: {advice}")
-        partial = path.with_name(f".{path.name}.partial")
-        partial.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
-        partial.replace(path)
-        return
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: found no JSON object, expected the plan of this pairing: {advice}")
-    # Twelve characters tell two digests apart and keep the message short.
-    differences = [
-        f"{name} {found.get(name)!s:.12} instead of {plan.get(name)!s:.12}"
-        for name in {**plan, **found}
-        if found.get(name) != plan.get(name)
-    ]
-    if differences:
-        raise InputError(
-            f"{path}: found the plan of another pairing, expected the plan of this one"
-            f" ({', '.join(differences)}): {advice}"
-        )
+    return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()

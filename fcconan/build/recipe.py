@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from fcconan.build.tiers import TIER_RULES, TierRule, tier_rule_keys
 from fcconan.catalog import recipe_path
 from fcconan.errors import InputError
 from fcconan.rows import PAIR
@@ -180,7 +181,7 @@ class Recipe(Model):
     """A dataset recipe (one YAML file in `builders/`)."""
 
     name: Name
-    kind: Literal["exhaustive", "pairs", "dialogues", "ratings", "tournament", "replies", "demo"]
+    kind: Literal["exhaustive", "pairs", "dialogues", "ratings", "tournament", "replies", "demo", "campaign"]
     title: str
     summary: str
     languages: list[Language] = Field(min_length=1)
@@ -201,6 +202,10 @@ class Recipe(Model):
     expect_by_tier_rule: dict[str, Expectations] = Field(
         default_factory=dict, description="The counts that differ under another tier rule."
     )
+    tier_rule: str = Field("released", description="The tier rule of the catalogue that holds if none is asked for.")
+    own_tier_rule: TierRule | None = Field(
+        None, description="A tier rule that takes the place of those of the catalogue (kind `campaign`)."
+    )
     pairs: list[PairsConfig] = Field(default_factory=list)
     extra_columns: dict[str, Literal["string", "text", "int", "float"]] = Field(
         default_factory=dict,
@@ -214,6 +219,20 @@ class Recipe(Model):
     seed: int = Field(0, description="Seed of a simulated dataset.")
 
     _folder: Path = Path()
+
+    @field_validator("tier_rule")
+    @classmethod
+    def _known_rule(cls, name: str) -> str:
+        if name not in TIER_RULES:
+            raise ValueError(f"no tier rule of the catalogue, which has {', '.join(TIER_RULES)}")
+        return name
+
+    @field_validator("own_tier_rule")
+    @classmethod
+    def _only_campaigns(cls, rule: TierRule | None, info: ValidationInfo) -> TierRule | None:
+        if rule is not None and info.data.get("kind") != "campaign":
+            raise ValueError("only kind 'campaign' takes a tier rule of its own; remove it")
+        return rule
 
     @field_validator("pairs")
     @classmethod
@@ -280,6 +299,8 @@ def _known_keys(location: Location) -> list[str]:
         "raters": Rater,
         "pairs": PairsConfig,
     }
+    if location[0] == "own_tier_rule" and len(location) > 1:
+        return tier_rule_keys(location)
     if location[0] == "expect_by_tier_rule":
         location = location[1:]
         inner = {str(location[0]): Expectations}

@@ -1,15 +1,32 @@
-"""Agreement and tier of a pair, from its votes, its final label and its validity.
+"""Agreement and tier of a pair, from its votes, its final label and its validity, by a declared rule.
 
-FC-CONAN (section 4.1) names four tiers. Two named rules tell which pairs are Diamond and differ only there: on
-FC-CONAN, `released` gives 551 pairs and `strict` 530.
+A tier rule is a YAML file (`annotations/tier-rules/`, or one's own): tiers from the best to the broadest, each with the
+conditions that it adds. FC-CONAN (section 4.1) names four tiers. The two rules of the catalogue differ in what Diamond
+is: on FC-CONAN, `released` gives 551 pairs and `strict` 530.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise, product
+from typing import Annotated, Any, Literal
 
-TierRule = Callable[[Sequence[str], str], bool]
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from fcconan.catalog import tier_rule_names, tier_rule_path
+from fcconan.errors import InputError
+from fcconan.yaml_lines import Location, YamlFile, explain
+
+Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
+Role = Literal["annotator", "validator"]
+ANNOTATOR: Role = "annotator"
+FURTHER_VOTES = 20  # an example against a rule is looked for among pairs with up to this many votes more than it names
+MOST_VOTES = 200  # a condition that no pair with this many votes or fewer meets is one that none meets
+ROLES = [frozenset({"annotator"}), frozenset({"validator"}), frozenset({"annotator", "validator"})]
+EXAMPLE_LABELS = ("appropriate", "not_sure")  # the final label, and what the votes against it say
 
 
-def agreement(votes: Sequence[str], label: str) -> str:
+def agreement(votes: Sequence[str], label: str) -> Agreement:
     """Returns how the votes on a pair relate to its final label.
 
     Args:
@@ -27,17 +44,187 @@ def agreement(votes: Sequence[str], label: str) -> str:
     return "majority" if 2 * backing > len(votes) else "adjudicated"
 
 
-def _released(votes: Sequence[str], label: str) -> bool:
-    """Diamond: the final label has a strict majority of two or more votes, as in the release of FC-CONAN."""
-    return agreement(votes, label) in ("unanimous", "majority")
+@dataclass(frozen=True)
+class Judged:
+    """What a tier rule may ask about a pair.
+
+    Attributes:
+        votes: The labels that the raters gave; one or more.
+        label: The final label.
+        valid: Whether it was confirmed.
+        roles: Of the raters who voted.
+    """
+
+    votes: Sequence[str]
+    label: str
+    valid: bool
+    roles: frozenset[str] = frozenset({ANNOTATOR})
+
+    def __str__(self) -> str:
+        """The pair in words, as messages about a rule show it."""
+        by = "" if self.roles == {ANNOTATOR} else f" by {' and '.join(sorted(self.roles))}"
+        votes = ", ".join(f"{self.votes.count(vote)} x {vote}" for vote in dict.fromkeys(self.votes))
+        return f"votes {votes}{by}, label {self.label}, {'valid' if self.valid else 'not valid'}"
 
 
-def _strict(votes: Sequence[str], label: str) -> bool:
-    """Diamond: two or more votes, all of them the final label, as the paper on FC-CONAN says."""
-    return agreement(votes, label) == "unanimous"
+class Tier(BaseModel):
+    """One tier and its conditions; all of them must hold. One that is not given is that of the next broader tier.
+
+    Attributes:
+        name: Of the tier.
+        min_votes: The least number of votes.
+        agreement: Which relations of the votes to the final label there may be.
+        valid: `true` if the label must be confirmed, `any` if not.
+        roles: Which roles the raters who voted may have; a vote by anybody else keeps the pair out.
+        min_backing: The least share of the votes that say the final label.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Literal["diamond", "gold", "silver", "bronze"]
+    min_votes: int | None = Field(None, ge=1, le=100, strict=True)
+    agreement: Annotated[list[Agreement], Field(min_length=1)] | None = None
+    valid: Literal[True, "any"] | None = None
+    roles: Annotated[list[Role], Field(min_length=1)] | None = None
+    min_backing: float | None = Field(None, gt=0, le=1, strict=True)
+
+    def meets(self, pair: Judged) -> bool:
+        """Whether a pair meets the conditions that are given."""
+        backing = sum(vote == pair.label for vote in pair.votes)
+        return (
+            (self.min_votes is None or len(pair.votes) >= self.min_votes)
+            and (self.agreement is None or agreement(pair.votes, pair.label) in self.agreement)
+            and (self.valid is not True or pair.valid)
+            and (self.roles is None or pair.roles <= set(self.roles))
+            # A share such as 0.67 of 100 votes is 67.00000000000001 to a computer.
+            and (self.min_backing is None or backing >= self.min_backing * len(pair.votes) - 1e-9)
+        )
+
+    def in_words(self) -> str:
+        """Returns the conditions as a card lists them."""
+        words = []
+        if self.min_votes is not None:
+            words.append(f"{self.min_votes} or more vote{'s' if self.min_votes > 1 else ''}")
+        if self.agreement is not None:
+            words.append(f"agreement {' or '.join(self.agreement)}")
+        if self.valid is True:
+            words.append("label confirmed by a validator")
+        if self.roles is not None:
+            words.append(f"votes by {' or '.join(self.roles)} only")
+        if self.min_backing is not None:
+            words.append(f"{self.min_backing:.0%} or more of the votes for the label")
+        return ", ".join(words) or "every labelled pair"
 
 
-TIER_RULES: dict[str, TierRule] = {"released": _released, "strict": _strict}
+class TierRule(BaseModel):
+    """A tier rule: nested tiers from the best to the broadest.
+
+    Attributes:
+        meaning: A sentence for the card.
+        tiers: The tiers. A pair that is not in the last one is in none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    meaning: str = Field(min_length=1)
+    tiers: list[Tier] = Field(min_length=1)
+
+    @field_validator("tiers")
+    @classmethod
+    def _best_first_and_nested(cls, tiers: list[Tier]) -> list[Tier]:
+        order = list(Tier.model_fields["name"].annotation.__args__)  # type: ignore[union-attr]
+        names = [tier.name for tier in tiers]
+        if names != sorted(set(names), key=order.index):
+            raise ValueError(
+                f"the tiers are {', '.join(names)}: name each once and the best first ({', '.join(order)})"
+            )
+        complete = inherited(tiers)
+        for tier, broader in pairwise(complete):
+            for pair in _examples(_numbers_of_votes(tiers), (True, False), ROLES):
+                if tier.meets(pair) and not broader.meets(pair):
+                    raise ValueError(_not_nested(tier, broader, pair))
+        for tier in complete:
+            roles = frozenset((tier.roles or [ANNOTATOR])[:1])
+            if not any(tier.meets(pair) for pair in _examples(range(1, MOST_VOTES + 1), [True], [roles])):
+                raise ValueError(f"no pair can be {tier.name}, which asks for {tier.in_words()}: loosen a condition")
+        return tiers
+
+    @cached_property
+    def complete(self) -> list[Tier]:
+        """The tiers with every condition that holds for them, the best first."""
+        return inherited(self.tiers)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tiers, the best first."""
+        return [tier.name for tier in self.tiers]
+
+    def best(self, pair: Judged, name: str = "a pair") -> str | None:
+        """Returns the best tier that a pair belongs to: it meets the conditions of that tier and of all broader ones.
+
+        Args:
+            pair: The pair.
+            name: What a message calls it.
+
+        Returns:
+            The tier's name; None if the pair is in no tier.
+
+        Raises:
+            InputError: The pair meets the conditions of a tier and not those of a broader one.
+        """
+        best = None
+        for tier, broader in zip(reversed(self.complete), [None, *reversed(self.complete)], strict=False):
+            if not tier.meets(pair):
+                continue
+            if broader is not None and best != broader.name:
+                raise InputError(f"{name}: {_not_nested(tier, broader, pair)}")
+            best = tier.name
+        return best
+
+
+class _Catalogue(Mapping[str, TierRule]):
+    """The rules of the catalogue by name, read when they are first used."""
+
+    def __getitem__(self, name: str) -> TierRule:
+        if name not in tier_rule_names():
+            raise KeyError(name)
+        return _read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tier_rule_names())
+
+    def __len__(self) -> int:
+        return len(tier_rule_names())
+
+
+TIER_RULES: Mapping[str, TierRule] = _Catalogue()
+
+
+@cache
+def _read(name: str) -> TierRule:
+    return load_tier_rule(name)
+
+
+def load_tier_rule(name: str) -> TierRule:
+    """Loads and checks a tier rule.
+
+    Args:
+        name: A rule of the catalogue, or the path of a file of one's own (it ends in `.yaml` or `.yml`).
+
+    Raises:
+        InputError: There is no such rule, or it does not follow the schema, is not nested, or has a tier that no pair
+            can reach; the message names file and line.
+    """
+    file = YamlFile(tier_rule_path(name))
+    try:
+        return TierRule.model_validate(file.data)
+    except ValidationError as error:
+        raise InputError(explain(file, error, whole="the tier rule", known_keys=tier_rule_keys)) from error
+
+
+def tier_rule_keys(location: Location) -> list[str]:
+    """Returns the keys that are known at a place of a tier rule."""
+    return list((Tier if "tiers" in location[:-1] else TierRule).model_fields)
 
 
 def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:
@@ -50,10 +237,52 @@ def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:
         rule: A key of `TIER_RULES`.
 
     Returns:
-        `bronze` (not confirmed), `silver` (confirmed), `gold` (and two or more annotators), or `diamond` (by the rule).
+        Under the rules of the catalogue `bronze` (not confirmed), `silver` (confirmed), `gold` (and two or more
+        annotators), or `diamond` (by the rule).
+
+    Raises:
+        InputError: The rule leaves the pair out.
     """
-    if not valid:
-        return "bronze"
-    if len(votes) < 2:
-        return "silver"
-    return "diamond" if TIER_RULES[rule](votes, label) else "gold"
+    best = TIER_RULES[rule].best(Judged(votes, label, valid))
+    if best is None:
+        raise InputError(
+            f"tier rule {rule!r} leaves pairs out, which only recipes of kind 'campaign' may do: loosen it"
+        )
+    return best
+
+
+def inherited(tiers: Sequence[Tier]) -> list[Tier]:
+    """Returns tiers, the best first, in which a condition that was not given is that of the next broader tier."""
+    complete: list[Tier] = []
+    conditions: dict[str, Any] = {}
+    for each in reversed(tiers):
+        given = each.model_dump(exclude_none=True)
+        conditions = {**conditions, **given}
+        complete.insert(0, each.model_copy(update=conditions))
+    return complete
+
+
+def _numbers_of_votes(tiers: Iterable[Tier]) -> list[int]:
+    """Returns the numbers of votes around which a rule may change its mind."""
+    named = {1, *(tier.min_votes for tier in tiers if tier.min_votes)}
+    return sorted({number for least in named for number in range(max(1, least - 1), least + FURTHER_VOTES)})
+
+
+def _examples(
+    numbers_of_votes: Iterable[int], valid: Sequence[bool], roles: Sequence[frozenset[str]]
+) -> Iterator[Judged]:
+    """Yields pairs that differ in the number of votes and how many back the label, those with few votes first."""
+    label, other = EXAMPLE_LABELS
+    for n_votes in numbers_of_votes:
+        for backing in range(n_votes, -1, -1):
+            votes = [label] * backing + [other] * (n_votes - backing)
+            for confirmed, by in product(valid, roles):
+                if len(by) <= n_votes:
+                    yield Judged(votes, label, confirmed, by)
+
+
+def _not_nested(tier: Tier, broader: Tier, pair: Judged) -> str:
+    return (
+        f"not nested: {pair} is {tier.name} ({tier.in_words()}) but not {broader.name} ({broader.in_words()}); every "
+        f"{tier.name} pair must be {broader.name}, too: tighten {tier.name} or loosen {broader.name}"
+    )

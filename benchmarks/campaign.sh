@@ -1,0 +1,97 @@
+#!/bin/sh
+# A whole annotation campaign of FC-CONAN's size without people: 5805 new pairs of CONAN, nine annotators, four
+# validators, from `new` to a dataset that load_dataset reads.
+#
+#   benchmarks/campaign.sh WORK_FOLDER [CONAN]
+#
+# WORK_FOLDER must not exist, or be empty. CONAN is the folder that `fcconan build conan` wrote; without it, it is built.
+# FCCONAN is the command (default: `fcconan`) and PYTHON its Python (default: `python3`). Run twice, it writes the same
+# bytes.
+set -eu
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 WORK_FOLDER [CONAN]" >&2
+    exit 2
+fi
+work=$1
+fcconan=${FCCONAN:-fcconan}
+mkdir -p "$work"
+if [ -n "$(ls -A "$work")" ]; then
+    echo "$work is not empty: choose another folder" >&2
+    exit 2
+fi
+
+if [ $# -gt 1 ]; then
+    conan=$2
+else
+    conan=$work/conan
+    $fcconan build conan --out "$conan"
+fi
+
+# Seven can be trusted, two cannot: one guesses often, one calls a tenth appropriate whatever it is.
+cat > "$work/annotators.yaml" <<'YAML'
+default: {accuracy: 0.93, not_sure: 0.03, skip: 0.005, seconds: 25}
+validators: {accuracy: 0.96, not_sure: 0.02, seconds: 15}
+raters:
+  annotator-8: {accuracy: 0.7}
+  annotator-9: {bias: {appropriate: 0.1}}
+YAML
+
+campaign=$work/campaign
+annotate() {
+    verb=$1
+    shift
+    echo "== annotate $verb $*"
+    $fcconan annotate "$verb" "$campaign" "$@"
+}
+
+# 45 HS, 129 CNs, no pair that CONAN has.
+annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
+    --hs 45 --cns 129 --divisible-by 9 --seed 1 --name fc-conan-again
+annotate raters --annotators 9 --validators 4
+
+# What would it cost, and what would come of it?
+annotate simulate --plan --annotators "$work/annotators.yaml" --team 9 --overlap 0:0 --overlap 0.2:0.05 --overlap 0:1 \
+    --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
+
+annotate assign --blocks cn --scatter --twice 0.2 --thrice 0.05 --session-size 100
+annotate simulate --out "$work/main" --annotators "$work/annotators.yaml" --positive-rate 0.17
+annotate import "$work"/main/*.csv
+annotate agree --resamples 1000 --json "$work/agreement.json"
+annotate adjudicate
+annotate validate --resamples 0
+annotate simulate --round validation --out "$work/validation" --annotators "$work/annotators.yaml" \
+    --truth "$work/main/truth.jsonl"
+annotate import "$work"/validation/*.csv
+annotate validate --resamples 1000
+annotate tier --rule released --synthetic --out "$work/data"
+$fcconan build "$work/data/recipe.yaml" --out "$work/release"
+
+# What came of it: the share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
+${PYTHON:-python3} - "$work" <<'PYTHON'
+import json
+import sys
+from pathlib import Path
+
+from datasets import load_dataset
+
+from fcconan.annotate.campaign import LABEL, Campaign
+from fcconan.annotate.dawid_skene import posterior_labels
+from fcconan.annotate.votes import votes_of
+
+work = Path(sys.argv[1])
+truth = {row["unit_id"]: row["value"] for row in map(json.loads, (work / "main" / "truth.jsonl").open())}
+for tier in ("diamond", "gold", "silver", "bronze"):
+    rows = load_dataset(str(work / "release"), tier, split="test")
+    wrong = sum(row["label"] != truth[row["pair_id"]] for row in rows)
+    print(f"{tier}: {len(rows)} pairs, {wrong / len(rows):.4f} of the labels are wrong")
+campaign = Campaign(work / "campaign")
+votes = votes_of(campaign)[LABEL]
+found = posterior_labels(votes, ["not_appropriate", "appropriate"])
+decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label}
+several = [unit for unit in decided if len(votes[unit]) > 1]
+for what, units in (("all decided", decided), ("several votes", several)):
+    by_rule = sum(decided[unit] != truth[unit] for unit in units) / len(units)
+    by_method = sum(found.label(unit) != truth[unit] for unit in units) / len(units)
+    print(f"{what}: {len(units)} pairs, wrong by the rule {by_rule:.4f}, by Dawid and Skene {by_method:.4f}")
+PYTHON

@@ -1,0 +1,277 @@
+"""Replay `fcconan annotate queue` on FC-CONAN: how many judgements find 50, 80, 90 and 95 % of the positives.
+
+- queue: the queue as it is shipped, for each tier, batch size, random share, encoder and choice of scores, next to the
+  order of the scores alone, and a logistic regression fitted before every batch on scores, shrunken rates of positives
+  of the HS and the CN, and vectors of both.
+- halves: the same on random halves of the HS, which leaves less to learn from.
+- stopping: when the queue says that a target is reached, and what is really reached then; how often an interval is ever
+  wrong, on FC-CONAN and on labels that are drawn anew from the expected ones.
+- size: seconds for one fit, up to a million pairs.
+
+Savings are against the mean of random orders. The scores are the similarity of HS and CN, and `pair-propagation` from
+the training pairs, at a temperature of 0.05; neither reads a label of the pairs.
+
+Run it with `python benchmarks/replay_queue.py FOLDER [--json FILE] [--seeds N] [--part queue|halves|stopping|size]`,
+where FOLDER is what `fcconan build fc-conan` wrote.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.annotate.queue_model import Floats, Problem, likeness, predict, standardised
+from fcconan.annotate.queue_replay import Model, needed, needed_at_random, replay
+from fcconan.annotate.queue_stopping import decide
+from fcconan.cli.output import print_table, write_json
+from fcconan.retrieve.dense import SentenceEncoder
+from fcconan.retrieve.propagation import PairPropagation
+from fcconan.retrieve.system import TrainingPair
+from fcconan.row_files import read_rows
+
+SHARES = (0.5, 0.8, 0.9, 0.95)
+TARGETS = (0.8, 0.9, 0.95)
+TIERS = ("bronze", "silver", "gold")
+DIMENSIONS = 16  # of the vectors that the logistic regression gets
+Truths = npt.NDArray[np.bool_]
+Row = dict[str, Any]
+
+
+class Pairs:
+    """The pairs of a release, as problems.
+
+    Attributes:
+        problem: All pairs of Bronze, with both scores.
+        positive: Their labels.
+        tier: The narrowest tier of each.
+        vectors: Of HS and CNs.
+        lexical: As `problem`, but everything by TF-IDF, and without training pairs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
+        train = [row for file in sorted((folder / "train").glob("*.parquet")) for row in read_rows(file)]
+        queries = {row["hs_id"]: row["hate_speech"] for row in rows}
+        corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
+        place = [{name: at for at, name in enumerate(texts)} for texts in (queries, corpus)]
+        hs = np.array([place[0][row["hs_id"]] for row in rows])
+        cn = np.array([place[1][row["cn_id"]] for row in rows])
+        encoder = SentenceEncoder()
+        self.vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
+        taught = [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in train]
+        ranked = PairPropagation(encoder=encoder, train=taught, temperature=0.05).rank(queries, corpus, len(corpus))
+        direct = self.vectors[0] @ self.vectors[1].T
+        spread = np.array([[dict(ranked[query])[key] for key in corpus] for query in queries])
+        alike = likeness(self.vectors[0]), likeness(self.vectors[1])
+        self.problem = Problem(hs, cn, alike[0], alike[1], standardised([direct[hs, cn], spread[hs, cn]], len(rows)))
+        self.positive = np.array([row["label"] == "appropriate" for row in rows])
+        self.tier = np.array([row["tier"] for row in rows])
+        self.lexical = self._lexical(list(queries.values()), list(corpus.values()))
+
+    def _lexical(self, queries: list[str], corpus: list[str]) -> Problem:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectors = TfidfVectorizer(sublinear_tf=True).fit_transform([*queries, *corpus]).toarray()
+        hs, cn = vectors[: len(queries)], vectors[len(queries) :]
+        scores = standardised([(hs @ cn.T)[self.problem.rows, self.problem.columns]], len(self.positive))
+        return replace(self.problem, row_likeness=likeness(hs), column_likeness=likeness(cn), scores=scores)
+
+    def within(self, tier: str) -> Truths:
+        """Which pairs are in a tier."""
+        narrower = {"bronze": ("diamond", "gold", "silver", "bronze"), "silver": ("diamond", "gold", "silver")}
+        found: Truths = np.isin(self.tier, narrower.get(tier, ("diamond", "gold")))
+        return found
+
+
+def only(problem: Problem, chosen: Truths) -> Problem:
+    """A part of the units; the rows and columns stay."""
+    return replace(problem, rows=problem.rows[chosen], columns=problem.columns[chosen], scores=problem.scores[chosen])
+
+
+def by_score(problem: Problem, labels: Floats) -> Floats:
+    """A model that learns nothing."""
+    found: Floats = problem.scores.mean(axis=1)
+    return found
+
+
+class Logistic:
+    """The simple loop: logistic regression on scores, rates of HS and CN, and vectors of both."""
+
+    def __init__(self, vectors: list[Any]) -> None:
+        self.parts = []
+        for each in vectors:
+            left, size, _ = np.linalg.svd(each - each.mean(axis=0), full_matrices=False)
+            part = (left * size)[:, :DIMENSIONS]
+            self.parts.append(0.3 * part / part.std())
+
+    def __call__(self, problem: Problem, labels: Floats) -> Floats:
+        """Expected labels."""
+        from sklearn.linear_model import LogisticRegression
+
+        known = np.isfinite(labels)
+        if len(set(labels[known])) < 2:
+            return by_score(problem, labels)
+        said = np.where(known, labels, 0.0)
+        features = [problem.scores]
+        for places in (problem.rows, problem.columns):
+            # Without the pair's own label, or the model would learn to trust it.
+            number = np.bincount(places, known)[places] - known
+            positives = np.bincount(places, said)[places] - said
+            features.append((5 * (positives + 5 * labels[known].mean()) / (number + 5))[:, None])
+        table = np.concatenate([*features, self.parts[0][problem.rows], self.parts[1][problem.columns]], axis=1)
+        fitted = LogisticRegression(max_iter=300).fit(table[known], labels[known])
+        found: Floats = fitted.predict_proba(table)[:, 1]
+        return found
+
+
+def costs(problem: Problem, positive: Truths, seeds: int, *, model: Model = predict, **settings: Any) -> Row:
+    """Judgements needed, and what is saved, on average, with the range of 95 % of the seeds."""
+    random = [needed_at_random(len(positive), int(positive.sum()), share) for share in SHARES]
+    runs = []
+    for seed in range(seeds):
+        order = replay(problem, positive, seed=seed, until=SHARES[-1], model=model, **settings).order
+        runs.append([needed(order, positive, share) for share in SHARES])
+    table = np.array(runs)
+    saved = 100 * (1 - table / random)
+    low, high = np.percentile(saved, [2.5, 97.5], axis=0)
+    return {
+        "judged": table.mean(axis=0).round(1).tolist(),
+        "random": np.round(random, 1).tolist(),
+        "saved": saved.mean(axis=0).round(2).tolist(),
+        "low": low.round(2).tolist(),
+        "high": high.round(2).tolist(),
+    }
+
+
+def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
+    """The queue and what it is compared with."""
+    similarity = replace(pairs.problem, scores=pairs.problem.scores[:, :1])
+    nothing = replace(pairs.problem, scores=pairs.problem.scores[:, :0])
+    cases: list[tuple[str, str, Problem, dict[str, Any]]] = [
+        ("order of similarity", "bronze", similarity, {"model": by_score, "random_share": 0.0}),
+        ("order of both scores", "bronze", pairs.problem, {"model": by_score, "random_share": 0.0}),
+        ("logistic regression", "bronze", pairs.problem, {"model": Logistic(pairs.vectors), "random_share": 0.1}),
+        *((f"queue, {tier}", tier, pairs.problem, {}) for tier in TIERS),
+        ("similarity only", "bronze", similarity, {}),
+        ("no scores", "bronze", nothing, {}),
+        ("TF-IDF only", "bronze", pairs.lexical, {}),
+        *(
+            (f"random share {share}", "bronze", pairs.problem, {"random_share": share})
+            for share in (0.0, 0.1, 0.3, 0.5)
+        ),
+        *((f"batches of {size}", "bronze", pairs.problem, {"batch": size}) for size in (10, 25, 50, 200)),
+        ("batches of 10, none random", "bronze", pairs.problem, {"batch": 10, "random_share": 0.0}),
+    ]
+    found = []
+    for name, tier, problem, settings in cases:
+        within = pairs.within(tier)
+        start = time.perf_counter()
+        row = costs(only(problem, within), pairs.positive[within], seeds, **settings)
+        found.append({"case": name, **row, "seconds": round((time.perf_counter() - start) / seeds, 2)})
+    return found
+
+
+def measure_halves(pairs: Pairs, seeds: int) -> list[Row]:
+    """Random halves of the HS, each of them with the other half unknown."""
+    found = []
+    for name, model in (("queue", predict), ("logistic regression", Logistic(pairs.vectors))):
+        rows = []
+        for seed in range(seeds):
+            chosen = np.isin(pairs.problem.rows, np.random.default_rng([seed, 1]).permutation(45)[:22])
+            rows.append(costs(only(pairs.problem, chosen), pairs.positive[chosen], 1, model=model))
+        saved = np.array([row["saved"] for row in rows])
+        low, high = np.percentile(saved, [2.5, 97.5], axis=0)
+        judged = np.mean([row["judged"] for row in rows], axis=0).round(1).tolist()
+        random = np.mean([row["random"] for row in rows], axis=0).round(1).tolist()
+        spread = {"low": low.round(2).tolist(), "high": high.round(2).tolist()}
+        found.append({"case": f"{name}, 22 HS", "judged": judged, "random": random} | spread)
+        found[-1]["saved"] = saved.mean(axis=0).round(2).tolist()
+    return found
+
+
+def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:
+    """When the queue stops, and how often its intervals are wrong at any time."""
+    full = predict(pairs.problem, pairs.positive.astype(float))
+
+    def drawn(seed: int) -> Truths:
+        found: Truths = np.random.default_rng([seed, 2]).random(len(full)) < np.clip(full, 0, 1)
+        return found
+
+    cases: dict[str, Callable[[int], Truths]] = {"FC-CONAN": lambda seed: pairs.positive, "drawn labels": drawn}
+    rows = []
+    for share in (0.1, 0.2, 0.3):
+        for name, truth in cases.items():
+            ends: dict[tuple[float, str], list[tuple[int, float]]] = {}
+            wrong = 0
+            for seed in range(seeds):
+                positive = truth(seed)
+                played = replay(pairs.problem, positive, random_share=share, seed=seed, estimates=True)
+                total = int(positive.sum())
+                wrong += any(not each.low <= total - each.found <= each.high for each in played.estimates)
+                for target in TARGETS:
+                    for states in (["reached", "all_judged"], ["probably_reached", "reached", "all_judged"]):
+                        end = next(each for each in played.estimates if decide(each, target) in states)
+                        ends.setdefault((target, states[0]), []).append((len(positive) - end.left, end.found / total))
+            for (target, state), where in ends.items():
+                judged, recall = np.array(where).T
+                row = {"labels": name, "random_share": share, "target": target, "state": state}
+                row |= {"judged": round(float(judged.mean()), 1), "recall": round(float(recall.mean()), 4)}
+                row |= {"least_recall": round(float(recall.min()), 4), "missed": int((recall < target).sum())}
+                rows.append(row | {"replays": seeds, "intervals_ever_wrong": wrong})
+    return rows
+
+
+def measure_size(pairs: Pairs, seeds: int) -> list[Row]:
+    """Seconds for one fit and prediction."""
+    rows = []
+    generator = np.random.default_rng(0)
+    for side, column, judged in ((45, 130, 2_000), (200, 500, 10_000), (1_000, 1_000, 10_000), (1_000, 1_000, 50_000)):
+        alike = likeness(generator.normal(size=(side, 32))), likeness(generator.normal(size=(column, 32)))
+        hs, cn = (places.ravel() for places in np.indices((side, column)))
+        problem = Problem(hs, cn, alike[0], alike[1], generator.normal(size=(side * column, 2)))
+        labels = np.full(side * column, np.nan)
+        labels[generator.permutation(side * column)[:judged]] = generator.random(judged) < 0.17
+        start = time.perf_counter()
+        predict(problem, labels)
+        rows.append({"pairs": side * column, "judged": judged, "seconds": round(time.perf_counter() - start, 3)})
+    return rows
+
+
+PARTS: Mapping[str, Callable[[Pairs, int], list[Row]]] = {
+    "queue": measure_queue,
+    "halves": measure_halves,
+    "stopping": measure_stopping,
+    "size": measure_size,
+}
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--part", choices=list(PARTS), action="append")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    pairs = Pairs(arguments.folder)
+    found: dict[str, Any] = {"seeds": arguments.seeds}
+    for part in arguments.part or PARTS:
+        found[part] = PARTS[part](pairs, arguments.seeds)
+        columns = list(found[part][0])
+        shown = [[row[column] for column in columns] for row in found[part]]
+        print_table(
+            part,
+            columns,
+            [[" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in shown],
+        )
+    if arguments.json:
+        write_json(arguments.json, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Measure `annotate score`: every HS paired with every CN and scored, by one worker and by two.
+
+The product has as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs, of made-up texts (TF-IDF) or with made-up
+vectors of 384 dimensions (dense). Workers are processes of this machine, or of a Dask cluster on it; one case kills a
+worker of the cluster after the third shard. Time runs from the prepared texts to the finished files and holds the start
+of the workers, but not that of the cluster. The workers' processor time, which others on the machine disturb less,
+holds all since their start. Memory is the highest peak of a worker that wrote shards, and is compared with that for a
+product of several times as many HS.
+
+Every case is a process of its own. Nothing fails when throughput or memory disappoint; shards that differ from those of
+one worker in a byte stop the run.
+
+Run it with `python benchmarks/speed/scale.py [--json FILE] [--scorer tfidf|dense] [--times N] [--repeats N]`.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fcconan.annotate.product_scorers import Scorer
+    from fcconan.execute.shards import Shard, Work
+
+HS_COUNT, CN_COUNT = 3_718, 4_997
+DIMENSIONS = 384
+KILLED_AFTER = 3  # shards
+WORDS = [
+    f"{first}{last}" for first in "ba ce di fo gu ka le mi no ru".split() for last in "bar len mit sor tun".split()
+]
+# Kind of workers, how many, whether the product is the larger one, whether one is killed.
+CASES = {
+    "1 process": ("local", 1, False, False),
+    "2 processes": ("local", 2, False, False),
+    "2 processes, more HS": ("local", 2, True, False),
+    "Dask, 1 worker": ("dask", 1, False, False),
+    "Dask, 2 workers": ("dask", 2, False, False),
+    "Dask, 2 workers, one killed": ("dask", 2, False, True),
+}
+
+
+class MadeUp:
+    """Gives every text a vector of length 1 that follows from it."""
+
+    name = "made-up"
+
+    def __init__(self) -> None:
+        self.configuration = {"dimensions": DIMENSIONS}
+
+    def encode(self, texts: Sequence[str], *, role: str) -> npt.NDArray[np.float32]:
+        """Draw the vectors."""
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts]
+        drawn = np.array([np.random.default_rng(seed).normal(size=DIMENSIONS) for seed in seeds])
+        vectors: npt.NDArray[np.float32] = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+        return vectors
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Work whose workers note peak memory and processor time after every shard, beside the shards' folder."""
+
+    work: "Work"
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the shards."""
+        return self.work.folder
+
+    def is_finished(self, shard: "Shard") -> bool:
+        """Say whether the shard is there."""
+        return self.work.is_finished(shard)
+
+    def write(self, shard: "Shard", path: Path) -> None:
+        """Write the shard, and note what was used."""
+        self.work.write(shard, path)
+        (self.folder.parent / f"used-{os.getpid()}").write_text(f"{peak()} {time.process_time()}")
+
+
+def peak() -> int:
+    """Return the peak memory of this process in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says begins with the peak of the process that started this one
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def texts(side: str, count: int, words: int) -> dict[str, str]:
+    """Return made-up texts by made-up ids, the same in every run."""
+    draw = random.Random(side)
+    return {f"{side}-{at:012x}": " ".join(draw.choices(WORDS, k=words)) + f" {at}" for at in range(count)}
+
+
+def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Run one case in this process and return its figures."""
+    from fcconan.annotate.product import plan, summary
+    from fcconan.annotate.product_scorers import TfIdfScorer, VectorScorer
+    from fcconan.execute import cluster, shards
+
+    kind, workers, more, kill = CASES[case]
+    scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(MadeUp())
+    hs = texts("hs", options.hs * (options.times if more else 1), 15)
+    work, parts = plan(hs, texts("cn", options.cns, 25), scorer, folder / "scores", rows_per_shard=options.rows)
+    measured = Measured(work)
+    with ExitStack() as stack:
+        if kind == "dask":
+            import distributed
+
+            started: Any = stack.enter_context(
+                distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    local_directory=str(folder),
+                )
+            )
+            begin = time.perf_counter()
+            cluster.run_on_cluster(
+                measured, parts, started.scheduler_address, progress=killer(started, parts) if kill else None
+            )
+        else:
+            begin = time.perf_counter()
+            shards.run(measured, parts, jobs=workers)
+        seconds = time.perf_counter() - begin
+    found = summary(work, parts)
+    together = hashlib.sha256()
+    for part in parts:
+        together.update((work.folder / part.name).read_bytes())
+    used = [path.read_text().split() for path in folder.glob("used-*")]
+    return {
+        "pairs": found["rows"],
+        "shards": found["finished"],
+        "seconds": seconds,
+        "pairs_per_second": found["rows"] / seconds,
+        "processor_seconds": sum(float(each) for _, each in used),
+        "peak_mb": max(int(each) for each, _ in used) / 1e6,
+        "workers_that_wrote": len(used),
+        "file_mb": sum((work.folder / part.name).stat().st_size for part in parts) / 1e6,
+        "sha256": together.hexdigest(),
+    }
+
+
+def killer(started: Any, parts: Sequence["Shard"]) -> Callable[[int, int], None]:
+    """Return what kills a worker of a cluster when the third shard is done."""
+    first = next(iter(started.workers.values())).pid
+    limit = sum(part.size for part in parts[: min(KILLED_AFTER, len(parts))])
+    killed: list[int] = []
+
+    def look(done: int, total: int) -> None:
+        if done >= limit and not killed:
+            killed.append(first)
+            os.kill(first, signal.SIGKILL)
+            print(f"killed worker {first} after {done:,} of {total:,} HS", file=sys.stderr)
+
+    return look
+
+
+def run_apart(case: str, given: Sequence[str]) -> dict[str, Any]:
+    """Run one case in a process of its own and return its figures."""
+    with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
+        command = [sys.executable, __file__, *given, "--case", case, "--folder", folder]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    figures: dict[str, Any] = json.loads(answer)
+    print(f"{case}: {figures['seconds']:.1f} s, {figures['peak_mb']:.0f} MB a worker", file=sys.stderr)
+    return figures
+
+
+def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
+    """Run every case and return all that the table is made of: of each case, the run of median time."""
+    every: dict[str, list[dict[str, Any]]] = {case: [] for case in CASES}
+    for _ in range(repeats):
+        # Taking turns spreads whatever else the machine does over all cases.
+        for case in CASES:
+            every[case].append(run_apart(case, given))
+    runs = {case: sorted(found, key=lambda run: float(run["seconds"]))[repeats // 2] for case, found in every.items()}
+    alike = {case: run["sha256"] for case, run in runs.items() if not CASES[case][2]}
+    if len(set(alike.values())) > 1:
+        sys.exit(f"the shards differ: {alike}")
+    one, two, more = (runs[case] for case in ("1 process", "2 processes", "2 processes, more HS"))
+    dask = [runs[case]["pairs_per_second"] for case in ("Dask, 1 worker", "Dask, 2 workers")]
+    return {
+        "machine": {
+            "processors": os.cpu_count(),
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "pyarrow", "scipy", "distributed")},
+        },
+        "runs": runs,
+        "seconds_of_all": {case: [run["seconds"] for run in found] for case, found in every.items()},
+        "ratios": {
+            "throughput, 2 processes / 1": two["pairs_per_second"] / one["pairs_per_second"],
+            "throughput, Dask, 2 workers / 1": dask[1] / dask[0],
+            "throughput, Dask / processes, 2 workers": dask[1] / two["pairs_per_second"],
+            f"memory of a worker, {more['pairs'] / two['pairs']:.1f} times the pairs / 1": more["peak_mb"]
+            / two["peak_mb"],
+        },
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """Return the figures as text."""
+    lines = [f"{'':28} {'pairs':>12} {'seconds':>8} {'pairs/s':>11} {'CPU s':>7} {'MB a worker':>12} {'files MB':>9}"]
+    lines += [
+        f"{case:28} {run['pairs']:12,} {run['seconds']:8.1f} {run['pairs_per_second']:11,.0f}"
+        f" {run['processor_seconds']:7.1f} {run['peak_mb']:12.0f} {run['file_mb']:9.1f}"
+        for case, run in result["runs"].items()
+    ]
+    lines += ["", *(f"{name:52} {value:6.2f}" for name, value in result["ratios"].items())]
+    lines += ["", ", ".join(f"{name} {value}" for name, value in result["machine"].items())]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print, or run one case for the measuring process."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
+    parser.add_argument("--scorer", choices=["tfidf", "dense"], default="tfidf")
+    parser.add_argument("--times", type=int, default=4, help="how many times the HS, for memory (default: %(default)s)")
+    parser.add_argument("--hs", type=int, default=HS_COUNT, help="(default: %(default)s)")
+    parser.add_argument("--cns", type=int, default=CN_COUNT, help="(default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="in a shard (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default: %(default)s)")
+    parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(run_here(options.case, options, options.folder)))
+        return
+    given = [f"--{name}={getattr(options, name)}" for name in ("scorer", "times", "hs", "cns", "rows")]
+    result = measure(given, options.repeats)
+    print(table(result))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

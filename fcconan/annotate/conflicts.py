@@ -1,0 +1,184 @@
+"""The list of conflicts that a person fills in, as CSV, and what they decided."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, Outcome, final_labels
+from fcconan.annotate.campaign import Campaign, Decision, Unit
+from fcconan.errors import InputError
+from fcconan.whole_files import write_whole
+
+DISCARD = "discard"  # what a person writes who decides that a unit has no label
+_KEYS = ("campaign", "unit_id")
+_ANSWERS = ("votes", "rule", "reason", "decision")
+_PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def conflict_rows(campaign: Campaign, outcome: Outcome, units: Sequence[str]) -> list[dict[str, str]]:
+    """Returns a row for each unit: its texts, the votes without their raters, what the rule says, and the decision.
+
+    The votes stand in the order of the task's labels, so that nothing tells who gave which.
+
+    Args:
+        campaign: The campaign.
+        outcome: What `adjudicate` returned.
+        units: Their ids, such as `outcome.open_conflicts`.
+    """
+    order = [label.name for label in campaign.task.labels]
+    known, texts = campaign.units(), campaign.texts()
+    decided = {each.unit_id: each for each in outcome.decisions if each.by not in (BY_VOTES, BY_RULE)}
+    rows = []
+    for unit in units:
+        rule = outcome.by_rule[unit]
+        mine = decided.get(unit)
+        rows.append(
+            {"campaign": campaign.settings.name, "unit_id": unit}
+            | _shown(known[unit], texts)
+            | {
+                "votes": " ".join(sorted(outcome.votes.get(unit, {}).values(), key=order.index)),
+                "rule": rule.label or DISCARD,
+                "reason": rule.reason,
+                "decision": "" if mine is None else mine.label or DISCARD,
+            }
+        )
+    return rows
+
+
+def _shown(unit: Unit, texts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The texts of a unit by column, as far as the campaign has them."""
+    reply = texts.get(unit.reply_a or "", {})
+    message = texts.get(unit.hs_id or "", {}).get("text") or reply.get("hate_speech")
+    sides = {"counter_narrative": unit.cn_id, "reply_a": unit.reply_a, "reply_b": unit.reply_b}
+    found = {"hate_speech": message} | {name: texts.get(key or "", {}).get("text") for name, key in sides.items()}
+    return {name: str(text) for name, text in found.items() if text}
+
+
+def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Writes the list.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_KEYS, *texts, *_ANSWERS], restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    try:
+        write_whole(path, text.getvalue())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+
+
+def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) -> list[Decision]:
+    """Reads the list that a person filled in; an empty decision leaves the unit to the rule.
+
+    Programs that save CSV with semicolons or tabs, a byte order mark or other line ends are heeded.
+
+    Args:
+        path: The file.
+        campaign: The campaign.
+        outcome: What `adjudicate` says now: the votes must still be those that the person saw.
+        by: The person's pseudonym.
+
+    Raises:
+        InputError: The pseudonym is none, or the file is not this campaign's list, or one of its rows is wrong; the
+            line names the first three and counts them.
+    """
+    if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
+        raise InputError(
+            f"--by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor `{BY_RULE}`"
+        )
+    allowed = [*final_labels(campaign), DISCARD]
+    expected = {row["unit_id"]: row for row in conflict_rows(campaign, outcome, [*outcome.by_rule])}
+    found: list[Decision] = []
+    problems = []
+    rows = _read(path)
+    repeated = {unit for unit, count in Counter(row["unit_id"] for _, row in rows).items() if count > 1}
+    for line, row in rows:
+        unit, said = row["unit_id"], row["decision"].strip()
+        known = expected.get(unit)
+        if row["campaign"] != campaign.settings.name:
+            problems.append(f"line {line} is of the campaign {row['campaign']!r}, not {campaign.settings.name!r}")
+        elif known is None:
+            problems.append(f"line {line}: {unit!r} is no unit that all its raters have answered")
+        elif unit in repeated:
+            problems.append(f"line {line}: {unit} stands there more than once")
+        elif row["votes"].split() != known["votes"].split():
+            problems.append(f"line {line}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
+        elif said and said not in allowed:
+            problems.append(f"line {line}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
+        elif changed := [name for name in known if name not in (*_KEYS, *_ANSWERS) and not _same(row, known, name)]:
+            problems.append(f"line {line}: the {changed[0]} of {unit} was changed")
+        elif said:
+            found.append(Decision(unit, None if said == DISCARD else said, by, _reason(said)))
+    if problems:
+        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them, or export the list again")
+    return found
+
+
+def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool = False) -> list[Decision]:
+    """Adds what a person decided to what persons decided before.
+
+    Args:
+        before: Earlier decisions of persons.
+        new: Those of a file.
+        changes: Whether they may contradict earlier ones, which they replace.
+
+    Raises:
+        InputError: They contradict earlier ones, and may not.
+    """
+    known = {each.unit_id: each for each in before}
+    other = [each for each in new if each.unit_id in known and known[each.unit_id].label != each.label]
+    if other and not changes:
+        first, old = other[0], known[other[0].unit_id]
+        raise InputError(
+            f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
+            f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
+        )
+    confirmed = {each.unit_id for each in new if each.unit_id in known} - {each.unit_id for each in other}
+    return [*(known | {each.unit_id: each for each in new if each.unit_id not in confirmed}).values()]
+
+
+def _reason(said: str) -> str:
+    return "person_discarded" if said == DISCARD else "person"
+
+
+def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
+    return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
+
+
+def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows with their line numbers."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"{path} cannot be read ({said}): give the list that --export wrote, filled in") from error
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        header = [name.strip() for name in next(reader, [])]
+        if lacking := [name for name in (*_KEYS, "votes", "decision") if name not in header]:
+            raise InputError(
+                f"{path} has no column {lacking[0]!r}, only {', '.join(header) or 'none'}: give the list that --export "
+                "wrote, filled in"
+            )
+        rows = []
+        for cells in reader:
+            if len(cells) not in (0, len(header)):
+                raise InputError(
+                    f"{path}, line {reader.line_num}: found {len(cells)} cells, expected {len(header)}; mend that line"
+                )
+            if any(cells):
+                rows.append((reader.line_num, dict(zip(header, cells, strict=True))))
+    except csv.Error as error:
+        raise InputError(f"{path} is torn or no CSV ({error}): save it again") from error
+    return rows

@@ -1,0 +1,122 @@
+"""A corpus of pairs: which texts it has, which of them occur together, and what it says about each."""
+
+import unicodedata
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fcconan import identity
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+
+# What the rows of a corpus say about a text itself; what they say about a pair has no place in a new one.
+HS_COLUMNS = ("hs_type", "hs_subtype")
+CN_COLUMNS = ("cn_type", "age", "gender", "education")
+_NOT_WORDS = "PSZC"  # punctuation, symbols, spaces and control characters, as Unicode sorts them
+
+
+@dataclass
+class Corpus:
+    """The pairs of a corpus.
+
+    Attributes:
+        hs: The texts of HS by id.
+        cns: The texts of CNs by id.
+        pairs: Ids of the pairs that occur.
+        groups: HS id -> what the HS counts as: its words, or the value of a column.
+        n_rows: Rows that were read.
+        n_other_language: Rows that were left out for their language.
+    """
+
+    hs: dict[str, str] = field(default_factory=dict)
+    cns: dict[str, str] = field(default_factory=dict)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    groups: dict[str, Hashable] = field(default_factory=dict)
+    n_rows: int = 0
+    n_other_language: int = 0
+    _said: dict[str, dict[str, set[Any]]] = field(default_factory=dict)
+
+    def hear(self, key: str, row: Row, columns: Sequence[str]) -> None:
+        """Notes what a row says about a text."""
+        said = self._said.setdefault(key, {})
+        for name in (*columns, "source_id"):
+            if (value := row.get(name)) is not None:
+                said.setdefault(name, set()).add(value)
+
+    def about(self, key: str) -> Row:
+        """Returns what the corpus says about a text; of a column on which its rows differ, nothing."""
+        said = dict(self._said.get(key, {}))
+        ids = said.pop("source_id", None)
+        found = {name: next(iter(values)) for name, values in said.items() if len(values) == 1}
+        return found | ({"source_ids": sorted(map(str, ids))} if ids else {})
+
+
+def words_of(text: str) -> str:
+    """Returns what makes two texts the same: their words, whatever their case and punctuation.
+
+    A text without a word is itself.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    bare = "".join(" " if unicodedata.category(character)[0] in _NOT_WORDS else character for character in folded)
+    return " ".join(bare.split()) or identity.normalise(text)
+
+
+def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: str | None = None) -> Corpus:
+    """Reads pairs.
+
+    Args:
+        rows: With `hate_speech` and `counter_narrative`.
+        language: Rows whose `text_language` is another one are left out, such as CONAN's translations.
+        one_per: A column; HS with one value of it, such as paraphrases, count as one.
+
+    Raises:
+        InputError: A text is missing, the column is, or there are no pairs.
+    """
+    corpus = Corpus()
+    for number, row in enumerate(rows, start=1):
+        corpus.n_rows += 1
+        if language is not None and row.get("text_language") not in (None, language):
+            corpus.n_other_language += 1
+            continue
+        place = getattr(row, "place", f"row {number}")
+        hs_text, cn_text = (text_in(row, name, place) for name in ("hate_speech", "counter_narrative"))
+        hs, cn = identity.hs_id(hs_text), identity.cn_id(cn_text)
+        corpus.hs.setdefault(hs, hs_text)
+        corpus.cns.setdefault(cn, cn_text)
+        corpus.pairs.add((hs, cn))
+        corpus.hear(hs, row, HS_COLUMNS)
+        corpus.hear(cn, row, CN_COLUMNS)
+        group = words_of(hs_text) if one_per is None else row.get(one_per)
+        if group is None:
+            raise InputError(f"{place} has no {one_per}, by which HS are grouped: it has {', '.join(row)}; choose one")
+        if corpus.groups.setdefault(hs, group) != group:
+            raise InputError(f"{place}: the HS has the {one_per} {group!r}, and {corpus.groups[hs]!r} before: mend one")
+    if not corpus.pairs:
+        raise InputError(
+            f"the corpus has no pairs in the language {language}: all {corpus.n_rows} rows name another one"
+            if corpus.n_rows
+            else "the corpus has no pairs: check the file"
+        )
+    return corpus
+
+
+def text_in(row: Row, column: str, place: str) -> str:
+    """Returns a text of a row.
+
+    Raises:
+        InputError: It is not there or empty.
+    """
+    if column not in row:
+        raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --column")
+    text = row[column]
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{place}: {column} is {text!r}, expected a text; fill it in, or remove the row")
+    return text
+
+
+def spoken_pairs(corpus: Corpus) -> set[tuple[str, str]]:
+    """Returns the pairs of a corpus as the words of both texts."""
+    hs = {key: words_of(text) for key, text in corpus.hs.items()}
+    cns = {key: words_of(text) for key, text in corpus.cns.items()}
+    return {(hs[one], cns[other]) for one, other in corpus.pairs}

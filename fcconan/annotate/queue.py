@@ -1,0 +1,277 @@
+"""Model first, people verify: batches of units, the most valuable first, until enough positives are found.
+
+Every batch is a round `queue-N` of its own, and a line in `queue.jsonl` says how it came about: which units were drawn
+by chance, with which probabilities, and which were taken as likely. The model is fitted anew before every batch, on the
+answers that are there and nothing else.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+
+from fcconan.annotate.campaign import VALIDATION, Assignment, Campaign, Row
+from fcconan.annotate.queue_choice import RANDOM_SHARE, choose, shuffled
+from fcconan.annotate.queue_model import Floats, Problem, predict
+from fcconan.annotate.queue_positive import Positive, labels_of
+from fcconan.annotate.queue_stopping import Draw, Estimate, decide, estimate
+from fcconan.errors import InputError
+from fcconan.row_files import read_rows
+
+FILE = "queue.jsonl"
+PREFIX = "queue-"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How a round of the queue came about.
+
+    Attributes:
+        round: The round.
+        positive: What was looked for.
+        seed: Of its draws and orders.
+        outside: Units that had been given to raters before the queue began: they teach the model, no more. Of the
+            first batch.
+        again: Units of earlier batches whose raters left.
+        drawn: Units drawn by chance, in the order of the draws.
+        probabilities: Of every draw.
+        smallest: A lower bound of the probabilities of all that was left then.
+        likely: Units taken as likely positives, the likeliest first.
+    """
+
+    round: str
+    positive: str
+    seed: int
+    outside: list[str]
+    again: list[str]
+    drawn: list[str]
+    probabilities: list[float]
+    smallest: list[float]
+    likely: list[str]
+
+    @property
+    def chosen(self) -> list[str]:
+        """The units that it took out of what was left."""
+        return self.drawn + self.likely
+
+
+class Queue:
+    """Where the queue of a campaign stands.
+
+    Args:
+        campaign: The campaign.
+        positive: What is looked for.
+
+    Attributes:
+        labels: Of every unit that was answered: the share of raters who said positive, or None if all skipped it.
+        batches: So far.
+        left: Units that no batch has taken yet.
+        waiting: Units of batches that somebody still has to answer.
+        relieved: Units of batches that have no answer, and nobody to give one.
+
+    Raises:
+        InputError: `queue.jsonl` cannot be read, or is about something else.
+    """
+
+    def __init__(self, campaign: Campaign, positive: Positive) -> None:
+        self.campaign, self.positive = campaign, positive
+        self.labels = labels_of(campaign, positive)
+        self.batches = _batches(campaign)
+        other = next((batch.positive for batch in self.batches if batch.positive != str(positive)), None)
+        if other is not None:
+            raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
+        items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
+        given: dict[str, set[str]] = {}
+        live: set[str] = set()
+        rounds = {batch.round for batch in self.batches}
+        for name in campaign.rounds():
+            if name not in rounds and (name == VALIDATION or "." in name):
+                continue
+            for each in campaign.assignments(name):
+                if name in rounds:
+                    given.setdefault(each.unit_id, set()).add(each.rater)
+                    if not each.withdrawn:
+                        live.add(each.unit_id)
+                elif not self.batches and not each.withdrawn:
+                    self.labels.setdefault(each.unit_id, None)  # in somebody's hands: not for the queue
+        self._given = given
+        outside = set(self.batches[0].outside) if self.batches else self.labels.keys()
+        self.outside = [unit_id for unit_id in items if unit_id in outside]
+        self.scope = [unit_id for unit_id in items if unit_id not in outside]
+        chosen = {unit_id for batch in self.batches for unit_id in batch.chosen}
+        self.left = [unit_id for unit_id in self.scope if unit_id not in chosen]
+        unanswered = [unit_id for unit_id in self.scope if unit_id in chosen and unit_id not in self.labels]
+        self.waiting = [unit_id for unit_id in unanswered if unit_id in live]
+        self.relieved = [unit_id for unit_id in unanswered if unit_id not in live]
+
+    def estimate(self, confidence: float) -> Estimate:
+        """Estimates the positives that are unseen, from the draws of all batches up to the first unfinished one."""
+        draws: list[Draw] = []
+        found = 0
+        for batch in self.batches:
+            if any(unit_id not in self.labels for unit_id in batch.chosen):
+                break
+            before = found
+            for unit_id, probability, smallest in zip(batch.drawn, batch.probabilities, batch.smallest, strict=True):
+                draws.append(Draw(self._is_positive(unit_id), probability, smallest, before))
+                before += self._is_positive(unit_id)
+            found += sum(map(self._is_positive, batch.chosen))
+        unjudged = len(self.left) + len(self.waiting) + len(self.relieved)
+        return estimate(draws, found=self.found, left=unjudged, confidence=confidence)
+
+    @property
+    def found(self) -> int:
+        """Positives among the units that the queue gave out."""
+        return sum(self._is_positive(unit_id) for batch in self.batches for unit_id in batch.chosen)
+
+    def next_batch(
+        self, problem: Problem, *, size: int, random_share: float, seed: int
+    ) -> tuple[Batch, list[Assignment]]:
+        """Chooses the next batch and gives it to raters, each unit to the one with the least to do.
+
+        Args:
+            problem: The units, in the order of the campaign's items.
+            size: Units in the batch.
+            random_share: The part of them that is drawn by chance.
+            seed: Of the draws, and of the order in which raters see the units.
+
+        Raises:
+            InputError: Nobody is there who may judge.
+        """
+        raters = [each.rater for each in self.campaign.raters().values() if (each.role, each.state) == ACTIVE]
+        if not raters:
+            raise InputError(
+                f"{self.campaign.folder} has no active annotator: join some with `fcconan annotate assign`"
+            )
+        generator = np.random.default_rng([seed, len(self.batches) + 1])
+        items = [unit_id for unit_id, unit in self.campaign.units().items() if unit.role == "item"]
+        known = [self.labels.get(unit_id) for unit_id in items]
+        labels: Floats = np.array([np.nan if value is None else value for value in known])
+        waiting, again = set(self.left), self.relieved[:size]
+        left = np.array([unit_id in waiting for unit_id in items])
+        choice = choose(
+            predict(problem, labels), left, size=size - len(again), random_share=random_share, generator=generator
+        )
+        batch = Batch(
+            f"{PREFIX}{len(self.batches) + 1}",
+            str(self.positive),
+            seed,
+            [] if self.batches else self.outside,
+            again,
+            [items[place] for place in choice.drawn],
+            choice.probabilities,
+            choice.smallest,
+            [items[place] for place in choice.likely],
+        )
+        return batch, self._given_out(batch, raters, generator)
+
+    def _given_out(self, batch: Batch, raters: Sequence[str], generator: np.random.Generator) -> list[Assignment]:
+        load = dict.fromkeys(raters, 0)
+        for name in {each.round for each in self.batches}:
+            for each in self.campaign.assignments(name):
+                if each.rater in load and not each.withdrawn:
+                    load[each.rater] += 1
+        lots: dict[str, list[str]] = {rater: [] for rater in raters}
+        for unit_id in shuffled(batch.again + batch.chosen, generator):
+            fresh = [rater for rater in raters if rater not in self._given.get(unit_id, ())] or raters
+            rater = min(fresh, key=lambda rater: load[rater])
+            lots[rater].append(unit_id)
+            load[rater] += 1
+        turns = self.campaign.task.unit == "comparison"
+        return [
+            Assignment(rater, unit_id, position, swapped=bool(turns and generator.random() < 0.5))
+            for rater, lot in lots.items()
+            for position, unit_id in enumerate(lot, start=1)
+        ]
+
+    def _is_positive(self, unit_id: str) -> bool:
+        return (self.labels.get(unit_id) or 0.0) > 0.5
+
+
+ACTIVE = ("annotator", "active")
+
+
+def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Iterable[Assignment]) -> None:
+    """Writes a batch; call it within `changing`.
+
+    The line of `queue.jsonl` comes first: without its round, it is made again.
+    """
+    campaign.write(FILE, [*queue.batches, batch])
+    campaign.write(f"rounds/{batch.round}.jsonl", assignments)
+
+
+def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
+    """Returns what a person wants to know.
+
+    Args:
+        queue: Before the new batch.
+        batch: The new one; None if there is none.
+        target: The share of positives that is wanted.
+        confidence: Of the interval.
+    """
+    known = queue.estimate(confidence)
+    judged = len(queue.scope) - known.left
+    rest = "waiting" if queue.waiting else "ready" if queue.left or queue.relieved else "done"
+    return {
+        "state": "batch" if batch else rest,
+        "round": batch.round if batch else queue.batches[-1].round if queue.batches else None,
+        "positive": str(queue.positive),
+        "units": {
+            "all": len(queue.scope),
+            "outside": len(queue.outside),
+            "judged": judged,
+            "skipped": sum(queue.labels.get(unit_id, 0.0) is None for each in queue.batches for unit_id in each.chosen),
+            "waiting": len(queue.waiting),
+            "relieved": len(queue.relieved),
+        },
+        "batch": None if batch is None else {name: len(getattr(batch, name)) for name in ("likely", "drawn", "again")},
+        "estimate": asdict(known) | {"confidence": confidence},
+        "target_recall": target,
+        "decision": decide(known, target),
+    }
+
+
+def step(
+    campaign: Campaign,
+    queue: Queue,
+    problem: Problem,
+    *,
+    size: int = 100,
+    random_share: float = RANDOM_SHARE,
+    seed: int,
+    while_open: bool = False,
+) -> Batch | None:
+    """Makes the next round, unless the last one is not answered yet, or nothing is left; call it within `changing`.
+
+    Returns:
+        The batch; None if there is none.
+
+    Raises:
+        InputError: The size is below 1, or the share not between 0 and 1; or nobody may judge.
+    """
+    if size < 1 or not 0 <= random_share <= 1:
+        raise InputError(
+            f"a batch of {size} with a random share of {random_share}: give 1 unit or more, and a share from 0 to 1"
+        )
+    if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
+        return None
+    batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)
+    write_batch(campaign, queue, batch, assignments)
+    return batch
+
+
+def _batches(campaign: Campaign) -> list[Batch]:
+    path = campaign.folder / FILE
+    if not path.is_file():
+        return []
+    known = {field.name for field in fields(Batch)}
+    batches = []
+    for number, row in enumerate(read_rows(path), start=1):
+        if row.keys() != known:
+            raise InputError(f"{path}, line {number} is no batch of a queue: take the file from a backup")
+        batches.append(Batch(**row))
+    rounds = set(campaign.rounds())
+    # A step that was killed between its two files is taken back: nobody was given anything.
+    while batches and batches[-1].round not in rounds:
+        batches.pop()
+    return batches

@@ -1,0 +1,133 @@
+"""Which units are likely positive, learned from the labels that were asked for so far.
+
+A Gaussian process over rows and columns (HS and CNs of pairs), for labels of 0 and 1. With r and c the row and column
+of a unit, s its scores, K the likeness of texts, and I 1 for the same row or column and 0 for others, the covariance of
+two units is
+
+    SMOOTH (1 + I(r, r') + K(r, r')) K(c, c')
+    + OWN (I(r, r') + I(c, c') + K(r, r') I(c, c') + s s')
+    + CONSTANT
+
+so that a row or column with many positives, a CN near to one that fitted, and an HS near to another one all count, each
+as much as the labels bear out. All terms but that of the scores are products of a matrix over rows and one over
+columns: no matrix over units is ever made, and the equations are solved by conjugate gradients.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+# Set by the likelihood of the labels of half of FC-CONAN's HS, and rounded; docs/campaigns.md says what the other half
+# gives, and what a search among other constants would have gained.
+CONSTANT, SMOOTH, OWN, NOISE = 0.01, 0.03, 0.01, 0.05
+SHARPNESS = 2.0  # of the likeness of texts
+SCORE_PRIOR = 0.1  # how much one standard deviation of the scores is taken to mean before anything is known
+TOLERANCE = 1e-4
+MOST_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is known of the units before anybody judges them.
+
+    Attributes:
+        rows: Of every unit, such as its HS, from 0; shape (units,).
+        columns: Of every unit, such as its CN, from 0; shape (units,).
+        row_likeness: Of texts, from 0 to 1; shape (rows, rows).
+        column_likeness: Of texts, from 0 to 1; shape (columns, columns).
+        scores: Standardised, higher for likelier positives; shape (units, scores).
+    """
+
+    rows: Places
+    columns: Places
+    row_likeness: Floats
+    column_likeness: Floats
+    scores: Floats
+
+
+def likeness(vectors: Any) -> Floats:
+    """Returns how like texts are by their vectors: exp(-2 (1 - cosine)), the vectors being centred.
+
+    Args:
+        vectors: Shape (texts, dimensions); of texts without words all zero.
+
+    Returns:
+        Shape (texts, texts); 1 on the diagonal.
+    """
+    centred = np.asarray(vectors, dtype=np.float64)
+    centred = centred - centred.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    unit = np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
+    found: Floats = np.exp(-SHARPNESS * (1 - unit @ unit.T))
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def standardised(scores: Sequence[Floats], n_units: int) -> Floats:
+    """Returns scores with mean 0 and deviation 1, those that are missing (nan) at the mean.
+
+    Args:
+        scores: One array of shape (units,) for each scorer.
+        n_units: Number of units.
+
+    Returns:
+        Shape (units, scorers).
+    """
+    found = np.zeros((n_units, len(scores)))
+    for place, values in enumerate(scores):
+        known = np.isfinite(values)
+        if known.any() and (deviation := values[known].std()) > 0:
+            found[known, place] = (values[known] - values[known].mean()) / deviation
+    return found
+
+
+def predict(problem: Problem, labels: Floats) -> Floats:
+    """Returns the expected label of every unit.
+
+    Args:
+        problem: The units.
+        labels: Share of raters who said positive; nan for units that are not judged, of which nothing else is used.
+            Shape (units,).
+
+    Returns:
+        Shape (units,); about 0 to 1, but not held there, so that an order is left among the surest.
+    """
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    prior: Floats = SCORE_PRIOR * problem.scores.mean(axis=1) if problem.scores.shape[1] else np.zeros(len(labels))
+    known = np.flatnonzero(np.isfinite(labels))
+    # As if one more positive and five more negatives were known: a batch may hold only one kind.
+    base = (labels[known].sum() + 1) / (len(known) + 6)
+    first: Floats = base + prior
+    if not len(known):
+        return first
+    where = problem.rows[known], problem.columns[known]
+    scores = problem.scores[known]
+    cell = where[0] * len(problem.column_likeness) + where[1]
+
+    def over_grid(weights: Floats) -> Floats:
+        """The covariance with every cell of the grid, of what the weights stand for, but for the scores."""
+        shape = len(problem.row_likeness), len(problem.column_likeness)
+        grid = np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape)
+        alike = problem.row_likeness @ grid
+        of_columns = grid.sum(axis=0)
+        smooth = SMOOTH * (alike + grid + of_columns) @ problem.column_likeness
+        own = OWN * (alike + of_columns + grid.sum(axis=1, keepdims=True))
+        found: Floats = smooth + own + CONSTANT * weights.sum()
+        return found
+
+    def covariance(weights: Floats) -> Floats:
+        found: Floats = over_grid(weights)[where] + OWN * (scores @ (scores.T @ weights)) + NOISE * weights
+        return found
+
+    operator = LinearOperator((len(known), len(known)), matvec=covariance, dtype=np.float64)
+    solved, _ = cg(operator, labels[known] - first[known], rtol=TOLERANCE, maxiter=MOST_STEPS)
+    expected = over_grid(solved)[problem.rows, problem.columns]
+    found: Floats = first + expected + OWN * (problem.scores @ (scores.T @ solved))
+    return found

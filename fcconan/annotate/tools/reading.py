@@ -1,0 +1,99 @@
+"""Files as people and tools hand them back: byte order marks, semicolons, tabs, either line end, cut-off ends."""
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+_SEPARATORS = (",", ";", "\t")
+CUT_OFF = "the file was cut off or edited by hand; export it from the tool again"
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Returns a file's content as text: UTF-8, or UTF-16 with a byte order mark, as some spreadsheets write.
+
+    Raises:
+        InputError: It is neither.
+    """
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not {error.encoding}: save the file as UTF-8") from error
+
+
+def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
+    """Reads CSV with commas, semicolons or tabs, whatever a spreadsheet made of it.
+
+    Yields:
+        Number and cells by column of every row that is not empty; the header is row 1, as in a spreadsheet.
+
+    Raises:
+        InputError: There is no header, two columns have one name, or a row has too few or too many cells.
+    """
+    head = text.partition("\n")[0]
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=max(_SEPARATORS, key=head.count))
+    number = 1
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        while header and not header[-1]:  # spreadsheets keep the cells of columns that were emptied
+            header.pop()
+        if len(set(header)) < len(header) or not header:
+            found = "two columns have one name" if header else "there is no header"
+            raise InputError(f"{path}: {found}: export it from the tool again")
+        for number, cells in enumerate(reader, start=2):
+            if not any(cells):
+                continue
+            if len(cells) < len(header) or any(cells[len(header) :]):
+                raise InputError(f"{path}, row {number}: found {len(cells)} cells, expected {len(header)}: {CUT_OFF}")
+            yield number, dict(zip(header, cells, strict=False))
+    except csv.Error as error:
+        raise InputError(f"{path}, row {number + 1}: not CSV ({error}): {CUT_OFF}") from error
+
+
+def json_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
+    """Reads JSON lines.
+
+    Yields:
+        Number and object of every line that is not empty.
+
+    Raises:
+        InputError: A line is no JSON object.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: not JSON ({error}): {CUT_OFF}") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
+        yield number, row
+
+
+def json_list(path: Path, text: str) -> list[Row]:
+    """Reads a JSON list of objects.
+
+    Raises:
+        InputError: It is none.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error}): {CUT_OFF}") from error
+    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
+        raise InputError(f"{path}: found {text.strip()[:40]!r}, expected a JSON list of tasks or records: {CUT_OFF}")
+    return data
+
+
+def as_text(value: Any) -> str:
+    """Returns a cell as text; nothing is an empty text."""
+    return "" if value is None else str(value).strip()

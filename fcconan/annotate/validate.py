@@ -1,0 +1,333 @@
+"""The second round: validators who had no part in a unit's label agree or disagree with it.
+
+    rounds/validation.jsonl         who validates what
+    rounds/validation.shown.jsonl   what each of them is shown: the final label of a pair or comparison, the medians of
+                                    the grades of a reply
+
+What somebody was shown counts for that only: where the label has changed since, the answer is outdated, and the unit
+needs a validator who has not seen it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from fcconan.annotate.assign import distribute
+from fcconan.annotate.campaign import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
+from fcconan.annotate.order import Sittings, in_order
+from fcconan.annotate.votes import item_of, votes_of
+from fcconan.errors import InputError
+from fcconan.row_files import read_rows
+from fcconan.whole_files import write_whole
+
+Row = dict[str, Any]
+AGREE, DISAGREE = "agree", "disagree"
+SHOWN = f"rounds/{VALIDATION}.shown.jsonl"
+COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
+# What became of a unit.
+STATES = {
+    "agreed": "every validator who answered agrees",
+    "disagreed": "every validator who answered disagrees",
+    "split": "one agrees and another one disagrees, so the label is not confirmed",
+    "skipped": "every validator who was asked skipped it",
+    "missing": "a validator still has to answer, and none has",
+    "outdated": "the label has changed since validators saw it",
+    "not_assigned": "no validator was asked",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who validates what.
+
+    Attributes:
+        assignments: The whole round.
+        shown: Rows with `rater`, `unit_id` and what is shown: `label`, or `grades` by aspect.
+        n_new: Assignments that this plan adds.
+        n_withdrawn: Assignments that it takes back.
+        short: Units that lack a validator, all that are left having had a part in them.
+    """
+
+    assignments: list[Assignment]
+    shown: list[Row]
+    n_new: int
+    n_withdrawn: int
+    short: list[str]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What validators say of a unit's label.
+
+    Attributes:
+        unit_id: The unit.
+        state: A key of `STATES`.
+        answers: `agree` or `disagree` by validator, of those who saw the label as it is now.
+    """
+
+    unit_id: str
+    state: str
+    answers: Mapping[str, str]
+
+
+def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Row]:
+    """Returns what validators are shown of every unit that has something to be validated, in the order of the units.
+
+    Args:
+        campaign: The campaign.
+        rounds: The rounds in which replies were graded.
+
+    Returns:
+        `label` of units that have a final one; for a task with aspects `grades`, the median of each aspect, of units
+        with a grade in all of them.
+    """
+    if campaign.task.labels:
+        decisions = campaign.decisions()
+        labels = {unit: decisions[unit].label for unit in campaign.units() if unit in decisions}
+        return {unit: {LABEL: label} for unit, label in labels.items() if label is not None}
+    votes = votes_of(campaign, rounds)
+    first, *others = votes.values()
+    return {
+        unit: {"grades": {aspect: median(map(float, given[unit].values())) for aspect, given in votes.items()}}
+        for unit in first
+        if all(unit in each for each in others)
+    }
+
+
+def plan_validation(
+    campaign: Campaign,
+    *,
+    sample: int | None = None,
+    twice: float = 0.0,
+    session_size: int | None = None,
+    rounds: Sequence[str] = (MAIN,),
+    seed: int = 0,
+) -> Plan:
+    """Assigns units to active validators who neither annotated nor decided them, as equally as that allows.
+
+    Which units are drawn follows from the seed and their ids alone, so that a plan made again later, with more units
+    decided, keeps those drawn before. Assignments that hold stay where they are in their validators' order; of
+    validators who are not active any more, those without an answer are withdrawn, and so are those that showed
+    something else than what would be shown now.
+
+    Args:
+        campaign: A campaign with final labels, or with grades.
+        sample: How many units; None for all.
+        twice: The share of those without a validator that two get.
+        session_size: How many units come in one sitting; None for one sitting.
+        rounds: The rounds in which replies were graded.
+        seed: Decides all draws.
+
+    Raises:
+        InputError: There is nothing to validate, nobody who could, or not as many units or validators as asked for.
+    """
+    things, units = validated_things(campaign, rounds), campaign.units()
+    validators = [
+        each.rater for each in campaign.raters().values() if (each.role, each.state) == ("validator", "active")
+    ]
+    _check(campaign, things, validators, sample, twice)
+    # Whoever ranks a unit by its own id draws the same units when others have joined them.
+    drawn = sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample]
+    before, shown = _before(campaign)
+    answered = {(each.rater, each.unit_id) for each in campaign.answers(VALIDATION).values()}
+    kept: list[Assignment] = []
+    for each in before:
+        key = (each.rater, each.unit_id)
+        holds = things.get(each.unit_id) == shown.get(key) and (each.rater in validators or key in answered)
+        kept.append(replace(each, withdrawn=each.withdrawn or not holds))
+    held = {each.unit_id for each in kept if not each.withdrawn}
+    barred = _barred(campaign) | {(each.rater, each.unit_id) for each in kept}
+    lacking = [unit for unit in things if unit in set(drawn) - held]
+    short = [unit for unit in lacking if all((rater, unit) in barred for rater in validators)]
+    judged: dict[str, list[str]] = {rater: [] for rater in validators}
+    open_units = [units[unit] for unit in lacking if unit not in short]
+    who = distribute(open_units, validators, overlap={2: twice}, forbidden=barred, seed=seed)
+    for unit, chosen in who.items():
+        for rater in chosen:
+            judged[rater].append(unit)
+    new = in_order(
+        judged,
+        seed=seed,
+        blocks={unit: unit for unit in who},
+        sittings=Sittings(session_size),
+        swap=campaign.task.unit == "comparison",
+        ends={each.rater: (each.position, each.session) for each in kept},
+    )
+    names = dict.fromkeys([*(each.rater for each in kept), *validators])
+    added = [each for theirs in new.values() for each in theirs]
+    shown |= {(each.rater, each.unit_id): things[each.unit_id] for each in added}
+    return Plan(
+        [each for name in names for each in (*kept, *added) if each.rater == name],
+        [{"rater": rater, "unit_id": unit} | thing for (rater, unit), thing in shown.items()],
+        n_new=len(added),
+        n_withdrawn=sum(new_row != old for new_row, old in zip(kept, before, strict=True)),
+        short=short,
+    )
+
+
+def write_plan(campaign: Campaign, plan: Plan) -> None:
+    """Writes the round; call it within `campaign.changing`.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    (campaign.folder / "rounds").mkdir(exist_ok=True)
+    # What is shown comes first: a round without it would show nothing.
+    write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
+    campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
+
+
+def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Verdict]:
+    """Returns what validators say of every unit that has something to be validated, in the order of the units.
+
+    Args:
+        campaign: The campaign.
+        rounds: The rounds in which replies were graded.
+    """
+    things = validated_things(campaign, rounds)
+    assignments, shown = _before(campaign)
+    given = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
+    by_unit: dict[str, list[Assignment]] = {}
+    for each in assignments:
+        by_unit.setdefault(each.unit_id, []).append(each)
+    found = {}
+    for unit, thing in things.items():
+        asked = [each for each in by_unit.get(unit, []) if not each.withdrawn or (each.rater, unit) in given]
+        current = [each.rater for each in asked if shown.get((each.rater, unit)) == thing]
+        said = [given.get((rater, unit)) for rater in current]
+        answers = {each.rater: str(each.value) for each in said if each is not None and each.value is not None}
+        found[unit] = Verdict(unit, _state(answers, said, bool(asked)), answers)
+    return found
+
+
+def summary(
+    campaign: Campaign, *, rounds: Sequence[str] = (MAIN,), resamples: int = 10_000, seed: int = 0
+) -> dict[str, Any]:
+    """Sums the validation up.
+
+    Args:
+        campaign: The campaign.
+        rounds: The rounds in which replies were graded.
+        resamples: Of the HS, for the intervals of the agreement of validators.
+        seed: Decides the draws.
+
+    Returns:
+        `units` (how many are in each state), `labels` (the same by label, empty for grades), `validators` (their
+        answers to labels as they are now), and `agreement` (rows of `fcconan.score.agreement` over the units with two
+        answers).
+    """
+    from fcconan.score.agreement import agreement
+
+    found = verdicts(campaign, rounds)
+    things = validated_things(campaign, rounds)
+    assignments, shown = _before(campaign)
+    given = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
+    labels = dict.fromkeys(str(thing[LABEL]) for thing in things.values() if LABEL in thing)
+    names = list(dict.fromkeys(each.rater for each in assignments))
+    return {
+        "units": _states(found.values()),
+        "labels": {
+            label: _states(found[unit] for unit, thing in things.items() if thing.get(LABEL) == label)
+            for label in sorted(labels)
+        },
+        "validators": [_of_validator(name, assignments, things, shown, given) for name in names],
+        "agreement": agreement(
+            [
+                [{AGREE: 1.0, DISAGREE: 0.0}.get(each.answers.get(name, ""), np.nan) for each in found.values()]
+                for name in names
+            ],
+            [0.0, 1.0],
+            items=[item_of(campaign.units()[unit]) for unit in found],
+            coefficients=COEFFICIENTS,
+            raters=names,
+            aspect=VALIDATION,
+            resamples=resamples,
+            seed=seed,
+        )
+        if any(len(each.answers) > 1 for each in found.values())
+        else [],
+    }
+
+
+def _of_validator(
+    name: str,
+    assignments: Iterable[Assignment],
+    things: Mapping[str, Row],
+    shown: Mapping[tuple[str, str], Row],
+    given: Mapping[tuple[str, str], Answer],
+) -> Row:
+    counts = dict.fromkeys(("agreed", "disagreed", "skipped", "missing", "outdated"), 0)
+    for each in assignments:
+        key = (each.rater, each.unit_id)
+        answer = given.get(key)
+        if each.rater != name or (each.withdrawn and answer is None):
+            continue
+        if things.get(each.unit_id) != shown.get(key):
+            counts["outdated"] += 1
+        elif answer is None:
+            counts["missing"] += 1
+        else:
+            counts[{AGREE: "agreed", DISAGREE: "disagreed"}.get(str(answer.value), "skipped")] += 1
+    return {"rater": name} | counts
+
+
+def _states(found: Iterable[Verdict]) -> dict[str, int]:
+    counts = Counter(each.state for each in found)
+    return {state: counts[state] for state in STATES}
+
+
+def _state(answers: Mapping[str, str], said: Sequence[Answer | None], asked: bool) -> str:
+    if answers:
+        values = set(answers.values())
+        return "split" if len(values) > 1 else "agreed" if values == {AGREE} else "disagreed"
+    if said:
+        return "missing" if None in said else "skipped"
+    return "outdated" if asked else "not_assigned"
+
+
+def _before(campaign: Campaign) -> tuple[list[Assignment], dict[tuple[str, str], Row]]:
+    """The round as it is, and what each validator is shown; a round that does not say so shows what holds now."""
+    if VALIDATION not in campaign.rounds():
+        return [], {}
+    assignments = campaign.assignments(VALIDATION)
+    path = campaign.folder / SHOWN
+    if not path.is_file():
+        things = validated_things(campaign)
+        return assignments, {(each.rater, each.unit_id): things.get(each.unit_id, {}) for each in assignments}
+    keys = ("rater", "unit_id")
+    rows = list(read_rows(path))
+    return assignments, {
+        (row["rater"], row["unit_id"]): {name: value for name, value in row.items() if name not in keys} for row in rows
+    }
+
+
+def _barred(campaign: Campaign) -> set[tuple[str, str]]:
+    """Who had a part in which unit: everybody who was assigned it, answered it or decided it."""
+    found = {(each.by, each.unit_id) for each in campaign.decisions().values()}
+    for name in campaign.rounds():
+        if name != VALIDATION and "." not in name:  # what rounds show lies beside them
+            found |= {(each.rater, each.unit_id) for each in campaign.assignments(name)}
+    return found | {(each.rater, each.unit_id) for each in campaign.history() if each.round != VALIDATION}
+
+
+def _check(
+    campaign: Campaign, things: Mapping[str, Row], validators: Sequence[str], sample: int | None, twice: float
+) -> None:
+    if not things:
+        todo = "`fcconan annotate adjudicate` first" if campaign.task.labels else "import grades first"
+        raise InputError(f"{campaign.folder} has nothing to validate: run {todo}")
+    if not validators:
+        raise InputError(
+            f"{campaign.folder} has no active validator: let some join with `fcconan annotate raters --validators N`"
+        )
+    if sample is not None and not 0 < sample <= len(things):
+        raise InputError(f"--sample is {sample}, expected 1 to {len(things)}: so many units can be validated")
+    if not 0 <= twice <= 1:
+        raise InputError(f"--twice is {twice:g}, expected a share from 0 to 1")
+    if twice and len(validators) < 2:
+        raise InputError(f"--twice is {twice:g}, but there is one validator: add another one, or leave it out")

@@ -1,0 +1,84 @@
+"""`fcconan annotate adjudicate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "adjudicate"
+EXAMPLE = "Example: fcconan annotate adjudicate my-campaign --export conflicts.csv"
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.")],
+    rounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--round", help="Whose answers are votes; repeat it, or give a pattern such as 'queue-*'. Default: main."
+        ),
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Also decide units that somebody still has to answer.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the conflicts to this CSV file, for a person to fill in.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Export also the conflicts that the rule resolves, not only the others.")
+    ] = False,
+    filled_in: Annotated[
+        Path | None, typer.Option("--import", help="Read what a person decided from this CSV file.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="The pseudonym of the person who decided.")] = None,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="What is imported may replace what was decided before.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
+) -> None:
+    """Decide the final label of every unit: by the votes, by rule, or by a person; discard what has none."""
+    from fcconan.annotate.adjudicate import adjudicate, counts_of, decisions_of_persons
+    from fcconan.annotate.campaign import Campaign
+    from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
+    from fcconan.cli.files import check_files
+    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.errors import InputError
+
+    if (filled_in is None) != (by is None):
+        raise InputError("--import and --by go together: give the file and the pseudonym of who filled it in")
+    check_files({"--json": json_file, "--export": export}, read=[filled_in], folders=[folder])
+    check_json_target(json_file, folder)
+    campaign = Campaign(folder)
+    if campaign.task.aspects and export is None and filled_in is None:
+        typer.echo("Grades are not adjudicated: every rater's stay as they are.")
+        if json_file is not None:
+            write_json(json_file, counts_of(None))
+        return
+    chosen = campaign.rounds_like(rounds)
+    with campaign.changing():
+        outcome = adjudicate(campaign, rounds=chosen, now=now)
+        imported = []
+        if filled_in is not None and by is not None:
+            imported = read_conflicts(filled_in, campaign, outcome, by)
+            persons = merged(decisions_of_persons(campaign), imported, changes=changes)
+            outcome = adjudicate(campaign, rounds=chosen, now=now, persons=persons)
+        unchanged = [*campaign.decisions().values()] == outcome.decisions
+        campaign.write("decisions.jsonl", outcome.decisions)
+    listed = outcome.conflicts if every else outcome.open_conflicts
+    if export is not None:
+        write_conflicts(export, conflict_rows(campaign, outcome, listed))
+    counts = counts_of(outcome)
+    rows = [("label", label, n) for label, n in counts["labels"].items()]
+    rows += [("decided", reason, n) for reason, n in counts["decided"].items()]
+    rows += [("discarded", reason, n) for reason, n in counts["discarded"].items()]
+    rows += [("no decision yet", why, counts[why]) for why in ("waiting", "not_assigned")]
+    print_table(f"Final labels of {campaign.settings.name}", ("what", "which", "units"), rows)
+    if filled_in is not None:
+        typer.echo(f"{filled_in}: {len(imported)} decisions of {by}.")
+    if outcome.needless:
+        typer.echo(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
+    if outcome.own_raters:
+        typer.echo(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
+    if export is not None:
+        typer.echo(f"{export}: {len(listed)} conflicts to decide; read it with --import {export} --by PSEUDONYM.")
+    if unchanged:
+        typer.echo("decisions.jsonl says the same as before.")
+    if json_file is not None:
+        write_json(json_file, counts)

@@ -1,0 +1,132 @@
+"""`fcconan annotate score`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from fcconan.annotate.product_scorers import Scorer
+    from fcconan.execute.shards import Progress
+
+NAME = "score"
+EXAMPLE = "Example: fcconan annotate score campaign --scorer tfidf --out scores --jobs 2"
+JUDGE = "judge"
+
+
+def run(
+    sources: Annotated[
+        list[Path], typer.Argument(help="A campaign, a dataset, a file of pairs; or a file of HS and one of CNs.")
+    ],
+    scorer: Annotated[
+        str,
+        typer.Option(
+            "--scorer",
+            help="tfidf, minilm, a model's folder or name, a system of the benchmark, module:factory, judge.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the shards; a run that was stopped goes on there.")],
+    top: Annotated[int | None, typer.Option("--top", min=1, help="Keep the best so many CNs of each HS.")] = None,
+    at_least: Annotated[float | None, typer.Option("--at-least", help="Keep pairs with this score or more.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes on this machine; default: 1.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers see --out.")
+    ] = None,
+    rank: Annotated[int | None, typer.Option("--rank", min=0, help="Write this process's share, from 0.")] = None,
+    world: Annotated[int | None, typer.Option("--world", min=1, help="Of so many processes.")] = None,
+    rows_per_shard: Annotated[
+        int | None, typer.Option("--rows-per-shard", min=1, help="Pairs in a shard, rounded to whole HS.")
+    ] = None,
+    task: Annotated[str, typer.Option("--task", help="Of a judge: one with labels, or --aspect.")] = "appropriateness",
+    aspect: Annotated[str | None, typer.Option("--aspect", help="Of a judge: the aspect that is the score.")] = None,
+    strategy: Annotated[str, typer.Option("--strategy", help="Of a judge: see `fcconan judge rate`.")] = "rubric",
+    model: Annotated[
+        str | None, typer.Option("--model", help="Of a judge: name at the endpoint, local:FOLDER, replay:FILE.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="Of a judge: the endpoint; default: $OPENAI_BASE_URL.")
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, help="Of a judge: requests at once, of each process.")
+    ] = 8,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
+) -> None:
+    """Pair every HS with every CN and score each pair, in shards, on one machine or many."""
+    from fcconan.annotate.product import Selection, plan, summary
+    from fcconan.annotate.product_lists import read_lists
+    from fcconan.annotate.product_scorers import Asking
+    from fcconan.cli.files import check_files
+    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.execute import cluster, shards
+
+    if scheduler is not None and jobs is not None:
+        raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
+    if (rank is None) != (world is None):
+        raise InputError("--rank and --world belong together: give both, or neither")
+    check_files({"--json": json_file}, read=sources)
+    check_json_target(json_file, out)
+    selection = Selection(top, at_least)
+    chosen = _scorer(scorer, task, aspect, strategy, model, base_url)
+    lists = read_lists(sources)
+    work, whole = plan(
+        lists.hs,
+        lists.cn,
+        chosen,
+        out,
+        selection=selection,
+        rows_per_shard=rows_per_shard,
+        asking=Asking(concurrency=concurrency),
+    )
+    mine = whole if rank is None or world is None else shards.share(whole, rank, world)
+    with _Bar(len(lists.cn)) as progress:
+        if scheduler is not None:
+            cluster.run_on_cluster(work, mine, scheduler, progress=progress)
+        else:
+            shards.run(work, mine, jobs=jobs or 1, progress=progress)
+    found = summary(work, whole)
+    print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
+    if found["finished"] < found["shards"]:
+        print(f"{found['shards'] - found['finished']} shards are left to other ranks")
+    if json_file is not None:
+        write_json(json_file, {"out": str(out), "scorer": chosen.configuration, **found})
+
+
+def _scorer(
+    name: str, task: str, aspect: str | None, strategy: str, model: str | None, base_url: str | None
+) -> "Scorer":
+    from fcconan.annotate.product_scorers import JudgeScorer, named
+
+    if name != JUDGE:
+        if model is not None or aspect is not None or base_url is not None:
+            raise InputError(f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {name}: leave them out")
+        return named(name)
+    from fcconan.judge.rubrics import load_rubric
+
+    if model is None:
+        raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
+    asked = load_rubric(task)
+    if aspect is not None:
+        asked = asked.model_copy(update={"aspects": [asked.aspect(aspect)]})
+    return JudgeScorer(asked, model, strategy=strategy, base_url=base_url)
+
+
+class _Bar:
+    """Shows on a terminal how many pairs are scored."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def __enter__(self) -> "Progress":
+        from tqdm import tqdm
+
+        self._bar = tqdm(desc="scoring", unit="pair", unit_scale=True, disable=None, leave=False)
+        return self._show
+
+    def _show(self, done: int, total: int) -> None:
+        self._bar.total = total * self._width
+        self._bar.update(done * self._width - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()

@@ -1,0 +1,78 @@
+"""`fcconan annotate validate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fcconan.cli import row_sources
+
+NAME = "validate"
+EXAMPLE = "Example: fcconan annotate validate my-campaign --sample 4000 --twice 0.1"
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.")],
+    sample: Annotated[int | None, typer.Option("--sample", min=1, help="Validate so many units. Default: all.")] = None,
+    twice: Annotated[float, typer.Option("--twice", help="The share of units that two validators judge.")] = 0.0,
+    session_size: Annotated[
+        int | None, typer.Option("--session-size", min=1, help="Units in one sitting. Default: no sittings.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Extend the round: units decided since, labels changed, validators left.")
+    ] = False,
+    rounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--round", help="Where grades were given; repeat it, or give a pattern such as 'queue-*'. Default: main."
+        ),
+    ] = None,
+    resamples: row_sources.Resamples = 10_000,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    json_file: row_sources.Json = None,
+) -> None:
+    """Assign final labels to validators who had no part in them, and sum up how many they agree with."""
+    from fcconan.annotate.assign import derived_seed
+    from fcconan.annotate.campaign import VALIDATION, Campaign
+    from fcconan.annotate.validate import STATES, plan_validation, summary, validated_things, write_plan
+    from fcconan.cli.files import check_files
+    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.report.scores import agreement_tables
+
+    check_files({"--json": json_file}, folders=[folder])
+    check_json_target(json_file, folder)
+    campaign = Campaign(folder)
+    rounds = campaign.rounds_like(rounds)
+    drawn = derived_seed(campaign.settings.seed, "validate", seed)
+    notes = []
+    with campaign.changing():
+        there = VALIDATION in campaign.rounds()
+        if again or not there:
+            plan = plan_validation(
+                campaign, sample=sample, twice=twice, session_size=session_size, rounds=rounds, seed=drawn
+            )
+            if plan.n_new or plan.n_withdrawn:
+                write_plan(campaign, plan)
+            notes.append(f"{plan.n_new} assignments are new, {plan.n_withdrawn} are withdrawn.")
+            if plan.short:
+                notes.append(f"{len(plan.short)} units are left without a validator: all had a part in them.")
+        else:
+            notes.append(f"The round {VALIDATION} is there already: --again extends it.")
+        result = {"notes": notes} | summary(campaign, rounds=rounds, resamples=resamples, seed=drawn)
+    total = len(validated_things(campaign, rounds))
+    rows = [("all", state, n, f"{n / max(total, 1):.3f}") for state, n in result["units"].items() if n]
+    for label, states in result["labels"].items():
+        size = max(sum(states.values()), 1)
+        rows += [(label, state, n, f"{n / size:.3f}") for state, n in states.items() if n]
+    print_table(f"Validation of {campaign.settings.name}", ("label", "state", "units", "share"), rows)
+    columns = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
+    print_table("Validators", columns, [[row[name] for name in columns] for row in result["validators"]])
+    for shown in agreement_tables(result["agreement"], pairs=len(result["validators"]) > 2):
+        print_table(shown.title, shown.columns, shown.rows)
+    for state in ("split", "outdated"):
+        if result["units"][state]:
+            typer.echo(f"{state}: {STATES[state]}.")
+    for note in notes:
+        typer.echo(note)
+    if json_file is not None:
+        write_json(json_file, result)

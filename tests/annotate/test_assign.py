@@ -1,0 +1,312 @@
+import json
+from collections import Counter
+from itertools import combinations, pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fcconan.annotate.assign import assign_units, block_names, derived_seed, distribute, numbers, spread_of
+from fcconan.annotate.campaign import Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotate.order import Sittings, in_order, sides
+from fcconan.errors import InputError
+from fcconan.judge.task import load_task
+from tests.conftest import RunCli
+
+NINE = [f"annotator-{number}" for number in range(1, 10)]
+PAIRS = [Unit(f"hs-{hs}:cn-{cn}", hs_id=f"hs-{hs}", cn_id=f"cn-{cn}") for hs in range(10) for cn in range(40)]
+COMPARISONS = [Unit(f"a-{item}:b-{item}", reply_a=f"a-{item}", reply_b=f"b-{item}") for item in range(41)]
+ANCHORS = [
+    Unit(f"hs-9:cn-known-{number}", "anchor", hs_id="hs-9", cn_id=f"cn-known-{number}", known={"label": "appropriate"})
+    for number in range(12)
+]
+
+
+def judged_by(found: list[Assignment]) -> dict[str, list[str]]:
+    judged: dict[str, list[str]] = {}
+    for each in found:
+        judged.setdefault(each.rater, []).append(each.unit_id)
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("n", "overlap", "expected"),
+    [
+        (5805, {2: 0.2, 3: 0.05}, {1: 4354, 2: 1161, 3: 290}),  # 4353.75, 1161, 290.25
+        (129, {2: 0.2, 3: 0.05}, {1: 97, 2: 26, 3: 6}),  # 96.75, 25.8, 6.45
+        (10, {2: 0.25, 3: 0.25}, {1: 5, 2: 2, 3: 3}),  # of equal remainders the larger overlap's
+        (3, {2: 1.0}, {1: 0, 2: 3}),
+        (7, {}, {1: 7}),
+    ],
+)
+def test_numbers_are_exact_by_the_largest_remainder(
+    n: int, overlap: dict[int, float], expected: dict[int, int]
+) -> None:
+    assert numbers(n, overlap) == expected
+
+
+@pytest.mark.parametrize("overlap", [{2: 0.8, 3: 0.3}, {2: -0.1}])
+def test_shares_that_are_none_are_refused(overlap: dict[int, float]) -> None:
+    with pytest.raises(InputError, match="give shares from 0 that make no more than 1"):
+        numbers(10, overlap)
+
+
+def test_single_units_are_spread_to_the_unit_and_over_all_pairs_of_raters() -> None:
+    found = assign_units(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=1)
+    spread = spread_of(judged_by(found))
+    assert spread.by_raters == {1: 300, 2: 80, 3: 20}
+    assert spread.judgements == 520
+    assert (spread.least, spread.most) == (57, 58)  # 520 = 9 * 57 + 7
+    # 80 + 3 * 20 shared units over 36 pairs are 3.9 each.
+    assert (spread.sharing, spread.pairs, spread.fewest_shared, spread.most_shared) == (36, 36, 3, 4)
+    assert spread.connected
+    assert len({(each.rater, each.unit_id) for each in found}) == len(found)
+    assert found == assign_units(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=1)
+    assert found != assign_units(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=2)
+
+
+@pytest.mark.parametrize("n_raters", [2, 3, 5, 8])
+def test_as_many_shared_units_as_pairs_of_raters_reach_every_pair(n_raters: int) -> None:
+    pairs = n_raters * (n_raters - 1) // 2
+    who = distribute(PAIRS[:pairs], NINE[:n_raters], overlap={2: 1.0}, seed=3)
+    assert sorted(tuple(raters) for raters in who.values()) == list(combinations(NINE[:n_raters], 2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fewer_shared_units_connect_the_raters_with_as_few_as_that_takes(seed: int) -> None:
+    overlap = {2: 8 / 400}
+    who = distribute(PAIRS, NINE, overlap=overlap, seed=seed)
+    judged = {rater: [unit for unit, raters in who.items() if rater in raters] for rater in NINE}
+    spread = spread_of(judged)
+    assert (spread.by_raters, spread.sharing, spread.connected) == ({1: 392, 2: 8}, 8, True)
+    assert spread.most - spread.least == 1  # 408 = 9 * 45 + 3
+
+
+def test_whole_blocks_overlap_and_follow_each_other() -> None:
+    found = assign_units(PAIRS, NINE[:4], overlap={2: 0.15}, seed=4, blocks="cn")
+    who: dict[str, set[tuple[str, ...]]] = {}
+    by_unit: dict[str, list[str]] = {}
+    for each in found:
+        by_unit.setdefault(each.unit_id, []).append(each.rater)
+    for unit in PAIRS:
+        who.setdefault(str(unit.cn_id), set()).add(tuple(sorted(by_unit[unit.unit_id])))
+    assert all(len(sets) == 1 for sets in who.values())
+    assert Counter(len(next(iter(sets))) for sets in who.values()) == {1: 34, 2: 6}
+    # Six blocks of two raters are one for each of the six pairs.
+    assert sorted(raters for [raters] in who.values() if len(raters) == 2) == list(combinations(NINE[:4], 2))
+    for unit_ids in judged_by(found).values():
+        order = [unit_id.split(":")[1] for unit_id in unit_ids]
+        changes = 1 + sum(first != second for first, second in pairwise(order))
+        assert changes == len(set(order))
+    assert sorted(map(len, judged_by(found).values())) == [110, 110, 120, 120]  # 46 blocks of ten
+
+
+def test_scattered_overlap_is_exact_and_evens_the_loads_of_blocks_out() -> None:
+    who = distribute(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=5, blocks="cn", scatter=True)
+    judged = {rater: [unit for unit, raters in who.items() if rater in raters] for rater in NINE}
+    spread = spread_of(judged)
+    assert spread.by_raters == {1: 300, 2: 80, 3: 20}
+    assert (spread.least, spread.most, spread.sharing) == (57, 58, 36)
+    # One rater has every whole block, and every block has as many units that others judge, too.
+    blocks: dict[str, list[list[str]]] = {}
+    for unit in PAIRS:
+        blocks.setdefault(str(unit.cn_id), []).append(who[unit.unit_id])
+    assert all(set.intersection(*map(set, raters)) for raters in blocks.values())
+    assert {sum(len(raters) > 1 for raters in each) for each in blocks.values()} == {2, 3}  # 100 units in 40 blocks
+
+
+def test_blocks_of_an_hs_without_overlap_are_shared_out_evenly() -> None:
+    found = assign_units(PAIRS, NINE[:5], seed=6, blocks="hs")
+    spread = spread_of(judged_by(found))
+    assert (spread.least, spread.most, spread.sharing, spread.connected) == (80, 80, 0, False)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_loads_are_as_even_as_permissions_allow(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    raters, units = ["a", "b", "c"], PAIRS[:7]
+    permitted = generator.random((7, 3)) < 0.45
+    permitted[np.arange(7), generator.integers(3, size=7)] = True
+    forbidden = {
+        (rater, unit.unit_id)
+        for number, unit in enumerate(units)
+        for place, rater in enumerate(raters)
+        if not permitted[number, place]
+    }
+    who = distribute(units, raters, overlap={}, forbidden=forbidden, seed=seed)
+    assert not {(rater, unit) for unit, [rater] in who.items()} & forbidden
+    loads = Counter(rater for [rater] in who.values())
+    choices = product(*(np.flatnonzero(row).tolist() for row in permitted))
+    best = min(sum(count**2 for count in Counter(choice).values()) for choice in choices)
+    assert sum(count**2 for count in loads.values()) == best
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_loads_are_evened_out_along_a_chain(seed: int) -> None:
+    # If `a` took one of the middle units and `b` one of the last, `a` would have 3, `b` 2 and `c` 1: only both moves
+    # together help.
+    units = PAIRS[:6]
+    allowed = {"a": units[:4], "b": units[2:], "c": units[4:]}
+    forbidden = {(rater, unit.unit_id) for rater in allowed for unit in units if unit not in allowed[rater]}
+    who = distribute(units, list(allowed), overlap={}, forbidden=forbidden, seed=seed)
+    assert list(who.values()) == [["a"], ["a"], ["b"], ["b"], ["c"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"overlap": {3: 0.05}, "raters": ["a", "b"]},
+            "0.05 of the units are to be judged by 3 raters, but only 2 are",
+        ),
+        ({"raters": []}, "there is no active rater"),
+        (
+            {"overlap": {2: 1.0}, "raters": ["a", "b"], "forbidden": {("a", "hs-0:cn-0")}},
+            "400 units are to be judged by 2 of the 2 active raters, but only 399 may be",
+        ),
+        (
+            {"raters": ["a"], "blocks": "cn", "forbidden": {("a", "hs-0:cn-0")}},
+            "40 blocks of a CN are to be judged by 1",
+        ),
+    ],
+)
+def test_overlaps_that_cannot_be_had_are_refused_in_one_line(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message) as refused:
+        distribute(PAIRS, **{"overlap": {}, **arguments})  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+def test_blocks_that_units_do_not_have_are_refused() -> None:
+    with pytest.raises(InputError, match=r"a-0:b-0 has no CN of its own.*choose --blocks hs or units"):
+        block_names(COMPARISONS, "cn")
+
+
+def test_every_rater_and_every_unit_is_shown_both_ways_equally_often() -> None:
+    found = assign_units(COMPARISONS, NINE[:5], overlap={2: 0.5, 3: 0.2}, seed=7)
+    for keys in ([each.rater for each in found], [each.unit_id for each in found]):
+        swapped = Counter(key for key, each in zip(keys, found, strict=True) if each.swapped)
+        for key, count in Counter(keys).items():
+            assert abs(2 * swapped[key] - count) <= 1
+    assert not any(each.swapped for each in assign_units(COMPARISONS, NINE[:5], seed=7, swap=False))
+    assert not any(each.swapped for each in assign_units(PAIRS, NINE[:5], seed=7))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sides_are_halved_in_any_graph(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    judgements = [(f"r{rater}", f"u{unit}") for rater in range(5) for unit in range(9) if generator.random() < 0.4]
+    swapped = sides(judgements, seed)
+    assert swapped <= set(judgements)
+    for place in (0, 1):
+        for node, degree in Counter(each[place] for each in judgements).items():
+            assert abs(2 * sum(each[place] == node for each in swapped) - degree) <= 1
+
+
+def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
+    found = assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(30, 2))
+    known = {anchor.unit_id for anchor in ANCHORS}
+    seen: Counter[str] = Counter()
+    for rater in NINE[:4]:
+        theirs = [each for each in found if each.rater == rater]
+        assert [each.position for each in theirs] == list(range(1, 109))
+        sessions = [[each.unit_id for each in theirs if each.session == number] for number in range(1, 5)]
+        assert list(map(len, sessions)) == [27, 27, 27, 27]  # 100 units in sessions of 28 and fewer, and 8 anchors
+        assert [sum(unit in known for unit in session) for session in sessions] == [2, 2, 2, 2]
+        anchors = [each.unit_id for each in theirs if each.unit_id in known]
+        assert len(set(anchors)) == 8
+        seen.update(anchors)
+    assert set(seen.values()) <= {2, 3}  # 32 over 12
+    assert seen.total() == 32
+
+
+def test_anchors_that_do_not_suffice_or_leave_no_room_are_refused() -> None:
+    with pytest.raises(InputError, match="annotator-1 has 5 sessions with 3 anchors, which is 15, but there are 12"):
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(23, 3))
+    with pytest.raises(InputError, match="sessions of 3 with 3 anchors have no room"):
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(3, 3))
+
+
+def test_sessions_of_a_number_of_units() -> None:
+    assert Sittings(100).sessions(101) == [51, 50]
+    assert Sittings(None, 2).sessions(7) == [7]
+    assert Sittings(10).sessions(0) == []
+
+
+def test_the_order_of_a_rater_does_not_depend_on_the_others() -> None:
+    ids = [unit.unit_id for unit in PAIRS[:20]]
+    alone = in_order({"a": ids}, seed=9)["a"]
+    assert in_order({"b": ids[:3], "a": ids[::-1]}, seed=9)["a"] == alone
+    assert [each.unit_id for each in alone] != ids
+    assert [each.unit_id for each in in_order({"b": ids}, seed=9)["b"]] != [each.unit_id for each in alone]
+
+
+def test_the_seed_of_a_step_follows_from_the_campaigns() -> None:
+    assert derived_seed(0, "assign main", 5) == 5
+    assert derived_seed(0, "assign main") == 0x82196B51
+    assert derived_seed(1, "assign main") != derived_seed(0, "assign main")
+
+
+def small_campaign(folder: Path, n_raters: int = 3) -> Campaign:
+    units = [*PAIRS[:60], *ANCHORS[:4]]
+    campaign = create(folder, Settings(name="ombrey", seed=1), load_task("appropriateness"), units, {})
+    campaign.write("raters.jsonl", [Rater(name) for name in NINE[:n_raters]])
+    return campaign
+
+
+def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: RunCli) -> None:
+    small_campaign(tmp_path / "ombrey")
+    options = ("--twice", 0.2, "--thrice", 0.05, "--session-size", 10, "--anchors-per-session", 1)
+    command = ("annotate", "assign", tmp_path / "ombrey", *options, "--seconds-per-unit", 30, "--pay-per-hour", 12)
+    done = run_cli(*command, "--json", tmp_path / "assigned.json")
+    assert done.returncode == 0, done.stderr
+    assert "60 units, 78 judgements: 45 by 1, 12 by 2, 3 by 3." in done.stdout
+    assert "3 of 3 pairs of raters share units, 7 to 7 each" in done.stdout
+    written = json.loads((tmp_path / "assigned.json").read_text())
+    # 26 units in three sessions of up to nine, and an anchor in each: 29 of 30 seconds at 12 an hour.
+    assert written["raters"][0] == {
+        "rater": "annotator-1",
+        "units": 26,
+        "anchors": 3,
+        "sessions": 3,
+        "open": 29,
+        "hours": 29 / 120,
+        "pay": 2.9,
+    }
+    assert written["effort"] == {"units": 87, "hours": 0.725, "pay": 8.7}
+    file = tmp_path / "ombrey" / "rounds" / "main.jsonl"
+    before = file.read_bytes()
+    again = run_cli(*command)
+    assert "The round main is there already, made in the same way: nothing changed." in again.stdout
+    other = run_cli(*command, "--blocks", "cn")
+    assert other.returncode == 2
+    assert "has a round main of 87 assignments, made with blocks units (now cn)" in other.stderr
+    assert file.read_bytes() == before
+    small_campaign(tmp_path / "same" / "ombrey")
+    run_cli("annotate", "assign", tmp_path / "same" / "ombrey", *options)
+    assert (tmp_path / "same" / "ombrey" / "rounds" / "main.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--thrice", 0.5), "0.5 of the units are to be judged by 3 raters, but only 2 are active"),
+        (("--blocks", "raters"), "--blocks is 'raters': give units, cn or hs"),
+        (("--skipped",), "--skipped and --relieve go with --again"),
+        (("--again", "--twice", 0.2, "--sample", 3), "takes no --twice, --sample: leave that out"),
+        (("--all-raters", "--twice", 0.2), "--all-raters is an overlap already"),
+        (("--scatter",), "--scatter is about blocks"),
+        (("--more-than", 2), "--more-than says what is reviewed"),
+        (("--round", "Main"), "--round is 'Main'"),
+        (("--round", "validation"), "the round validation is made by `fcconan annotate validate`"),
+        (("--without", "shared-1"), "has no other round 'shared-1', only none"),
+        (("--sample", 61), "--sample is 61, but there are 60 units"),
+    ],
+)
+def test_the_command_refuses_what_cannot_be(
+    tmp_path: Path, run_cli: RunCli, options: tuple[object, ...], message: str
+) -> None:
+    small_campaign(tmp_path / "ombrey", n_raters=2)
+    done = run_cli("annotate", "assign", tmp_path / "ombrey", *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr
+    assert not list((tmp_path / "ombrey" / "rounds").glob("*.jsonl"))

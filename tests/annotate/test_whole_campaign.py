@@ -1,0 +1,135 @@
+"""A whole campaign without people, from two lists of texts to a dataset, with planted errors that are recovered."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.annotate.campaign import LABEL, VALIDATION, Campaign
+from fcconan.annotate.dawid_skene import posterior_labels
+from fcconan.annotate.votes import votes_of
+from fcconan.row_files import read_rows
+from tests.conftest import RunCli
+
+# Four raters can be trusted and two guess, one of whom leans to one label.
+ANNOTATORS = """
+default: {accuracy: 0.97, not_sure: 0.02, skip: 0.01}
+validators: {accuracy: 0.98, not_sure: 0.02}
+raters:
+  annotator-5: {accuracy: 0.55}
+  annotator-6: {accuracy: 0.55, bias: {appropriate: 0.3}}
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.conftest import run_here
+
+    folder = tmp_path_factory.mktemp("whole")
+
+    def annotate(verb: str, *arguments: object) -> None:
+        run = run_here("annotate", verb, folder / "campaign", *arguments)
+        assert (run.returncode, run.stderr) == (0, ""), verb
+
+    peoples = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")
+    hs = [f"The {people} spoil {thing}." for people in peoples for thing in ("the bread", "the games")]
+    cn = [f"Bakers and players of year {year} praise them." for year in range(1900, 1925)]
+    (folder / "hs.txt").write_text("\n".join(hs))
+    (folder / "cn.txt").write_text("\n".join(cn))
+    (folder / "annotators.yaml").write_text(ANNOTATORS)
+    lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
+    annotate("new", "--task", "appropriateness", *lists, "--name", "whole", "--seed", 7)
+    annotate("raters", "--annotators", 6, "--validators", 2)
+    annotate("assign", "--twice", 0.2, "--thrice", 0.8)
+    raters = ("--annotators", folder / "annotators.yaml")
+    annotate("simulate", "--out", folder / "main", *raters, "--positive-rate", 0.4)
+    annotate("import", *sorted((folder / "main").glob("*.csv")))
+    annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
+    annotate("adjudicate", "--json", folder / "adjudicated.json")
+    annotate("validate", "--resamples", 0)
+    truth = ("--truth", folder / "main" / "truth.jsonl")
+    annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", *raters, *truth)
+    annotate("import", *sorted((folder / "validation").glob("*.csv")))
+    annotate("validate", "--resamples", 0, "--json", folder / "validated.json")
+    annotate("tier", "--out", folder / "data", "--synthetic", "--json", folder / "tier.json")
+    run = run_here("build", folder / "data" / "recipe.yaml", "--out", folder / "release")
+    assert (run.returncode, run.stderr) == (0, "")
+    return folder
+
+
+def truth_of(work: Path) -> dict[str, str]:
+    return {row["unit_id"]: row["value"] for row in read_rows(work / "main" / "truth.jsonl")}
+
+
+def loaded(work: Path, config: str) -> list[dict[str, Any]]:
+    from datasets import load_dataset
+
+    found: list[dict[str, Any]] = load_dataset(str(work / "release"), config, split="test").to_list()
+    return found
+
+
+def test_planted_labels_are_recovered_better_the_better_the_tier(work: Path) -> None:
+    truth = truth_of(work)
+    assert Counter(truth.values()) == {"not_appropriate": 180, "appropriate": 120}
+    errors = {}
+    for tier in ("diamond", "silver", "bronze"):
+        rows = loaded(work, tier)
+        errors[tier] = sum(row["label"] != truth[row["pair_id"]] for row in rows) / len(rows)
+    assert errors["diamond"] <= errors["silver"] <= 0.02 < 0.05 < errors["bronze"]
+
+
+def test_dawid_and_skene_find_more_right_labels_than_the_rule(work: Path) -> None:
+    truth, campaign = truth_of(work), Campaign(work / "campaign")
+    decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label is not None}
+    votes = {
+        unit: {rater: str(said) for rater, said in given.items()} for unit, given in votes_of(campaign)[LABEL].items()
+    }
+    found = posterior_labels(votes, ["not_appropriate", "appropriate"])
+    by_rule = sum(label != truth[unit] for unit, label in decided.items())
+    by_method = sum(found.label(unit) != truth[unit] for unit in decided)
+    assert by_method <= by_rule / 2
+    for rater, rows in found.confusion.items():
+        for right, said in rows.items():
+            given = [said_by[rater] for unit, said_by in votes.items() if truth[unit] == right and rater in said_by]
+            for label in said:
+                assert said[label] == pytest.approx(given.count(label) / len(given), abs=0.1)
+
+
+def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
+    adjudicated, validated, tier = (
+        json.loads((work / f"{name}.json").read_text()) for name in ("adjudicated", "validated", "tier")
+    )
+    labelled = sum(adjudicated["labels"].values())
+    assert labelled + sum(adjudicated["discarded"].values()) == 300
+    assert adjudicated["waiting"] == adjudicated["not_assigned"] == validated["units"]["missing"] == 0
+    sizes = {name: tier["rows"][name]["test"] for name in ("diamond", "gold", "silver", "bronze")}
+    assert sizes["bronze"] == labelled == len(loaded(work, "bronze"))
+    assert sizes["silver"] == validated["units"]["agreed"]
+    assert sizes["diamond"] < sizes["gold"] <= sizes["silver"] < sizes["bronze"]
+    assert len(loaded(work, "corpus")) == 25
+
+
+def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:
+    def content() -> dict[str, bytes]:
+        return {str(path.relative_to(work)): path.read_bytes() for path in work.rglob("*") if path.is_file()}
+
+    before = content()
+    simulated = run_cli(
+        "annotate",
+        "simulate",
+        work / "campaign",
+        *("--out", work / "main", "--annotators", work / "annotators.yaml", "--positive-rate", 0.4),
+    )
+    assert (simulated.returncode, simulated.stderr) == (0, "")
+    assert "everything was there already" in simulated.stdout
+    for verb, arguments in (
+        ("import", sorted((work / "main").glob("*.csv"))),
+        ("assign", ["--twice", 0.2, "--thrice", 0.8]),
+        ("adjudicate", []),
+        ("tier", ["--out", work / "data", "--synthetic"]),
+    ):
+        run = run_cli("annotate", verb, work / "campaign", *arguments)
+        assert (run.returncode, run.stderr) == (0, ""), verb
+    assert content() == before

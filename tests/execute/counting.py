@@ -1,0 +1,83 @@
+"""Work that is quickly done: a shard's file holds the numbers of its units. Worker processes import this."""
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from fcconan.errors import InputError
+from fcconan.execute.shards import Shard, Work
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Writes the units of each shard.
+
+    Attributes:
+        folder: Of the shards.
+        fails_at: The number of a shard that cannot be written.
+        breaks_at: The number of a shard at which the work has a fault.
+    """
+
+    folder: Path
+    fails_at: int | None = None
+    breaks_at: int | None = None
+
+    def is_finished(self, shard: Shard) -> bool:
+        path = self.folder / shard.name
+        return path.exists() and len(path.read_text().split()) == shard.size
+
+    def write(self, shard: Shard, path: Path) -> None:
+        path.write_text(" ".join(map(str, range(shard.start, shard.stop))))
+        if shard.number == self.fails_at:
+            raise InputError("the unit 3 is odd: make it even")
+        if shard.number == self.breaks_at:
+            raise ZeroDivisionError("a fault")
+
+
+@dataclass(frozen=True)
+class Killed:
+    """Other work, whose worker is killed when it has written half of a shard: once, or every time.
+
+    Attributes:
+        work: The other work.
+        at: The number of the shard.
+        always: Whether every worker is.
+    """
+
+    work: Work
+    at: int
+    always: bool = False
+
+    @property
+    def folder(self) -> Path:
+        return self.work.folder
+
+    def is_finished(self, shard: Shard) -> bool:
+        return self.work.is_finished(shard)
+
+    def write(self, shard: Shard, path: Path) -> None:
+        self.work.write(shard, path)
+        mark = self.folder.with_name("killed")
+        if shard.number == self.at and (self.always or not mark.exists()):
+            mark.touch()
+            path.write_bytes(path.read_bytes()[:-5])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Unknown:
+    """Work of a module that only the first process has."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return import_module, ("a_module_of_the_first_process",)
+
+    def is_finished(self, shard: Shard) -> bool:
+        return False
+
+    def write(self, shard: Shard, path: Path) -> None:
+        raise AssertionError("it cannot come this far")

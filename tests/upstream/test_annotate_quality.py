@@ -1,0 +1,103 @@
+"""The rule of adjudication on FC-CONAN's release, and agreement as published for CSEval."""
+
+from collections import Counter
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from fcconan.annotate.adjudicate import adjudicate, counts_of
+from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotate.quality import agreement_rows
+from fcconan.annotate.validate import plan_validation
+from fcconan.annotate.votes import votes_of
+from fcconan.judge.task import load_task
+from fcconan.row_files import read_rows
+from tests.upstream.conftest import Release
+
+pytestmark = pytest.mark.upstream
+
+
+def released(release: Release, folder: Path) -> tuple[Campaign, dict[str, str]]:
+    """FC-CONAN's pairs and votes as a campaign without texts, and the released labels."""
+    built = release("fc-conan")
+    (bronze,), (votes,) = (list((built / name).glob("*.parquet")) for name in ("bronze", "votes"))
+    pairs = list(read_rows(bronze))
+    units = [Unit(row["pair_id"], hs_id=row["hs_id"], cn_id=row["cn_id"]) for row in pairs]
+    campaign = create(folder, Settings(name="fc-conan"), load_task("appropriateness"), units, {})
+    given = [(row["rater"], row["pair_id"], row["label"]) for row in read_rows(votes)]
+    raters = sorted({rater for rater, _, _ in given})
+    validators = [Rater(f"validator-{number}", "validator") for number in range(1, 5)]
+    campaign.write("raters.jsonl", [*map(Rater, raters), *validators])
+    campaign.write("rounds/main.jsonl", (Assignment(rater, unit, at) for at, (rater, unit, _) in enumerate(given, 1)))
+    campaign.write("answers.jsonl", (Answer(MAIN, rater, unit, LABEL, label) for rater, unit, label in given))
+    return campaign, {row["pair_id"]: row["label"] for row in pairs}
+
+
+def test_the_rule_gives_every_label_of_fc_conan(release: Release, tmp_path: Path) -> None:
+    campaign, labels = released(release, tmp_path / "c")
+    outcome = adjudicate(campaign)
+    assert {each.unit_id: each.label for each in outcome.decisions} == labels
+    counts = counts_of(outcome)
+    assert {reason: n for reason, n in counts["decided"].items() if n} == {
+        "single": 3296,
+        "unanimous": 547,
+        "majority": 25,
+        "other_not_sure": 129,
+    }
+    assert not any(counts["discarded"].values())
+    # What the rule discards is not in the release, so that it shows less than it seems to: of the 19 kinds of votes
+    # that one to three raters can give, order aside, the seven that have no label never occur ...
+    code = {"not_appropriate": "0", "not_sure": "1", "appropriate": "2"}
+    kinds = Counter("".join(sorted(code[label] for label in given.values())) for given in outcome.votes.values())
+    every = {"".join(kind) for size in (1, 2, 3) for kind in combinations_with_replacement("012", size)}
+    assert every - kinds.keys() == {"1", "11", "02", "011", "012", "111", "112"}
+    # ... and a rule for which raters who are not sure do not vote gives the same labels.
+    for unit, given in outcome.votes.items():
+        sure = Counter(label for label in given.values() if label != "not_sure")
+        assert max(sure, key=lambda label: sure[label]) == labels[unit]
+
+
+def test_agreement_of_fc_conan_by_subset(release: Release, tmp_path: Path) -> None:
+    campaign, _ = released(release, tmp_path / "c")
+    votes = votes_of(campaign)
+    rows = [row for row in agreement_rows(campaign, votes, resamples=0) if row["level"] == "subset"]
+    kappa = {len(row["raters"]): row for row in rows if row["coefficient"] == "cohen"}
+    assert {raters: row["n"] for raters, row in kappa.items()} == {2: 502, 3: 199}
+    two = [given for given in votes[LABEL].values() if len(given) == 2]
+    assert kappa[2]["value"] == pytest.approx(
+        cohen_kappa_score([each["annotator-1"] for each in two], [each["annotator-2"] for each in two])
+    )
+    assert [round(kappa[raters]["value"], 3) for raters in (2, 3)] == [0.339, 0.514]
+
+
+def test_four_validators_share_four_thousand_pairs_of_fc_conan(release: Release, tmp_path: Path) -> None:
+    campaign, labels = released(release, tmp_path / "c")
+    campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
+    plan = plan_validation(campaign, sample=3996)
+    assert Counter(each.rater for each in plan.assignments) == {f"validator-{number}": 999 for number in range(1, 5)}
+    assert all(row[LABEL] == labels[row["unit_id"]] for row in plan.shown)
+
+
+def test_agreement_of_cseval_is_the_published_one(release: Release, tmp_path: Path) -> None:
+    (file,) = (release("cseval") / "ratings").glob("agreement_round2-*.parquet")
+    rows = [row for row in read_rows(file) if row["rater_kind"] == "human"]
+    replies = dict.fromkeys(row["reply_id"] for row in rows)
+    units = [Unit(reply, item_id=reply, reply_a=reply) for reply in replies]
+    campaign = create(tmp_path / "c", Settings(name="cseval"), load_task("cseval"), units, {})
+    raters = sorted({row["rater"] for row in rows})
+    campaign.write("raters.jsonl", map(Rater, raters))
+    campaign.write(
+        "rounds/main.jsonl", (Assignment(rater, reply, at) for rater in raters for at, reply in enumerate(replies, 1))
+    )
+    campaign.write(
+        "answers.jsonl", (Answer(MAIN, row["rater"], row["reply_id"], row["aspect"], row["value"]) for row in rows)
+    )
+    found = agreement_rows(campaign, votes_of(campaign), resamples=0)
+    alpha = {
+        row["aspect"]: round(row["value"], 3)
+        for row in found
+        if (row["level"], row["coefficient"]) == ("overall", "krippendorff_ordinal")
+    }
+    assert alpha == {"relevance": 0.760, "aggressiveness": 0.534, "coherence": 0.755, "suitableness": 0.697}
