@@ -28,7 +28,7 @@ else
     $fcconan build conan --out "$conan"
 fi
 
-# Seven can be trusted, two cannot: one guesses often, one calls a tenth appropriate whatever it is.
+# Seven can be trusted, two less so: one is often wrong, one calls a tenth appropriate whatever it is.
 cat > "$work/annotators.yaml" <<'YAML'
 default: {accuracy: 0.93, not_sure: 0.03, skip: 0.005, seconds: 25}
 validators: {accuracy: 0.96, not_sure: 0.02, seconds: 15}
@@ -68,7 +68,7 @@ annotate tier --rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
 # What came of it: the share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
-${PYTHON:-python3} - "$work" <<'PYTHON'
+HF_DATASETS_DISABLE_PROGRESS_BARS=1 ${PYTHON:-python3} - "$work" <<'PYTHON'
 import json
 import sys
 from pathlib import Path
