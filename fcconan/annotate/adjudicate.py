@@ -12,6 +12,9 @@ three raters are not sure, and there the cautious one is taken.
 The same holds for verdicts between two replies: where none has a strict majority, the comparison is discarded. It is no
 `tie`, which is a verdict of its own that raters give, and no win for whoever is named first.
 
+In place of the rule, labels may be those of `fcconan.annotate.dawid_skene`, which weighs votes by what else their
+raters said. Every such label has the reason `posterior`; what is less probable than asked for is discarded.
+
 Grades are not adjudicated: raters may differ in a grade without one of them being wrong, and those who use the ratings
 take their mean, or all of them.
 """
@@ -22,22 +25,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from fcconan.annotate.campaign import LABEL, MAIN, Campaign, Decision
+from fcconan.annotate.dawid_skene import posterior_labels
 from fcconan.annotate.votes import NOT_SURE, answers_of, votes_of
 from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
+RULE, DAWID_SKENE = "rule", "dawid-skene"
+METHODS = (RULE, DAWID_SKENE)
 # Why a unit has its label.
 LABELLED = {
     "single": "one rater labelled it",
     "unanimous": "all raters gave this label",
     "majority": "more than half of three or more raters gave this label",
     "other_not_sure": "of two raters one was not sure, and the other's label holds",
+    "posterior": "it is the most probable label by Dawid and Skene's method",
     "person": "a person decided",
 }
 # Why a unit is discarded.
 DISCARDED = {
     "not_sure": "the only rater, both of two, or most of several were not sure",
     "no_majority": "raters contradict each other, and no label has a strict majority",
+    "improbable": "no label is as probable as asked for by Dawid and Skene's method",
     "all_skipped": "everybody who was asked skipped it",
     "person_discarded": "a person decided that it has no label",
 }
@@ -116,6 +124,8 @@ def adjudicate(
     rounds: Sequence[str] = (MAIN,),
     now: bool = False,
     persons: Iterable[Decision] | None = None,
+    method: str = RULE,
+    at_least: float = 0.5,
 ) -> Outcome:
     """Decides every unit whose raters have all answered; anchors and quiz units need no decision.
 
@@ -124,11 +134,17 @@ def adjudicate(
         rounds: Whose answers are votes; of a rater's answers to one unit the last round's counts.
         now: Also decide units that somebody still has to answer, if there is a vote.
         persons: What persons decided; None for what `decisions.jsonl` says.
+        method: One of `METHODS`.
+        at_least: By Dawid and Skene's method, the least probability of a label that is not discarded.
 
     Raises:
-        InputError: The task has aspects, or there is no such round.
+        InputError: The method is unknown, the probability is none, the task has aspects, or there is no such round.
     """
-    final_labels(campaign)
+    labels = final_labels(campaign)
+    if method not in METHODS or not 0 <= at_least <= 1:
+        raise InputError(
+            f"found the method {method!r} and the probability {at_least:g}: give {' or '.join(METHODS)}, and 0 to 1"
+        )
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
     asked: dict[str, list[str]] = {}
     for name in rounds:
@@ -140,6 +156,7 @@ def adjudicate(
         unit: {rater: str(value) for rater, value in given.items()}
         for unit, given in votes_of(campaign, rounds)[LABEL].items()
     }
+    found = posterior_labels(votes, labels) if method == DAWID_SKENE and votes else None
     by_rule: dict[str, Decision] = {}
     waiting, not_assigned = [], []
     for unit in (each.unit_id for each in campaign.units().values() if each.role == "item"):
@@ -148,8 +165,13 @@ def adjudicate(
         elif any((rater, unit) not in answered for rater in asked[unit]) and not (now and unit in votes):
             waiting += [] if unit in kept else [unit]
         else:
-            label, reason = resolve([*votes.get(unit, {}).values()])
-            agreed = len(set(votes.get(unit, {}).values())) < 2
+            given = [*votes.get(unit, {}).values()]
+            label, reason = resolve(given)
+            agreed = len(set(given)) < 2
+            if found is not None and given:
+                label = found.label(unit, at_least=at_least)
+                reason = "posterior" if label else "improbable"
+                agreed = set(given) == {label}
             by_rule[unit] = Decision(unit, label, BY_VOTES if agreed else BY_RULE, reason)
     conflicts = [unit for unit, each in by_rule.items() if each.by == BY_RULE or each.reason == "not_sure"]
     decided = by_rule | kept

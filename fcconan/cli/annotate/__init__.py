@@ -1,9 +1,21 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 import typer
+
+from fcconan.cli.annotate import (
+    adjudicate,
+    agree,
+    assign,
+    export,
+    import_,
+    new,
+    queue,
+    raters,
+    score,
+    simulate,
+    tier,
+    validate,
+)
 
 NAME = "annotate"
 app = typer.Typer(
@@ -13,6 +25,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in iter_modules(__path__):
-    verb = import_module(f"{__name__}.{module.name}")
+# In the order in which a campaign needs them.
+for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, queue, simulate, score):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)

@@ -1,7 +1,7 @@
 """`fcconan annotate adjudicate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,12 @@ def run(
         ),
     ] = None,
     now: Annotated[bool, typer.Option("--now", help="Also decide units that somebody still has to answer.")] = False,
+    method: Annotated[
+        str, typer.Option("--method", help="rule, or dawid-skene: votes count by what else their raters said.")
+    ] = "rule",
+    at_least: Annotated[
+        float, typer.Option("--at-least", help="dawid-skene: labels less probable are discarded.")
+    ] = 0.5,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the conflicts to this CSV file, for a person to fill in.")
     ] = None,
@@ -51,14 +57,19 @@ def run(
         if json_file is not None:
             write_json(json_file, counts_of(None))
         return
-    chosen = campaign.rounds_like(rounds)
+    how: dict[str, Any] = {
+        "rounds": campaign.rounds_like(rounds),
+        "now": now,
+        "method": method,
+        "at_least": at_least,
+    }
     with campaign.changing():
-        outcome = adjudicate(campaign, rounds=chosen, now=now)
+        outcome = adjudicate(campaign, **how)
         imported = []
         if filled_in is not None and by is not None:
             imported = read_conflicts(filled_in, campaign, outcome, by)
             persons = merged(decisions_of_persons(campaign), imported, changes=changes)
-            outcome = adjudicate(campaign, rounds=chosen, now=now, persons=persons)
+            outcome = adjudicate(campaign, **how, persons=persons)
         unchanged = [*campaign.decisions().values()] == outcome.decisions
         campaign.write("decisions.jsonl", outcome.decisions)
     listed = outcome.conflicts if every else outcome.open_conflicts
