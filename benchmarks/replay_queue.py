@@ -4,6 +4,8 @@
   order of the scores alone, and a logistic regression fitted before every batch on scores, shrunken rates of positives
   of the HS and the CN, and vectors of both.
 - halves: the same on random halves of the HS, which leaves less to learn from.
+- held-out: on the same halves, the queue with constants fitted to the labels of the other HS, next to those it has,
+  which were set with all labels in view.
 - stopping: when the queue says that a target is reached, and what is really reached then; how often an interval is ever
   wrong, on FC-CONAN and on labels that are drawn anew from the expected ones.
 - size: seconds for one fit, up to a million pairs.
@@ -11,24 +13,26 @@
 Savings are against the mean of random orders. The scores are the similarity of HS and CN, and `pair-propagation` from
 the training pairs, at a temperature of 0.05; neither reads a label of the pairs.
 
-Run it with `python benchmarks/replay_queue.py FOLDER [--json FILE] [--seeds N] [--part queue|halves|stopping|size]`,
-where FOLDER is what `fcconan build fc-conan` wrote.
+Run it with `python benchmarks/replay_queue.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where
+FOLDER is what `fcconan build fc-conan` wrote.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotate.queue_model import Floats, Problem, likeness, predict, standardised
+from fcconan.annotate.queue_model import Floats, Problem, before_learning, likeness, predict, standardised
 from fcconan.annotate.queue_replay import Model, needed, needed_at_random, replay
 from fcconan.annotate.queue_stopping import decide
 from fcconan.cli.output import print_table, write_json
+from fcconan.errors import InputError
 from fcconan.retrieve.dense import SentenceEncoder
 from fcconan.retrieve.propagation import PairPropagation
 from fcconan.retrieve.system import TrainingPair
@@ -55,7 +59,12 @@ class Pairs:
 
     def __init__(self, folder: Path) -> None:
         rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
-        train = [row for file in sorted((folder / "train").glob("*.parquet")) for row in read_rows(file)]
+        # Not shared_cn-*: it holds the CNs that Bronze found no positive for, and so tells labels.
+        train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
+        for text in ("hate_speech", "counter_narrative"):
+            shared = {row[text] for row in train} & {row[text] for row in rows}
+            if shared or not train:
+                raise InputError(f"{folder}: {len(train)} training pairs share {len(shared)} of {text} with Bronze")
         queries = {row["hs_id"]: row["hate_speech"] for row in rows}
         corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
         place = [{name: at for at, name in enumerate(texts)} for texts in (queries, corpus)]
@@ -176,14 +185,68 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
     return found
 
 
+def half(pairs: Pairs, seed: int) -> Truths:
+    """The pairs of 22 of the 45 HS."""
+    found: Truths = np.isin(pairs.problem.rows, np.random.default_rng([seed, 1]).permutation(45)[:22])
+    return found
+
+
+def fitted(problem: Problem, positive: Truths) -> Model:
+    """The queue's model with the constants under which labels are likeliest, sought from other values than it has."""
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.optimize import minimize
+
+    rows, columns = problem.rows, problem.columns
+    same_row, same_column = (np.equal.outer(each, each).astype(float) for each in (rows, columns))
+    rows_alike = problem.row_likeness[np.ix_(rows, rows)]
+    terms = [
+        np.ones_like(same_row),
+        (1 + same_row + rows_alike) * problem.column_likeness[np.ix_(columns, columns)],
+        same_row + same_column + rows_alike * same_column + problem.scores @ problem.scores.T,
+        np.eye(len(rows)),
+    ]
+    rest = positive - before_learning(problem, positive.astype(float))
+
+    def unlikely(logs: Floats) -> tuple[float, Floats]:
+        weights = np.exp(logs)
+        factor = cho_factor(sum(weight * term for weight, term in zip(weights, terms, strict=True)), lower=True)
+        solved, inverse = cho_solve(factor, rest), cho_solve(factor, terms[3])
+        slopes = [
+            weight * ((inverse * term).sum() - solved @ term @ solved) / 2
+            for weight, term in zip(weights, terms, strict=True)
+        ]
+        return float(rest @ solved / 2 + np.log(np.diag(factor[0])).sum()), np.array(slopes)
+
+    best = minimize(
+        unlikely, np.log([0.1] * 4), jac=True, method="L-BFGS-B", options={"maxiter": 15}, bounds=[(-12, 1)] * 4
+    )
+    return partial(predict, weights=tuple(np.exp(best.x)))
+
+
 def measure_halves(pairs: Pairs, seeds: int) -> list[Row]:
     """Random halves of the HS, each of them with the other half unknown."""
+    logistic = Logistic(pairs.vectors)
+    return over_halves(pairs, seeds, {"queue": lambda _: predict, "logistic regression": lambda _: logistic})
+
+
+def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
+    """Random halves of the HS, each of them with constants that only the other half set."""
+
+    def of_others(seed: int) -> Model:
+        others = ~half(pairs, seed)
+        return fitted(only(pairs.problem, others), pairs.positive[others])
+
+    return over_halves(pairs, seeds, {"queue, fitted to the others": of_others, "queue": lambda _: predict})
+
+
+def over_halves(pairs: Pairs, seeds: int, models: Mapping[str, Callable[[int], Model]]) -> list[Row]:
+    """What models cost on random halves of the HS, with the model for a seed."""
     found = []
-    for name, model in (("queue", predict), ("logistic regression", Logistic(pairs.vectors))):
+    for name, model in models.items():
         rows = []
         for seed in range(seeds):
-            chosen = np.isin(pairs.problem.rows, np.random.default_rng([seed, 1]).permutation(45)[:22])
-            rows.append(costs(only(pairs.problem, chosen), pairs.positive[chosen], 1, model=model))
+            chosen = half(pairs, seed)
+            rows.append(costs(only(pairs.problem, chosen), pairs.positive[chosen], 1, model=model(seed)))
         saved = np.array([row["saved"] for row in rows])
         low, high = np.percentile(saved, [2.5, 97.5], axis=0)
         judged = np.mean([row["judged"] for row in rows], axis=0).round(1).tolist()
@@ -245,6 +308,7 @@ def measure_size(pairs: Pairs, seeds: int) -> list[Row]:
 PARTS: Mapping[str, Callable[[Pairs, int], list[Row]]] = {
     "queue": measure_queue,
     "halves": measure_halves,
+    "held-out": measure_held_out,
     "stopping": measure_stopping,
     "size": measure_size,
 }

@@ -21,7 +21,7 @@ take their mean, or all of them.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fcconan.annotate.campaign import LABEL, MAIN, Campaign, Decision
@@ -65,6 +65,7 @@ class Outcome:
         conflicts: Units of which the raters did not all give one label, those included that all are not sure of.
         needless: Units that a person decided although the votes, as they are now, are no conflict.
         own_raters: Units that one of their own raters decided as a person.
+        other_votes: Units that a person decided on other votes than those that they have now.
     """
 
     decisions: list[Decision]
@@ -75,6 +76,7 @@ class Outcome:
     conflicts: list[str]
     needless: list[str]
     own_raters: list[str]
+    other_votes: list[str]
 
     @property
     def open_conflicts(self) -> list[str]:
@@ -133,7 +135,8 @@ def adjudicate(
         campaign: A campaign on a task with labels.
         rounds: Whose answers are votes; of a rater's answers to one unit the last round's counts.
         now: Also decide units that somebody still has to answer, if there is a vote.
-        persons: What persons decided; None for what `decisions.jsonl` says.
+        persons: What persons decided; None for what `decisions.jsonl` says. Those that do not say on which votes were
+            made on those that there are.
         method: One of `METHODS`.
         at_least: By Dawid and Skene's method, the least probability of a label that is not discarded.
 
@@ -151,10 +154,13 @@ def adjudicate(
         for each in campaign.assignments(name):
             if not each.withdrawn or (each.rater, each.unit_id) in answered:
                 asked.setdefault(each.unit_id, []).append(each.rater)
-    kept = {each.unit_id: each for each in (decisions_of_persons(campaign) if persons is None else persons)}
     votes = {
         unit: {rater: str(value) for rater, value in given.items()}
         for unit, given in votes_of(campaign, rounds)[LABEL].items()
+    }
+    kept = {
+        each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
+        for each in (decisions_of_persons(campaign) if persons is None else persons)
     }
     found = posterior_labels(votes, labels) if method == DAWID_SKENE and votes else None
     by_rule: dict[str, Decision] = {}
@@ -184,7 +190,13 @@ def adjudicate(
         conflicts,
         needless=[unit for unit in kept if unit in by_rule and by_rule[unit].label and unit not in conflicts],
         own_raters=[unit for unit, each in kept.items() if each.by in votes.get(unit, {})],
+        other_votes=[unit for unit, each in kept.items() if each.votes != _seen(votes, unit)],
     )
+
+
+def _seen(votes: Mapping[str, Mapping[str, str]], unit: str) -> str:
+    """The votes on a unit as a person sees them, without who gave which."""
+    return " ".join(sorted(votes.get(unit, {}).values()))
 
 
 def decisions_of_persons(campaign: Campaign) -> list[Decision]:
@@ -201,7 +213,7 @@ def counts_of(outcome: Outcome | None) -> dict[str, Any]:
     decisions = outcome.decisions if outcome else []
     labels = Counter(each.label for each in decisions if each.label)
     reasons = Counter(each.reason for each in decisions)
-    lists = ("conflicts", "open_conflicts", "needless", "own_raters", "waiting", "not_assigned")
+    lists = ("conflicts", "open_conflicts", "needless", "own_raters", "other_votes", "waiting", "not_assigned")
     return {
         "labels": dict(sorted(labels.items())),
         "decided": {reason: reasons[reason] for reason in LABELLED},

@@ -69,7 +69,9 @@ class Imported:
     """What came of a file; all counts but `units` and `skipped` are of answers, one to a question.
 
     Attributes:
-        file: Its name, without the folder.
+        file: Its name, without the folder, if it is one that `export` writes; of another one, which may be a
+            person's, nothing is told.
+        sha256: Of its content.
         tool: Its format.
         round: The round.
         raters: Whose answers it has.
@@ -80,9 +82,11 @@ class Imported:
         changed: Those that differ from the earlier answer, by their value or by a comment.
         same: Those that are known.
         earlier: The number of the import in which the same file came, so that nothing was to be done.
+        waiting: Units of these raters in the round that have no answer yet, as in a file that was cut off between rows.
     """
 
-    file: str
+    file: str | None
+    sha256: str
     tool: str
     round: str
     raters: tuple[str, ...] = ()
@@ -93,6 +97,7 @@ class Imported:
     changed: int = 0
     same: int = 0
     earlier: int | None = None
+    waiting: int = 0
 
 
 def read_people(path: Path) -> dict[str, str]:
@@ -147,7 +152,7 @@ def import_files(
         number = max([0, *known.values(), *(answer.import_number for answer in history)])
         for file in files:
             in_round = _round(campaign, file, round_name)
-            report = Imported(file.path.name, file.tool, in_round)
+            report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round)
             if file.sha256 in known:
                 found.append(replace(report, earlier=known[file.sha256]))
                 continue
@@ -165,13 +170,41 @@ def import_files(
                 history += fresh
                 held |= {each.question: each for each in fresh}
                 counts = (report.answers, report.new, report.changed)
-                imports.append(Import(number, report.file, file.sha256, file.tool, in_round, *counts))
+                raters = list(report.raters)
+                imports.append(Import(number, report.file, file.sha256, file.tool, in_round, raters, *counts))
                 known[file.sha256] = number
-            found.append(report)
+            elif answers:
+                imports += _lost_record(
+                    report, {held[each.question].import_number for each in answers}, imports, history
+                )
+            found.append(replace(report, waiting=_waiting(campaign, report, held)))
         if not dry_run and any(report.new or report.changed for report in found):
             campaign.write("answers.jsonl", history)
-            campaign.write("imports.jsonl", imports)
+        if not dry_run and imports != campaign.imports():
+            campaign.write("imports.jsonl", sorted(imports, key=lambda one: one.import_number))
     return found
+
+
+def _lost_record(
+    report: Imported, numbers: set[int], imports: Sequence[Import], history: Sequence[Answer]
+) -> list[Import]:
+    """Returns the record of an import that was killed after its answers were written: they are those of this file."""
+    lost = sorted(numbers - {one.import_number for one in imports})
+    if not lost:
+        return []
+    before = {answer.question for answer in history if answer.import_number < lost[0]}
+    came = [answer for answer in history if answer.import_number == lost[0]]
+    changed = sum(answer.question in before for answer in came)
+    counts = (report.answers, len(came) - changed, changed)
+    return [Import(lost[0], report.file, report.sha256, report.tool, report.round, list(report.raters), *counts)]
+
+
+def _waiting(campaign: Campaign, report: Imported, held: _Held) -> int:
+    answered = {(question[1], question[2]) for question in held if question[0] == report.round}
+    return sum(
+        each.rater in report.raters and not each.withdrawn and (each.rater, each.unit_id) not in answered
+        for each in campaign.assignments(report.round)
+    )
 
 
 def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
@@ -192,6 +225,13 @@ def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
         there = expected or ", ".join(campaign.rounds()) or "none"
         raise InputError(f"{file.path} is of the round {rounds[0]!r}, expected {there}: import the file of that round")
     return rounds[0]
+
+
+def _name(campaign: Campaign, file: GivenFile, round_name: str) -> str | None:
+    """Returns a file's name if `export` writes that name, which holds nothing but the round and a pseudonym."""
+    name = file.path.name
+    written = {shown.file_name(round_name, rater, tool) for rater in campaign.raters() for tool in shown.ENDS}
+    return name if name in written else None
 
 
 class _Checks:

@@ -8,6 +8,7 @@ units the loads then differ as little as the permissions allow (a minimum-cost f
 """
 
 import hashlib
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -141,9 +142,10 @@ def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
     Raises:
         InputError: A share is none, or together they are more than all.
     """
-    shares = {raters: Fraction(str(share)) for raters, share in sorted(overlap.items()) if raters > 1}
-    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1:
-        said = " and ".join(f"{float(share):g} by {raters}" for raters, share in shares.items())
+    given = {raters: share for raters, share in sorted(overlap.items()) if raters > 1}
+    shares = {raters: Fraction(str(share)) for raters, share in given.items() if math.isfinite(share)}
+    if shares.keys() != given.keys() or any(share < 0 for share in shares.values()) or sum(shares.values()) > 1:
+        said = " and ".join(f"{share:g} by {raters}" for raters, share in given.items())
         raise InputError(f"the shares judged by several are {said}: give shares from 0 that make no more than 1")
     exact = {1: n * (1 - sum(shares.values(), Fraction(0))), **{raters: n * share for raters, share in shares.items()}}
     found = {raters: int(number) for raters, number in exact.items()}

@@ -15,6 +15,11 @@ the same check:
   Shown if it is more than `FAST`.
 - `anchors`: the share of anchors answered right, grades within a given distance being right. Shown below a mark.
 - `constant`: one answer to everything, where others vary. It has no statistic.
+
+The random orders of `drift` and `runs` are those that the round could have had: where all units of a CN or HS follow
+each other, right answers make runs and errors come in heaps, so that the blocks are put into another order, the units
+within each block, and the anchors among the anchors' places, as when the round was made. `runs` also leaves the blocks
+where they are, and doubles the smaller of both p-values (Bonferroni).
 """
 
 from collections import Counter
@@ -26,13 +31,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotate.campaign import MAIN, Campaign
+from fcconan.annotate.campaign import MAIN, Assignment, Campaign
 from fcconan.annotate.quality import coded
+from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.score.significance import Floats, holm
 
 Row = dict[str, Any]
 Integers = npt.NDArray[np.int64]
+Place = tuple[str, int]  # a stratum, and a block in it
 FEWEST = 10  # answers, for a test of drift, runs or sides
 FAST = 0.05
 REASONS = ("too_few", "no_variation", "no_seconds", "no_anchors")
@@ -48,12 +55,14 @@ class Course:
         values: Values by aspect, None where skipped.
         swapped: Whether the second reply was shown first.
         seconds: For the unit; None if the tool does not say.
+        places: What the unit's place was drawn within: a stratum (a round, or its anchors), and a block in it.
     """
 
     units: list[str]
     values: list[dict[str, Value | None]]
     swapped: list[bool]
     seconds: list[float | None]
+    places: list[Place]
 
 
 def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Course]:
@@ -65,14 +74,15 @@ def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Co
         InputError: There is no such round.
     """
     answers = answers_of(campaign, rounds)
-    shown: dict[str, dict[str, bool]] = {rater: {} for rater in campaign.raters()}
+    shown: dict[str, dict[str, tuple[bool, Place]]] = {rater: {} for rater in campaign.raters()}
     for name in rounds:
-        for each in sorted(campaign.assignments(name), key=lambda each: each.position):
-            shown.setdefault(each.rater, {}).setdefault(each.unit_id, each.swapped)
+        assignments = sorted(campaign.assignments(name), key=lambda each: each.position)
+        for each, place in zip(assignments, _places(campaign, name, assignments), strict=True):
+            shown.setdefault(each.rater, {}).setdefault(each.unit_id, (each.swapped, place))
     found: dict[str, Course] = {}
     for rater, units in shown.items():
-        course = Course([], [], [], [])
-        for unit, swapped in units.items():
+        course = Course([], [], [], [], [])
+        for unit, (swapped, place) in units.items():
             given = {
                 aspect: answers[rater, unit, aspect] for aspect in campaign.aspects if (rater, unit, aspect) in answers
             }
@@ -80,6 +90,7 @@ def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Co
                 course.units.append(unit)
                 course.values.append({aspect: each.value for aspect, each in given.items()})
                 course.swapped.append(swapped)
+                course.places.append(place)
                 course.seconds.append(max((each.seconds for each in given.values() if each.seconds), default=None))
         if course.units:
             found[rater] = course
@@ -123,8 +134,8 @@ def checks(
     for number, (rater, course) in enumerate(mine.items()):
         draw = {"permutations": permutations, "seed": [seed, number]}
         for aspect in campaign.aspects:
-            errors, right = _errors(campaign, votes[aspect], rater, course, aspect, within)
-            found.append(_row("drift", rater, aspect) | _drift(errors, draw))
+            errors, right, places = _errors(campaign, votes[aspect], rater, course, aspect, within)
+            found.append(_row("drift", rater, aspect) | _drift(errors, draw | {"places": places}))
             found.append(_row("anchors", rater, aspect) | _anchors(right, pass_mark))
             found.append(_row("constant", rater, aspect) | _constant(votes[aspect], rater))
         found.append(_row("runs", rater) | _runs(campaign, course, draw))
@@ -140,13 +151,17 @@ def checks(
     return found
 
 
-def trend(errors: Sequence[float], *, permutations: int, seed: Any) -> tuple[float, float] | None:
+def trend(
+    errors: Sequence[float], *, permutations: int, seed: Any, places: Sequence[Place] | None = None
+) -> tuple[float, float] | None:
     """Tests whether errors grow or shrink along a sequence.
 
     Args:
         errors: One for each position.
         permutations: Random orders of the errors.
         seed: Decides them.
+        places: The stratum and block of each error: blocks change places within their stratum, and errors within their
+            block. None if every order is as likely.
 
     Returns:
         Spearman's rho with the position, positive if errors grow, and its two-sided p-value, (c + 1) / (n + 1); None if
@@ -156,10 +171,10 @@ def trend(errors: Sequence[float], *, permutations: int, seed: Any) -> tuple[flo
     ranks = ranks - ranks.mean()
     if not ranks.any():
         return None
-    places = np.arange(len(ranks)) - (len(ranks) - 1) / 2
-    norm = np.sqrt((ranks**2).sum() * (places**2).sum())
-    observed = float(places @ ranks / norm)
-    drawn = np.concatenate([shuffled @ places for shuffled in _shuffles(ranks, permutations, seed)]) / norm
+    line = np.arange(len(ranks)) - (len(ranks) - 1) / 2
+    norm = np.sqrt((ranks**2).sum() * (line**2).sum())
+    observed = float(line @ ranks / norm)
+    drawn = np.concatenate([shuffled @ line for shuffled in _shuffles(ranks, permutations, seed, places)]) / norm
     return observed, float(((np.abs(drawn) >= abs(observed) - 1e-12).sum() + 1) / (permutations + 1))
 
 
@@ -169,20 +184,23 @@ def longest_run(values: Sequence[Any]) -> int:
     return int(_longest_runs(codes[None, :].astype(np.int64))[0]) if len(values) else 0
 
 
-def run_test(values: Sequence[Any], *, permutations: int, seed: Any) -> tuple[int, float]:
+def run_test(
+    values: Sequence[Any], *, permutations: int, seed: Any, places: Sequence[Place] | None = None
+) -> tuple[int, float]:
     """Tests whether the longest run of equal values is longer than in random orders of the same values.
 
     Args:
         values: In order; one or more.
         permutations: Random orders.
         seed: Decides them.
+        places: As of `trend`.
 
     Returns:
         The longest run, and its one-sided p-value, (c + 1) / (n + 1).
     """
     codes = np.unique(list(values), return_inverse=True)[1].astype(np.int64)
     observed = int(_longest_runs(codes[None, :])[0])
-    drawn = np.concatenate([_longest_runs(shuffled) for shuffled in _shuffles(codes, permutations, seed)])
+    drawn = np.concatenate([_longest_runs(shuffled) for shuffled in _shuffles(codes, permutations, seed, places)])
     return observed, float(((drawn >= observed).sum() + 1) / (permutations + 1))
 
 
@@ -207,11 +225,11 @@ def _row(check: str, rater: str, aspect: str | None = None) -> Row:
 
 def _errors(
     campaign: Campaign, votes: dict[str, dict[str, Value]], rater: str, course: Course, aspect: str, within: float
-) -> tuple[list[float], list[bool]]:
-    """The errors in order, of units that have a right answer or others' votes; and which anchors are right."""
+) -> tuple[list[float], list[bool], list[Place]]:
+    """The errors in order, of units that have a right answer or others' votes; which anchors are right; the places."""
     units = campaign.units()
-    errors, right = [], []
-    for unit, given in zip(course.units, course.values, strict=True):
+    errors, right, places = [], [], []
+    for unit, given, place in zip(course.units, course.values, course.places, strict=True):
         mine, known = given.get(aspect), (units[unit].known or {}).get(aspect)
         if mine is None:
             continue
@@ -220,9 +238,10 @@ def _errors(
         if reference is not None:
             off = abs(float(mine) - float(reference)) if isinstance(mine, float | int) else float(mine != reference)
             errors.append(off)
+            places.append(place)
             if known is not None:
                 right.append(off <= (0 if isinstance(mine, str) else within) + 1e-9)
-    return errors, right
+    return errors, right, places
 
 
 def _reference(others: Sequence[Value]) -> Value | None:
@@ -261,9 +280,10 @@ def _constant(votes: dict[str, dict[str, Value]], rater: str) -> Row:
 
 
 def _runs(campaign: Campaign, course: Course, draw: dict[str, Any]) -> Row:
-    order = []
-    for given, swapped in zip(course.values, course.swapped, strict=True):
+    order, places = [], []
+    for given, swapped, place in zip(course.values, course.swapped, course.places, strict=True):
         if any(value is not None for value in given.values()):
+            places.append(place)
             said = [_as_shown(given.get(aspect), swapped) for aspect in campaign.aspects]
             order.append(" ".join(f"{coded(campaign, value):g}" for value in said))
     found: Row = {"statistic": "longest_run", "n": len(order)}
@@ -271,8 +291,11 @@ def _runs(campaign: Campaign, course: Course, draw: dict[str, Any]) -> Row:
         return found | {"reason": "too_few"}
     if len(set(order)) == 1:
         return found | {"reason": "no_variation"}
-    length, p = run_test(order, **draw)
-    return found | {"value": length, "p": p}
+    # Runs of many blocks are seen when blocks change places, those that end within a block when the blocks stay.
+    staying = [(f"{stratum}, {block}", 0) for stratum, block in places]
+    ways = [places, staying] if len(set(places)) > len({stratum for stratum, _ in places}) else [places]
+    tested = [run_test(order, **draw, places=way) for way in ways]
+    return found | {"value": tested[0][0], "p": min(1.0, len(ways) * min(p for _, p in tested))}
 
 
 def _as_shown(value: Value | None, swapped: bool) -> Value | None:
@@ -310,13 +333,62 @@ def _middle_ranks(values: Floats) -> Floats:
     return np.asarray((ends - (counts[2] - 1) / 2)[counts[1]], dtype=np.float64)
 
 
-def _shuffles(values: npt.NDArray[Any], permutations: int, seed: Any) -> Any:
+def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) -> list[Place]:
+    """The stratum and block of each assignment, which come in their raters' orders.
+
+    A block is what follows each other of one CN or HS, so that units that a rater took over later, which come one by
+    one, are blocks of their own. Anchors, at random places in the midst of blocks, change places with each other only.
+    """
+    key = {"cn": "cn_id", "hs": "hs_id"}.get(made_how(campaign, name).get("blocks", ""))
+    if key is None:
+        return [(name, 0)] * len(assignments)
+    units, found = campaign.units(), []
+    last: dict[str, tuple[str, int]] = {}
+    for each in assignments:
+        unit = units[each.unit_id]
+        if unit.role != "item":
+            found.append((f"{name}, anchors", 0))
+            continue
+        before, number = last.get(each.rater, ("", 0))
+        block = getattr(unit, key)
+        last[each.rater] = (block, number + (block != before))
+        found.append((name, last[each.rater][1]))
+    return found
+
+
+def _shuffles(values: npt.NDArray[Any], permutations: int, seed: Any, places: Sequence[Place] | None) -> Any:
     """Yields random orders, a bounded number at a time; shape (some orders, values)."""
     generator = np.random.default_rng(seed)
+    strata: dict[str, list[int]] = {}
+    blocks: dict[str, Counter[int]] = {}
+    for at, (stratum, block) in enumerate(places or [("", 0)] * len(values)):
+        strata.setdefault(stratum, []).append(at)
+        blocks.setdefault(stratum, Counter())[block] += 1
     size = max(1, _CHUNK // len(values))
     for start in range(0, permutations, size):
         rows = min(size, permutations - start)
-        yield generator.permuted(np.broadcast_to(values, (rows, len(values))).copy(), axis=1)
+        orders = np.broadcast_to(values, (rows, len(values))).copy()
+        for stratum, columns in strata.items():
+            sizes = np.array(list(blocks[stratum].values()))
+            orders[:, columns] = _redrawn(orders[:, columns], sizes, generator)
+        yield orders
+
+
+def _redrawn(orders: npt.NDArray[Any], sizes: Integers, generator: np.random.Generator) -> npt.NDArray[Any]:
+    """Puts values into another order within blocks that follow each other, and the blocks; each row on its own."""
+    starts = np.cumsum(sizes) - sizes
+    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+        if size > 1:
+            orders[:, start : start + size] = generator.permuted(orders[:, start : start + size], axis=1)
+    if len(sizes) == 1:
+        return orders
+    turn = generator.permuted(np.tile(np.arange(len(sizes)), (len(orders), 1)), axis=1)
+    new_starts = np.empty_like(turn)
+    np.put_along_axis(new_starts, turn, np.cumsum(sizes[turn], axis=1) - sizes[turn], axis=1)
+    within = np.arange(orders.shape[1]) - np.repeat(starts, sizes)
+    moved = np.empty_like(orders)
+    np.put_along_axis(moved, np.repeat(new_starts, sizes, axis=1) + within, orders, axis=1)
+    return moved
 
 
 def _longest_runs(codes: Integers) -> Integers:

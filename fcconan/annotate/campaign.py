@@ -25,7 +25,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -45,6 +45,7 @@ SETTINGS = "campaign.yaml"
 LABEL = "label"  # what is answered in a task with labels; in a task with aspects it is the aspect
 MAIN = "main"  # the round that raters judge the units in
 VALIDATION = "validation"  # the round in which others agree or disagree with the label
+QUALIFICATION = "qualification"  # the round of the quiz
 Record = TypeVar("Record", "Unit", "Rater", "Assignment", "Answer", "Import", "Decision")
 
 
@@ -164,22 +165,26 @@ class Answer:
 class Import:
     """A file that answers came from.
 
+    People name files after themselves: a name is kept only if it is one that `export` writes.
+
     Attributes:
         import_number: From 1.
-        file: Its name, without the folder.
+        file: Its name, without the folder; None if it is another than `export` gives.
         sha256: Of its content.
         tool: The format.
         round: The round.
+        raters: Whose answers it has, by their pseudonyms.
         n_answers: Answers in it.
         n_new: Those to questions that had none.
         n_changed: Those that changed an earlier one.
     """
 
     import_number: int
-    file: str
+    file: str | None
     sha256: str
     tool: str
     round: str
+    raters: list[str]
     n_answers: int
     n_new: int
     n_changed: int
@@ -194,12 +199,14 @@ class Decision:
         label: The label; None if the unit is discarded.
         by: `votes` (no conflict), `rule`, or the pseudonym of the person who decided.
         reason: Why, from a closed list of `fcconan.annotate.adjudicate`.
+        votes: Of a person's decision, the votes that it was made on, in alphabetical order; None for others.
     """
 
     unit_id: str
     label: str | None
     by: str
     reason: str
+    votes: str | None = field(default=None, compare=False)  # what was decided is the same on other votes
 
 
 class Campaign:
@@ -280,9 +287,10 @@ class Campaign:
         """
         path = self.folder / "rounds" / f"{round_name}.jsonl"
         if not path.is_file():
+            options = round_options(name for name in self.rounds() if name not in (VALIDATION, QUALIFICATION))
+            todo = f"name what there is, with {options}" if options else "make it with `fcconan annotate assign`"
             raise InputError(
-                f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: make it with "
-                "`fcconan annotate assign`"
+                f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
             )
         return list(self._read(f"rounds/{round_name}.jsonl", Assignment))
 
@@ -345,7 +353,7 @@ class Campaign:
         path = self.folder / name
         if not path.is_file():
             return
-        known = {field.name for field in fields(kind)}
+        known = {each.name for each in fields(kind)}
         for number, row in enumerate(read_rows(path), start=1):
             try:
                 if unknown := row.keys() - known:
@@ -403,6 +411,12 @@ def create(
     return Campaign(folder)
 
 
+def round_options(names: Iterable[str]) -> str:
+    """Returns the options that name rounds on a command line, those of a queue as one pattern."""
+    shown = dict.fromkeys("'queue-*'" if name.startswith("queue-") else name for name in names)
+    return " ".join(f"--round {name}" for name in shown)
+
+
 def as_lines(rows: Iterable[Row]) -> str:
     """Returns rows as JSON lines."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -410,5 +424,5 @@ def as_lines(rows: Iterable[Row]) -> str:
 
 def _as_row(record: Any) -> Row:
     """A record without what has its default, which is most of it."""
-    defaults = {field.name: field.default for field in fields(record)}
+    defaults = {each.name: each.default for each in fields(record)}
     return {name: value for name, value in asdict(record).items() if value != defaults[name] or name == "value"}

@@ -1,15 +1,16 @@
 """The list of conflicts that a person fills in, as CSV, and what they decided."""
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, Outcome, final_labels
 from fcconan.annotate.campaign import Campaign, Decision, Unit
+from fcconan.annotate.tools.plain import as_csv
+from fcconan.annotate.tools.reading import csv_rows, decoded, unguarded
 from fcconan.errors import InputError
 from fcconan.whole_files import write_whole
 
@@ -59,18 +60,17 @@ def _shown(unit: Unit, texts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]
 
 
 def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """Writes the list.
+    """Writes the list as sheets are written.
 
     Raises:
-        InputError: It cannot be written.
+        InputError: It cannot be written, or is there with other content, which somebody may have filled in.
     """
     texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*_KEYS, *texts, *_ANSWERS], restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
     try:
-        write_whole(path, text.getvalue())
+        if path.exists() and path.read_bytes() != content.encode("utf-8"):
+            raise InputError(f"{path} is there with other content, which may be somebody's work: name another file")
+        write_whole(path, content)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
 
@@ -78,7 +78,7 @@ def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
 def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) -> list[Decision]:
     """Reads the list that a person filled in; an empty decision leaves the unit to the rule.
 
-    Programs that save CSV with semicolons or tabs, a byte order mark or other line ends are heeded.
+    It is read as sheets are, whether a program saved it with semicolons or tabs, as UTF-16 or with other line ends.
 
     Args:
         path: The file.
@@ -100,21 +100,21 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     problems = []
     rows = _read(path)
     repeated = {unit for unit, count in Counter(row["unit_id"] for _, row in rows).items() if count > 1}
-    for line, row in rows:
+    for number, row in rows:
         unit, said = row["unit_id"], row["decision"].strip()
         known = expected.get(unit)
         if row["campaign"] != campaign.settings.name:
-            problems.append(f"line {line} is of the campaign {row['campaign']!r}, not {campaign.settings.name!r}")
+            problems.append(f"row {number} is of the campaign {row['campaign']!r}, not {campaign.settings.name!r}")
         elif known is None:
-            problems.append(f"line {line}: {unit!r} is no unit that all its raters have answered")
+            problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
         elif unit in repeated:
-            problems.append(f"line {line}: {unit} stands there more than once")
+            problems.append(f"row {number}: {unit} stands there more than once")
         elif row["votes"].split() != known["votes"].split():
-            problems.append(f"line {line}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
+            problems.append(f"row {number}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
         elif said and said not in allowed:
-            problems.append(f"line {line}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
+            problems.append(f"row {number}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
         elif changed := [name for name in known if name not in (*_KEYS, *_ANSWERS) and not _same(row, known, name)]:
-            problems.append(f"line {line}: the {changed[0]} of {unit} was changed")
+            problems.append(f"row {number}: the {changed[0]} of {unit} was changed")
         elif said:
             found.append(Decision(unit, None if said == DISCARD else said, by, _reason(said)))
     if problems:
@@ -142,8 +142,14 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
             f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
             f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
         )
-    confirmed = {each.unit_id for each in new if each.unit_id in known} - {each.unit_id for each in other}
-    return [*(known | {each.unit_id: each for each in new if each.unit_id not in confirmed}).values()]
+    changed = {each.unit_id for each in other}
+    # Who decides the same again decides on the votes as they are now.
+    confirmed = {
+        each.unit_id: replace(known[each.unit_id], votes=None)
+        for each in new
+        if each.unit_id in known and each.unit_id not in changed
+    }
+    return [*(known | {each.unit_id: each for each in new} | confirmed).values()]
 
 
 def _reason(said: str) -> str:
@@ -155,30 +161,12 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
 
 
 def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The rows with their line numbers."""
+    """The rows with their numbers."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"{path} cannot be read ({said}): give the list that --export wrote, filled in") from error
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        header = [name.strip() for name in next(reader, [])]
-        if lacking := [name for name in (*_KEYS, "votes", "decision") if name not in header]:
-            raise InputError(
-                f"{path} has no column {lacking[0]!r}, only {', '.join(header) or 'none'}: give the list that --export "
-                "wrote, filled in"
-            )
-        rows = []
-        for cells in reader:
-            if len(cells) not in (0, len(header)):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: found {len(cells)} cells, expected {len(header)}; mend that line"
-                )
-            if any(cells):
-                rows.append((reader.line_num, dict(zip(header, cells, strict=True))))
-    except csv.Error as error:
-        raise InputError(f"{path} is torn or no CSV ({error}): save it again") from error
-    return rows
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): give the list that --export wrote, filled in"
+        ) from error
+    rows = csv_rows(path, decoded(path, content), needed=(*_KEYS, "votes", "decision"))
+    return [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]

@@ -241,8 +241,9 @@ def _tiers(
             continue
         key = (tuple(ballot), place, confirmed)
         if key not in known:
-            judged = Judged(ballot, right[place], confirmed)
-            known[key] = [tier.meets(judged) for tier in rule.complete]
+            best = rule.best(Judged(ballot, right[place], confirmed))
+            first = len(rule.names) if best is None else rule.names.index(best)
+            known[key] = [number >= first for number in range(len(rule.names))]
         members[at] = known[key]
     return [(name, members[:, at]) for at, name in enumerate(rule.names)]
 

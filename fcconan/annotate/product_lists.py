@@ -40,10 +40,20 @@ def read_lists(sources: Sequence[Path]) -> Lists:
         raise InputError(f"{len(sources)} sources were given: give {_FORMS}")
     (source,) = sources
     if (source / SETTINGS).is_file():
-        unit = Campaign(source).task.unit
+        campaign = Campaign(source)
+        unit = campaign.task.unit
         if unit != "pair":
             raise InputError(f"the campaign {source} is about {unit} units, expected pairs: give two files of texts")
-        return Lists(_read("hs", [source / "hs.jsonl"]), _read("cn", [source / "cn.jsonl"]))
+        # Anchors and quiz have texts, too, which nobody wants a score for.
+        judged = [unit for unit in campaign.units().values() if unit.role == "item"]
+        hs, cns = {unit.hs_id for unit in judged}, {unit.cn_id for unit in judged}
+        texts = _read("hs", [source / "hs.jsonl"]), _read("cn", [source / "cn.jsonl"])
+        return Lists(
+            *(
+                {key: text for key, text in side.items() if key in ids}
+                for side, ids in zip(texts, (hs, cns), strict=True)
+            )
+        )
     if source.is_dir():
         parts = {name: sorted(source.glob(f"{name}/*.parquet")) for name in ("queries", "corpus", "pairs")}
         if parts["queries"] and parts["corpus"]:

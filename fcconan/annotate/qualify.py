@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fcconan.annotate.assign import derived_seed
-from fcconan.annotate.campaign import Answer, Assignment, Campaign, Rater, Unit
+from fcconan.annotate.campaign import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
 from fcconan.annotate.order import Sittings, in_order
-from fcconan.annotate.rounds import QUALIFICATION, rounds_of
+from fcconan.annotate.rounds import rounds_of
 from fcconan.errors import InputError
 
 Role = Literal["annotator", "validator"]

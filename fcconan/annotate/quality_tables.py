@@ -86,6 +86,8 @@ def _named(rows: Sequence[Row], level: str) -> list[dict[str, Any]]:
     return [
         {**row, "level": "overall" if level in ("overall", "label") else "pair"}
         | ({"aspect": row["label"]} if level == "label" else {})
+        # A count of raters would make one line of all subsets of three.
+        | ({"raters": [", ".join(row["raters"])]} if level == "subset" and len(row["raters"]) > 2 else {})
         for row in rows
     ]
 

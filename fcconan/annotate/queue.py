@@ -2,10 +2,11 @@
 
 Every batch is a round `queue-N` of its own, and a line in `queue.jsonl` says how it came about: which units were drawn
 by chance, with which probabilities, and which were taken as likely. The model is fitted anew before every batch, on the
-answers that are there and nothing else.
+answers that are there and nothing else. Nobody is given a unit twice, in whatever round they had it; a unit that
+another round already answered may be chosen like any other, and is given to nobody.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -66,8 +67,9 @@ class Queue:
         labels: Of every unit that was answered: the share of raters who said positive, or None if all skipped it.
         batches: So far.
         left: Units that no batch has taken yet.
-        waiting: Units of batches that somebody still has to answer.
+        waiting: Units of batches that somebody still has to answer, in whatever round.
         relieved: Units of batches that have no answer, and nobody to give one.
+        stuck: As `relieved`, but all active raters had them before, so that they wait for somebody else.
 
     Raises:
         InputError: `queue.jsonl` cannot be read, or is about something else.
@@ -81,28 +83,26 @@ class Queue:
         if other is not None:
             raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
         items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
-        given: dict[str, set[str]] = {}
-        live: set[str] = set()
-        rounds = {batch.round for batch in self.batches}
+        self.raters = [each.rater for each in campaign.raters().values() if (each.role, each.state) == ACTIVE]
+        self._had: dict[str, set[str]] = {}
+        for answer in campaign.history():
+            self._had.setdefault(answer.unit_id, set()).add(answer.rater)
+        held: set[str] = set()
         for name in campaign.rounds():
-            if name not in rounds and (name == VALIDATION or "." in name):
-                continue
             for each in campaign.assignments(name):
-                if name in rounds:
-                    given.setdefault(each.unit_id, set()).add(each.rater)
-                    if not each.withdrawn:
-                        live.add(each.unit_id)
-                elif not self.batches and not each.withdrawn:
-                    self.labels.setdefault(each.unit_id, None)  # in somebody's hands: not for the queue
-        self._given = given
-        outside = set(self.batches[0].outside) if self.batches else self.labels.keys()
+                self._had.setdefault(each.unit_id, set()).add(each.rater)
+                if name != VALIDATION and not each.withdrawn:
+                    held.add(each.unit_id)
+        outside = set(self.batches[0].outside) if self.batches else self.labels.keys() | held
         self.outside = [unit_id for unit_id in items if unit_id in outside]
         self.scope = [unit_id for unit_id in items if unit_id not in outside]
         chosen = {unit_id for batch in self.batches for unit_id in batch.chosen}
         self.left = [unit_id for unit_id in self.scope if unit_id not in chosen]
         unanswered = [unit_id for unit_id in self.scope if unit_id in chosen and unit_id not in self.labels]
-        self.waiting = [unit_id for unit_id in unanswered if unit_id in live]
-        self.relieved = [unit_id for unit_id in unanswered if unit_id not in live]
+        self.waiting = [unit_id for unit_id in unanswered if unit_id in held]
+        rest = [unit_id for unit_id in unanswered if unit_id not in held]
+        self.stuck = [unit_id for unit_id in rest if self.raters and not self._may_judge(unit_id)]
+        self.relieved = [unit_id for unit_id in rest if unit_id not in set(self.stuck)]
 
     def estimate(self, confidence: float) -> Estimate:
         """Estimates the positives that are unseen, from the draws of all batches up to the first unfinished one."""
@@ -116,7 +116,7 @@ class Queue:
                 draws.append(Draw(self._is_positive(unit_id), probability, smallest, before))
                 before += self._is_positive(unit_id)
             found += sum(map(self._is_positive, batch.chosen))
-        unjudged = len(self.left) + len(self.waiting) + len(self.relieved)
+        unjudged = len(self.left) + len(self.waiting) + len(self.relieved) + len(self.stuck)
         return estimate(draws, found=self.found, left=unjudged, confidence=confidence)
 
     @property
@@ -129,6 +129,8 @@ class Queue:
     ) -> tuple[Batch, list[Assignment]]:
         """Chooses the next batch and gives it to raters, each unit to the one with the least to do.
 
+        Units that have an answer from another round, and those that all raters had before, are given to nobody.
+
         Args:
             problem: The units, in the order of the campaign's items.
             size: Units in the batch.
@@ -138,10 +140,10 @@ class Queue:
         Raises:
             InputError: Nobody is there who may judge.
         """
-        raters = [each.rater for each in self.campaign.raters().values() if (each.role, each.state) == ACTIVE]
-        if not raters:
+        if not self.raters:
             raise InputError(
-                f"{self.campaign.folder} has no active annotator: join some with `fcconan annotate assign`"
+                f"{self.campaign.folder} has no active annotator: let some join with `fcconan annotate raters "
+                f"{self.campaign.folder} --join PSEUDONYM`"
             )
         generator = np.random.default_rng([seed, len(self.batches) + 1])
         items = [unit_id for unit_id, unit in self.campaign.units().items() if unit.role == "item"]
@@ -163,26 +165,30 @@ class Queue:
             choice.smallest,
             [items[place] for place in choice.likely],
         )
-        return batch, self._given_out(batch, raters, generator)
+        return batch, self._given_out(batch, generator)
 
-    def _given_out(self, batch: Batch, raters: Sequence[str], generator: np.random.Generator) -> list[Assignment]:
-        load = dict.fromkeys(raters, 0)
+    def _given_out(self, batch: Batch, generator: np.random.Generator) -> list[Assignment]:
+        load = dict.fromkeys(self.raters, 0)
         for name in {each.round for each in self.batches}:
             for each in self.campaign.assignments(name):
                 if each.rater in load and not each.withdrawn:
                     load[each.rater] += 1
-        lots: dict[str, list[str]] = {rater: [] for rater in raters}
+        lots: dict[str, list[str]] = {rater: [] for rater in self.raters}
         for unit_id in shuffled(batch.again + batch.chosen, generator):
-            fresh = [rater for rater in raters if rater not in self._given.get(unit_id, ())] or raters
-            rater = min(fresh, key=lambda rater: load[rater])
-            lots[rater].append(unit_id)
-            load[rater] += 1
+            may_judge = self._may_judge(unit_id)
+            if unit_id not in self.labels and may_judge:
+                rater = min(may_judge, key=lambda rater: load[rater])
+                lots[rater].append(unit_id)
+                load[rater] += 1
         turns = self.campaign.task.unit == "comparison"
         return [
             Assignment(rater, unit_id, position, swapped=bool(turns and generator.random() < 0.5))
             for rater, lot in lots.items()
             for position, unit_id in enumerate(lot, start=1)
         ]
+
+    def _may_judge(self, unit_id: str) -> list[str]:
+        return [rater for rater in self.raters if rater not in self._had.get(unit_id, ())]
 
     def _is_positive(self, unit_id: str) -> bool:
         return (self.labels.get(unit_id) or 0.0) > 0.5
@@ -212,6 +218,8 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
     known = queue.estimate(confidence)
     judged = len(queue.scope) - known.left
     rest = "waiting" if queue.waiting else "ready" if queue.left or queue.relieved else "done"
+    if rest == "done" and queue.stuck:
+        rest = "stuck"
     return {
         "state": "batch" if batch else rest,
         "round": batch.round if batch else queue.batches[-1].round if queue.batches else None,
@@ -223,8 +231,12 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
             "skipped": sum(queue.labels.get(unit_id, 0.0) is None for each in queue.batches for unit_id in each.chosen),
             "waiting": len(queue.waiting),
             "relieved": len(queue.relieved),
+            "stuck": len(queue.stuck),
         },
-        "batch": None if batch is None else {name: len(getattr(batch, name)) for name in ("likely", "drawn", "again")},
+        "batch": None
+        if batch is None
+        else {name: len(getattr(batch, name)) for name in ("likely", "drawn", "again")}
+        | {"answered": sum(unit_id in queue.labels for unit_id in batch.chosen)},
         "estimate": asdict(known) | {"confidence": confidence},
         "target_recall": target,
         "decision": decide(known, target),

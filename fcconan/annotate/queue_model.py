@@ -23,8 +23,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-# Set by the likelihood of the labels of half of FC-CONAN's HS, and rounded; docs/campaigns.md says what the other half
-# gives, and what a search among other constants would have gained.
+# Set with FC-CONAN's labels in view: the first three by their likelihood and rounded, noise and sharpness by what
+# replays cost. No part of it was kept aside; `benchmarks/replay_queue.py --part held-out` fits all four to some HS and
+# replays the others, next to these.
 CONSTANT, SMOOTH, OWN, NOISE = 0.01, 0.03, 0.01, 0.05
 SHARPNESS = 2.0  # of the likeness of texts
 SCORE_PRIOR = 0.1  # how much one standard deviation of the scores is taken to mean before anything is known
@@ -87,47 +88,62 @@ def standardised(scores: Sequence[Floats], n_units: int) -> Floats:
     return found
 
 
-def predict(problem: Problem, labels: Floats) -> Floats:
+def before_learning(problem: Problem, labels: Floats) -> Floats:
+    """Returns the mean of the process: the share of positives, moved by the scores.
+
+    Args:
+        problem: The units.
+        labels: As in `predict`; shape (units,).
+
+    Returns:
+        Shape (units,).
+    """
+    prior: Floats = SCORE_PRIOR * problem.scores.mean(axis=1) if problem.scores.shape[1] else np.zeros(len(labels))
+    known = np.isfinite(labels)
+    # As if one more positive and five more negatives were known: a batch may hold only one kind.
+    found: Floats = (labels[known].sum() + 1) / (known.sum() + 6) + prior
+    return found
+
+
+def predict(problem: Problem, labels: Floats, weights: Sequence[float] = (CONSTANT, SMOOTH, OWN, NOISE)) -> Floats:
     """Returns the expected label of every unit.
 
     Args:
         problem: The units.
         labels: Share of raters who said positive; nan for units that are not judged, of which nothing else is used.
             Shape (units,).
+        weights: Of the terms of the covariance, and the variance of a label.
 
     Returns:
         Shape (units,); about 0 to 1, but not held there, so that an order is left among the surest.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 
-    prior: Floats = SCORE_PRIOR * problem.scores.mean(axis=1) if problem.scores.shape[1] else np.zeros(len(labels))
+    constant, smooth, own, noise = weights
+    first = before_learning(problem, labels)
     known = np.flatnonzero(np.isfinite(labels))
-    # As if one more positive and five more negatives were known: a batch may hold only one kind.
-    base = (labels[known].sum() + 1) / (len(known) + 6)
-    first: Floats = base + prior
     if not len(known):
         return first
     where = problem.rows[known], problem.columns[known]
     scores = problem.scores[known]
     cell = where[0] * len(problem.column_likeness) + where[1]
 
-    def over_grid(weights: Floats) -> Floats:
-        """The covariance with every cell of the grid, of what the weights stand for, but for the scores."""
+    def over_grid(vector: Floats) -> Floats:
+        """The covariance with every cell of the grid, of what the vector stands for, but for the scores."""
         shape = len(problem.row_likeness), len(problem.column_likeness)
-        grid = np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape)
+        grid = np.bincount(cell, vector, minlength=shape[0] * shape[1]).reshape(shape)
         alike = problem.row_likeness @ grid
         of_columns = grid.sum(axis=0)
-        smooth = SMOOTH * (alike + grid + of_columns) @ problem.column_likeness
-        own = OWN * (alike + of_columns + grid.sum(axis=1, keepdims=True))
-        found: Floats = smooth + own + CONSTANT * weights.sum()
+        found: Floats = smooth * (alike + grid + of_columns) @ problem.column_likeness
+        found += own * (alike + of_columns + grid.sum(axis=1, keepdims=True)) + constant * vector.sum()
         return found
 
-    def covariance(weights: Floats) -> Floats:
-        found: Floats = over_grid(weights)[where] + OWN * (scores @ (scores.T @ weights)) + NOISE * weights
+    def covariance(vector: Floats) -> Floats:
+        found: Floats = over_grid(vector)[where] + own * (scores @ (scores.T @ vector)) + noise * vector
         return found
 
     operator = LinearOperator((len(known), len(known)), matvec=covariance, dtype=np.float64)
     solved, _ = cg(operator, labels[known] - first[known], rtol=TOLERANCE, maxiter=MOST_STEPS)
     expected = over_grid(solved)[problem.rows, problem.columns]
-    found: Floats = first + expected + OWN * (problem.scores @ (scores.T @ solved))
+    found: Floats = first + expected + own * (problem.scores @ (scores.T @ solved))
     return found

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fcconan.annotate.assign import derived_seed, permissions
-from fcconan.annotate.campaign import MAIN, VALIDATION, Assignment, Campaign
+from fcconan.annotate.campaign import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign
 from fcconan.annotate.order import Sittings, in_order
 from fcconan.annotate.placement import Counts, Group, place
-from fcconan.annotate.rounds import QUALIFICATION, Key, done_in, made_how, others_rounds
+from fcconan.annotate.rounds import Key, done_in, made_how, others_rounds
 from fcconan.errors import InputError
 
 
@@ -42,7 +42,8 @@ def reassign(
     """Gives away what raters who left, or failed, still had to do; call it within `campaign.changing`.
 
     Finished answers stay. Only open assignments move, to the active raters with least to do, to the end of their order,
-    so nobody else's order changes. In a round that all raters judge, raters who joined get all its units.
+    so nobody else's order changes. Anchors do not move, and what raters have to do is counted without them: who gets
+    units gets new anchors, too. In a round that all raters judge, raters who joined get all its units.
 
     Args:
         campaign: The campaign.
@@ -90,7 +91,10 @@ def reassign(
             if not any(each.rater == rater for each in before):
                 new[rater] = shared
     groups = _groups(movable, active, had, before)
-    counted = Counter(each.rater for each in holding if (each.rater, each.unit_id) not in done)
+    open_items = [
+        each for each in holding if (each.rater, each.unit_id) not in done and units[each.unit_id].role == "item"
+    ]
+    counted = Counter(each.rater for each in open_items)
     load = np.array([counted[rater] for rater in active], dtype=np.int64)
     place(groups, load, _shared(before, active, done), generator)
     givers: dict[str, list[str]] = {}
@@ -102,16 +106,8 @@ def reassign(
             new[active[position]].append(unit_id)
         withdrawn |= {(rater, unit_id) for rater in givers[unit_id][: len(group.added)]}
         waiting += [unit_id] * (group.wanted - len(group.added))
-    if relieve:  # after the rest is placed, of which nothing is handed on
-        barred = had | {(rater, unit_id) for rater, ids in new.items() for unit_id in ids}
-        open_ones = [
-            each
-            for each in holding
-            if each.rater in active and (each.rater, each.unit_id) not in done and units[each.unit_id].role == "item"
-        ]
-        for taker, each in _relieved(open_ones, dict(zip(active, load.tolist(), strict=True)), barred):
-            new[taker].append(each.unit_id)
-            withdrawn.add((each.rater, each.unit_id))
+    if relieve:
+        withdrawn |= _relieve(new, open_items, dict(zip(active, load.tolist(), strict=True)), had)
     kept = [replace(each, withdrawn=each.withdrawn or (each.rater, each.unit_id) in withdrawn) for each in before]
     added = _appended(campaign, kept, new, had, fresh)
     order = {rater: number for number, rater in enumerate(people)}
@@ -147,31 +143,46 @@ def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collectio
     return shared
 
 
-def _relieved(open_ones: Sequence[Assignment], load: dict[str, int], barred: set[Key]) -> list[tuple[str, Assignment]]:
-    """Who takes which open assignment from whom, the last in the order first, until no load is larger by two."""
-    queues = {rater: [each for each in open_ones if each.rater == rater] for rater in load}
-    taken: list[tuple[str, Assignment]] = []
+def _relieve(
+    new: dict[str, list[str]], open_items: Sequence[Assignment], load: dict[str, int], had: Collection[Key]
+) -> set[Key]:
+    """Moves open units to who has less to do, the last in the order first, until no permitted move evens the loads.
+
+    Args:
+        new: Rater -> units that they get; what moves is entered there.
+        open_items: What raters have to do, in their order.
+        load: How many units each active rater has to do, the new ones included; counted on.
+        had: What raters have, or had, and do not get again.
+
+    Returns:
+        What is withdrawn.
+    """
+    old = {rater: [each.unit_id for each in open_items if each.rater == rater] for rater in load}
+    withdrawn: set[Key] = set()
     while True:
-        takers = sorted(load, key=lambda rater: load[rater])
+        by_load = sorted(load, key=lambda rater: load[rater])
         move = next(
             (
-                (taker, each)
-                for giver in reversed(takers)
-                for taker in takers
+                (giver, taker, unit_id)
+                for giver in reversed(by_load)
+                for taker in by_load
                 if load[giver] - load[taker] > 1
-                for each in reversed(queues[giver])
-                if (taker, each.unit_id) not in barred
+                for unit_id in reversed([*old[giver], *new[giver]])
+                if (taker, unit_id) not in had and unit_id not in new[taker]
             ),
             None,
         )
         if move is None:
-            return taken
-        taker, each = move
-        queues[each.rater].remove(each)
-        barred.add((taker, each.unit_id))
+            return withdrawn
+        giver, taker, unit_id = move
+        if unit_id in new[giver]:
+            new[giver].remove(unit_id)
+        else:
+            old[giver].remove(unit_id)
+            withdrawn.add((giver, unit_id))
+        new[taker].append(unit_id)
         load[taker] += 1
-        load[each.rater] -= 1
-        taken.append(move)
+        load[giver] -= 1
 
 
 def _appended(

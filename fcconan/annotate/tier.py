@@ -4,7 +4,8 @@ Of pairs: everything that raters voted, the final labels and whether validators 
 and has no final label keeps its votes and says why. Of replies and comparisons: every rater's answers.
 
 What stays behind: anchors and quiz units, names (there are none in a campaign), and remarks, which may tell who wrote
-them; where the task itself asks for an explanation, that is part of the answer and is published.
+them; where the task itself asks for an explanation, that is part of the answer and is published. Of comparisons,
+adjudicated verdicts and validators' answers stay behind, too.
 """
 
 from collections import Counter
@@ -14,7 +15,16 @@ from typing import Any
 
 from fcconan import identity
 from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, resolve
-from fcconan.annotate.campaign import MAIN, VALIDATION, Answer, Campaign, Decision, Unit
+from fcconan.annotate.campaign import (
+    MAIN,
+    QUALIFICATION,
+    VALIDATION,
+    Answer,
+    Campaign,
+    Decision,
+    Unit,
+    round_options,
+)
 from fcconan.annotate.validate import verdicts
 from fcconan.annotate.votes import NOT_SURE, answers_of
 from fcconan.build.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
@@ -43,16 +53,19 @@ class Published:
     Attributes:
         rows: By file: `hs`, `cn`, `pairs` and `votes`; `replies` and `ratings`; or `replies` and `comparisons`.
         columns: Names and types of the columns of every file.
-        counts: What is not among the rows: `not_judged` (units without an answer), `controls` (anchors and quiz units),
-            `skipped` (answers without a value; of replies and comparisons they are rows, too), and of pairs
-            `decided_without_votes`.
+        counts: What is not among the rows: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
+            answers in other rounds only), `controls` (anchors and quiz units), `skipped` (answers without a value; of
+            replies and comparisons they are rows, too), of pairs `decided_without_votes`, and of comparisons
+            `decisions` and `validators_answers`.
         unpublished: Columns of the campaign's texts that no file has.
+        notes: What else to know of what is not among the rows, in sentences.
     """
 
     rows: dict[str, list[Row]]
     columns: dict[str, Columns]
     counts: dict[str, int]
     unpublished: list[str]
+    notes: list[str]
 
 
 def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Published:
@@ -76,23 +89,53 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
             answers.setdefault(answer.unit_id, []).append(answer)
     for given in answers.values():
         given.sort(key=lambda answer: (order[answer.rater], campaign.aspects.index(answer.aspect)))
+    judged = {unit for unit, given in answers.items() if any(each.value is not None for each in given)}
+    elsewhere, others = _judged_elsewhere(campaign, items - judged, rounds)
     counts = {
-        "not_judged": sum(all(each.value is None for each in answers.get(unit.unit_id, ())) for unit in units),
+        "not_judged": len(items - judged - elsewhere),
+        "judged_in_other_rounds": len(elsewhere),
         "controls": len(campaign.units()) - len(units),
         "skipped": sum(each.value is None for given in answers.values() for each in given),
     }
-    if counts["not_judged"] == len(units):
-        raise InputError(
-            f"{campaign.folder} has no answers in {', '.join(rounds)}: import some with `fcconan annotate import`"
+    if not judged:
+        todo = "import some with `fcconan annotate import`"
+        if others:
+            todo = f"name the rounds that have some, with {round_options(others)}"
+        raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: {todo}")
+    notes = []
+    if elsewhere:
+        notes.append(
+            f"{len(elsewhere)} units were judged only in {', '.join(others)} and are not published: give "
+            f"{round_options([*others, *rounds])} to publish them, too."
         )
     texts = campaign.texts()
     if campaign.task.unit == "pair":
         rows = _pairs(campaign, units, answers, texts, counts)
     else:
         rows = _judged_replies(campaign, units, answers, texts)
+    if campaign.task.unit == "comparison":
+        counts["decisions"] = len(campaign.decisions())
+        counts["validators_answers"] = len(campaign.answers(VALIDATION))
+        if counts["decisions"] or counts["validators_answers"]:
+            notes.append(
+                f"{counts['decisions']} decisions of comparisons and {counts['validators_answers']} answers of "
+                "validators are not published; the single verdicts are."
+            )
     columns = {name: {column: TYPES.get(column, "string") for column in COLUMNS[name]} for name in rows}
     known = {column for name in rows for column in COLUMNS[name]} | {"source_ids"}
-    return Published(rows, columns, counts, sorted({name for row in texts.values() for name in row} - known))
+    return Published(rows, columns, counts, sorted({name for row in texts.values() for name in row} - known), notes)
+
+
+def _judged_elsewhere(campaign: Campaign, units: set[str], rounds: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Returns which of these units have answers in other rounds, and which rounds, a review after what it reviews."""
+    found = [
+        answer
+        for answer in campaign.answers().values()
+        if answer.unit_id in units
+        and answer.value is not None
+        and answer.round not in (*rounds, VALIDATION, QUALIFICATION)
+    ]
+    return {answer.unit_id for answer in found}, list(dict.fromkeys(answer.round for answer in found))
 
 
 def _check_task(campaign: Campaign) -> None:
@@ -231,6 +274,11 @@ def _judged_replies(
                 "changed; put the old text back"
             )
         replies.append({name: row.get(name) for name in COLUMNS["replies"]})
+    swapped = {
+        (name, each.rater, each.unit_id): each.swapped
+        for name in {answer.round for given in answers.values() for answer in given}
+        for each in campaign.assignments(name)
+    }
     judged = []
     for unit in units:
         for answer in answers.get(unit.unit_id, ()):
@@ -241,7 +289,8 @@ def _judged_replies(
                 judged.append({"reply_id": unit.reply_a, **by, **said})
             else:
                 reason = SKIPPED if answer.value is None else None
-                said = {"verdict": answer.value or "invalid", "reason": reason}
+                first = "b" if swapped.get((answer.round, answer.rater, unit.unit_id)) else "a"
+                said = {"verdict": answer.value or "invalid", "reason": reason, "shown_first": first}
                 judged.append({"reply_a": unit.reply_a, "reply_b": unit.reply_b, **by, **said})
     return {"replies": replies, {"reply": "ratings", "comparison": "comparisons"}[campaign.task.unit]: judged}
 

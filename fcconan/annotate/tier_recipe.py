@@ -59,7 +59,8 @@ COMPOSITION = {
     "is one, those on pairs that were judged and are in no tier.",
     "reply": "`replies` holds the texts, `ratings` a row for each reply, rater and aspect, raters under pseudonyms.",
     "comparison": "`replies` holds the texts, `comparisons` a row for each two replies and rater, raters under "
-    "pseudonyms; a comparison that its rater skipped is `invalid`.",
+    "pseudonyms; a comparison that its rater skipped is `invalid`. Verdicts that were adjudicated and answers of "
+    "validators are not part of the data.",
 }
 
 

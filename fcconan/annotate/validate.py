@@ -9,7 +9,7 @@ needs a validator who has not seen it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from statistics import median
@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotate.assign import distribute
+from fcconan.annotate.assign import distribute, permissions
 from fcconan.annotate.campaign import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
 from fcconan.annotate.order import Sittings, in_order
+from fcconan.annotate.placement import Group, place
 from fcconan.annotate.votes import item_of, votes_of
 from fcconan.errors import InputError
 from fcconan.row_files import read_rows
@@ -50,7 +51,7 @@ class Plan:
         shown: Rows with `rater`, `unit_id` and what is shown: `label`, or `grades` by aspect.
         n_new: Assignments that this plan adds.
         n_withdrawn: Assignments that it takes back.
-        short: Units that lack a validator, all that are left having had a part in them.
+        short: Units that lack a validator, all who are active having had a part in them.
     """
 
     assignments: list[Assignment]
@@ -111,14 +112,15 @@ def plan_validation(
     """Assigns units to active validators who neither annotated nor decided them, as equally as that allows.
 
     Which units are drawn follows from the seed and their ids alone, so that a plan made again later, with more units
-    decided, keeps those drawn before. Assignments that hold stay where they are in their validators' order; of
-    validators who are not active any more, those without an answer are withdrawn, and so are those that showed
-    something else than what would be shown now.
+    decided, keeps those drawn before. Assignments that hold stay where they are in their validators' order. Withdrawn
+    are those that showed something else than what would be shown now and, once somebody else takes them over, those
+    without an answer of validators who are not active any more. A unit gets as many validators as it loses, so that
+    what two were to judge two do judge.
 
     Args:
         campaign: A campaign with final labels, or with grades.
         sample: How many units; None for all.
-        twice: The share of those without a validator that two get.
+        twice: The share, of the units that nobody was asked about before, that two get.
         session_size: How many units come in one sitting; None for one sitting.
         rounds: The rounds in which replies were graded.
         seed: Decides all draws.
@@ -135,18 +137,34 @@ def plan_validation(
     drawn = sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample]
     before, shown = _before(campaign)
     answered = {(each.rater, each.unit_id) for each in campaign.answers(VALIDATION).values()}
-    kept: list[Assignment] = []
-    for each in before:
-        key = (each.rater, each.unit_id)
-        holds = things.get(each.unit_id) == shown.get(key) and (each.rater in validators or key in answered)
-        kept.append(replace(each, withdrawn=each.withdrawn or not holds))
-    held = {each.unit_id for each in kept if not each.withdrawn}
-    barred = _barred(campaign) | {(each.rater, each.unit_id) for each in kept}
-    lacking = [unit for unit in things if unit in set(drawn) - held]
-    short = [unit for unit in lacking if all((rater, unit) in barred for rater in validators)]
-    judged: dict[str, list[str]] = {rater: [] for rater in validators}
-    open_units = [units[unit] for unit in lacking if unit not in short]
+    barred = _barred(campaign) | {(each.rater, each.unit_id) for each in before}
+    asked = [each for each in before if not each.withdrawn]
+    stale = [each for each in asked if things.get(each.unit_id) != shown.get((each.rater, each.unit_id))]
+    withdrawn = set(stale)
+    left = [
+        each
+        for each in asked
+        if not (each in withdrawn or each.rater in validators or (each.rater, each.unit_id) in answered)
+    ]
+    new_units = set(drawn) - {each.unit_id for each in asked}
+    lacking = [unit for unit in things if unit in new_units]
+    able = [unit for unit in lacking if any((rater, unit) not in barred for rater in validators)]
+    open_units = [units[unit] for unit in able]
     who = distribute(open_units, validators, overlap={2: twice}, forbidden=barred, seed=seed)
+    busy = Counter(each.rater for each in asked if each not in withdrawn and (each.rater, each.unit_id) not in answered)
+    busy.update(rater for chosen in who.values() for rater in chosen)
+    # Stale ones come first: they are withdrawn in any case, whereas who left keeps what nobody else can take over.
+    lost = [each for each in (*stale, *left) if each.unit_id in things]
+    refilled = _refilled(lost, validators, barred, busy, seed)
+    who |= refilled
+    number: Counter[str] = Counter()
+    for each in lost:
+        number[each.unit_id] += 1
+        if number[each.unit_id] <= len(refilled[each.unit_id]):
+            withdrawn.add(each)
+    kept = [replace(each, withdrawn=True) if each in withdrawn else each for each in before]
+    without = {*lacking} - {*able} | {unit for unit in number if number[unit] > len(refilled[unit])}
+    judged: dict[str, list[str]] = {rater: [] for rater in validators}
     for unit, chosen in who.items():
         for rater in chosen:
             judged[rater].append(unit)
@@ -166,8 +184,25 @@ def plan_validation(
         [{"rater": rater, "unit_id": unit} | thing for (rater, unit), thing in shown.items()],
         n_new=len(added),
         n_withdrawn=sum(new_row != old for new_row, old in zip(kept, before, strict=True)),
-        short=short,
+        short=[unit for unit in things if unit in without],
     )
+
+
+def _refilled(
+    lost: Sequence[Assignment],
+    validators: Sequence[str],
+    barred: Collection[tuple[str, str]],
+    busy: Mapping[str, int],
+    seed: int,
+) -> dict[str, list[str]]:
+    """Unit -> who takes over what it lost, those with least to do first; fewer where all others are barred."""
+    wanted = Counter(each.unit_id for each in lost)
+    permitted = permissions(wanted, validators, barred)
+    groups = [Group((unit,), permitted[unit], number) for unit, number in wanted.items()]
+    load = np.array([busy.get(rater, 0) for rater in validators], dtype=np.int64)
+    shared = np.zeros((len(validators), len(validators)), np.int64)
+    place(groups, load, shared, np.random.default_rng([seed, len(lost)]))
+    return {group.units[0]: [validators[at] for at in group.added] for group in groups}
 
 
 def write_plan(campaign: Campaign, plan: Plan) -> None:

@@ -34,9 +34,10 @@ COLUMNS = {
     "votes": ("pair_id", *BY, "label"),
     "replies": ("reply_id", "item_id", "hs_id", "hate_speech", "text", "system", "strategy", "references"),
     "ratings": ("reply_id", *BY, "aspect", "value", "explanation"),
-    "comparisons": ("reply_a", "reply_b", *BY, "verdict", "reason"),
+    "comparisons": ("reply_a", "reply_b", *BY, "verdict", "reason", "shown_first"),
 }
 FURTHER = {"role": "string", "round": "string"}
+SHOWN_FIRST = {"shown_first": "string"}  # of comparisons: which reply the rater saw first, `a` or `b`
 LEFT_OUT = "left_out"  # the split of votes on pairs that no tier holds
 DISTINCT = {"items": "item_id", "systems": "system"}  # facts: how many different ones there are among the replies
 VERDICT_ON_A_SCALE = {"a": 0.0, "tie": 1.0, "b": 2.0}
@@ -244,6 +245,7 @@ def _ratings(upstream: Upstream) -> Built:
 def _comparisons(upstream: Upstream) -> Built:
     table, replies = _replies(upstream)
     rows = _read(upstream, "comparisons")
+    further = FURTHER | SHOWN_FIRST
     compared: list[Row] = []
     for row in range(len(rows)):
         ends = [rows[name][row] for name in ("reply_a", "reply_b")]
@@ -256,8 +258,8 @@ def _comparisons(upstream: Upstream) -> Built:
         verdict = rows.one_of("verdict", row, {name: name for name in VERDICTS})
         given = None if verdict == "invalid" else verdict
         comparison = comparison_row(a, b, rows["rater"][row], "human", given, rows["reason"][row] or None)
-        compared.append(comparison | {name: rows[name][row] for name in FURTHER})
-    verdicts = Table.from_rows("comparisons", "test", COMPARISON | FURTHER, compared, ("reply_a", "reply_b", "rater"))
+        compared.append(comparison | {name: rows[name][row] for name in further})
+    verdicts = Table.from_rows("comparisons", "test", COMPARISON | further, compared, ("reply_a", "reply_b", "rater"))
     values: dict[tuple[str, str], list[float]] = {}
     for row_of in compared:
         if row_of["verdict"] != "invalid":

@@ -5,8 +5,9 @@ conditions that it adds. FC-CONAN (section 4.1) names four tiers. The two rules 
 is: on FC-CONAN, `released` gives 551 pairs and `strict` 530.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise, product
 from typing import Annotated, Any, Literal
@@ -20,8 +21,7 @@ from fcconan.yaml_lines import Location, YamlFile, explain
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
 Role = Literal["annotator", "validator"]
 ANNOTATOR: Role = "annotator"
-FURTHER_VOTES = 20  # an example against a rule is looked for among pairs with up to this many votes more than it names
-MOST_VOTES = 200  # a condition that no pair with this many votes or fewer meets is one that none meets
+FURTHER_VOTES = 6  # an example with few votes is looked for among pairs with up to so many more than a rule names
 ROLES = [frozenset({"annotator"}), frozenset({"validator"}), frozenset({"annotator", "validator"})]
 EXAMPLE_LABELS = ("appropriate", "not_sure")  # the final label, and what the votes against it say
 
@@ -36,12 +36,15 @@ def agreement(votes: Sequence[str], label: str) -> Agreement:
     Returns:
         `single` (one vote), `unanimous` (all say the final label), `majority` (more than half do), or `adjudicated`.
     """
-    if len(votes) == 1:
+    return _agreement(len(votes), sum(vote == label for vote in votes))
+
+
+def _agreement(n_votes: int, backing: int) -> Agreement:
+    if n_votes == 1:
         return "single"
-    backing = sum(vote == label for vote in votes)
-    if backing == len(votes):
+    if backing == n_votes:
         return "unanimous"
-    return "majority" if 2 * backing > len(votes) else "adjudicated"
+    return "majority" if 2 * backing > n_votes else "adjudicated"
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,29 @@ class Judged:
 
     def __str__(self) -> str:
         """The pair in words, as messages about a rule show it."""
-        by = "" if self.roles == {ANNOTATOR} else f" by {' and '.join(sorted(self.roles))}"
-        votes = ", ".join(f"{self.votes.count(vote)} x {vote}" for vote in dict.fromkeys(self.votes))
-        return f"votes {votes}{by}, label {self.label}, {'valid' if self.valid else 'not valid'}"
+        counts = {vote: self.votes.count(vote) for vote in dict.fromkeys(self.votes)}
+        return _in_words(counts, self.label, self.valid, self.roles)
+
+
+def _in_words(counts: Mapping[str, int], label: str, valid: bool, roles: frozenset[str]) -> str:
+    by = "" if roles == {ANNOTATOR} else f" by {' and '.join(sorted(roles))}"
+    votes = ", ".join(f"{count} x {vote}" for vote, count in counts.items() if count)
+    return f"votes {votes}{by}, label {label}, {'valid' if valid else 'not valid'}"
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What a tier rule sees of a pair; the votes as numbers, so that a case may have any number of them."""
+
+    n_votes: int
+    backing: int
+    valid: bool
+    roles: frozenset[str]
+
+    def __str__(self) -> str:
+        label, other = EXAMPLE_LABELS
+        counts = {label: self.backing, other: self.n_votes - self.backing}
+        return _in_words(counts, label, self.valid, self.roles)
 
 
 class Tier(BaseModel):
@@ -91,13 +114,16 @@ class Tier(BaseModel):
     def meets(self, pair: Judged) -> bool:
         """Whether a pair meets the conditions that are given."""
         backing = sum(vote == pair.label for vote in pair.votes)
+        return self._admits(_Case(len(pair.votes), backing, pair.valid, pair.roles))
+
+    def _admits(self, case: _Case) -> bool:
         return (
-            (self.min_votes is None or len(pair.votes) >= self.min_votes)
-            and (self.agreement is None or agreement(pair.votes, pair.label) in self.agreement)
-            and (self.valid is not True or pair.valid)
-            and (self.roles is None or pair.roles <= set(self.roles))
+            (self.min_votes is None or case.n_votes >= self.min_votes)
+            and (self.agreement is None or _agreement(case.n_votes, case.backing) in self.agreement)
+            and (self.valid is not True or case.valid)
+            and (self.roles is None or case.roles <= set(self.roles))
             # A share such as 0.67 of 100 votes is 67.00000000000001 to a computer.
-            and (self.min_backing is None or backing >= self.min_backing * len(pair.votes) - 1e-9)
+            and (self.min_backing is None or case.backing >= self.min_backing * case.n_votes - 1e-9)
         )
 
     def in_words(self) -> str:
@@ -112,7 +138,7 @@ class Tier(BaseModel):
         if self.roles is not None:
             words.append(f"votes by {' or '.join(self.roles)} only")
         if self.min_backing is not None:
-            words.append(f"{self.min_backing:.0%} or more of the votes for the label")
+            words.append(f"{100 * self.min_backing:g}% or more of the votes for the label")
         return ", ".join(words) or "every labelled pair"
 
 
@@ -139,13 +165,13 @@ class TierRule(BaseModel):
                 f"the tiers are {', '.join(names)}: name each once and the best first ({', '.join(order)})"
             )
         complete = inherited(tiers)
+        cases = list(_cases(tiers))
         for tier, broader in pairwise(complete):
-            for pair in _examples(_numbers_of_votes(tiers), (True, False), ROLES):
-                if tier.meets(pair) and not broader.meets(pair):
-                    raise ValueError(_not_nested(tier, broader, pair))
+            for case in cases:
+                if tier._admits(case) and not broader._admits(case):
+                    raise ValueError(_not_nested(tier, broader, case))
         for tier in complete:
-            roles = frozenset((tier.roles or [ANNOTATOR])[:1])
-            if not any(tier.meets(pair) for pair in _examples(range(1, MOST_VOTES + 1), [True], [roles])):
+            if not any(tier._admits(case) for case in cases):
                 raise ValueError(f"no pair can be {tier.name}, which asks for {tier.in_words()}: loosen a condition")
         return tiers
 
@@ -262,26 +288,35 @@ def inherited(tiers: Sequence[Tier]) -> list[Tier]:
     return complete
 
 
-def _numbers_of_votes(tiers: Iterable[Tier]) -> list[int]:
-    """Returns the numbers of votes around which a rule may change its mind."""
-    named = {1, *(tier.min_votes for tier in tiers if tier.min_votes)}
-    return sorted({number for least in named for number in range(max(1, least - 1), least + FURTHER_VOTES)})
+def _cases(tiers: Sequence[Tier]) -> Iterator[_Case]:
+    """Yields cases among which there is one of every kind that the tiers can tell apart, those with few votes first.
+
+    With as many votes as any tier asks for, nothing matters but the share of them that back the label: whether it is
+    above, at or below every share that is named, a half and all. One share stands for each of these; with fewer votes,
+    all shares are tried.
+    """
+    most = max([2, *(tier.min_votes for tier in tiers if tier.min_votes)])
+    counts = [(n, backing) for n in range(1, most + FURTHER_VOTES) for backing in range(n, -1, -1)]
+    named = {Fraction(repr(tier.min_backing)) for tier in tiers if tier.min_backing is not None}
+    bounds = sorted({Fraction(0), Fraction(1, 2), Fraction(1), *named})
+    for share in [*bounds, *(_between(low, high) for low, high in pairwise(bounds))]:
+        times = -(-most // share.denominator)
+        counts.append((times * share.denominator, times * share.numerator))
+    for n_votes, backing in counts:
+        for confirmed, by in product((True, False), ROLES):
+            if len(by) <= n_votes:
+                yield _Case(n_votes, backing, confirmed, by)
 
 
-def _examples(
-    numbers_of_votes: Iterable[int], valid: Sequence[bool], roles: Sequence[frozenset[str]]
-) -> Iterator[Judged]:
-    """Yields pairs that differ in the number of votes and how many back the label, those with few votes first."""
-    label, other = EXAMPLE_LABELS
-    for n_votes in numbers_of_votes:
-        for backing in range(n_votes, -1, -1):
-            votes = [label] * backing + [other] * (n_votes - backing)
-            for confirmed, by in product(valid, roles):
-                if len(by) <= n_votes:
-                    yield Judged(votes, label, confirmed, by)
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """Returns a fraction between two others, with a small denominator."""
+    largest = 1
+    while not low < (found := ((low + high) / 2).limit_denominator(largest)) < high:
+        largest += 1 + largest // 4
+    return found
 
 
-def _not_nested(tier: Tier, broader: Tier, pair: Judged) -> str:
+def _not_nested(tier: Tier, broader: Tier, pair: Judged | _Case) -> str:
     return (
         f"not nested: {pair} is {tier.name} ({tier.in_words()}) but not {broader.name} ({broader.in_words()}); every "
         f"{tier.name} pair must be {broader.name}, too: tighten {tier.name} or loosen {broader.name}"

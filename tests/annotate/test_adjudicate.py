@@ -12,6 +12,7 @@ from fcconan.annotate.adjudicate import DISCARDED, LABELLED, REASONS, adjudicate
 from fcconan.annotate.campaign import Answer, Assignment, Decision, Unit
 from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
 from fcconan.errors import InputError
+from fcconan.row_files import read_rows
 from fcconan.score.verdicts import majority_votes
 from tests.annotate.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say
 from tests.conftest import RunCli
@@ -159,7 +160,8 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file)
     assert done.returncode == 0
     assert "3 conflicts to decide" in done.stdout
-    rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without it Excel garbles accents
+    rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
     assert [row["unit_id"] for row in rows] == ["hs-1:cn-1", "hs-2:cn-2", "hs-5:cn-5"]
     assert rows[0] == {
         "campaign": "books",
@@ -189,9 +191,12 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     assert counts["labels"] == {YES: 3}
     assert {reason: n for reason, n in counts["discarded"].items() if n} == {"no_majority": 1, "person_discarded": 1}
     assert (tmp_path / "c" / "decisions.jsonl").read_bytes() != before
-    # The list shows what was decided, and a plain run keeps it.
-    assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file, "--all").returncode == 0
-    assert [row["decision"] for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())] == [
+    # What a person filled in is not written over; a new list shows what was decided, and a plain run keeps it.
+    refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file, "--all")
+    assert (refused.returncode, "may be somebody's work" in refused.stderr) == (2, True)
+    anew = tmp_path / "anew.csv"
+    assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export", anew, "--all").returncode == 0
+    assert [row["decision"] for row in csv.DictReader(anew.read_text(encoding="utf-8-sig").splitlines())] == [
         YES,
         "discard",
         "",
@@ -216,17 +221,17 @@ def problem(tmp_path: Path, edit: dict[int, dict[str, str]], *, by: str = "chair
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        ({1: {"decision": "fine"}}, f"line 3: the decision is 'fine', expected one of {NO}, {YES}, discard or nothing"),
-        ({0: {"decision": SURE}}, "line 2: the decision is 'not_sure'"),
-        ({0: {"campaign": "cards"}}, "line 2 is of the campaign 'cards', not 'books'"),
-        ({0: {"unit_id": "hs-9:cn-9"}}, "line 2: 'hs-9:cn-9' is no unit that all its raters have answered"),
-        ({1: {"unit_id": "hs-1:cn-1"}}, "line 2: hs-1:cn-1 stands there more than once; line 3"),
+        ({1: {"decision": "fine"}}, f"row 3: the decision is 'fine', expected one of {NO}, {YES}, discard or nothing"),
+        ({0: {"decision": SURE}}, "row 2: the decision is 'not_sure'"),
+        ({0: {"campaign": "cards"}}, "row 2 is of the campaign 'cards', not 'books'"),
+        ({0: {"unit_id": "hs-9:cn-9"}}, "row 2: 'hs-9:cn-9' is no unit that all its raters have answered"),
+        ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 stands there more than once; row 3"),
         (
             {0: {"votes": YES}},
-            "line 2: the votes on hs-1:cn-1 were 'appropriate' and are 'not_appropriate appropriate'",
+            "row 2: the votes on hs-1:cn-1 were 'appropriate' and are 'not_appropriate appropriate'",
         ),
-        ({2: {"counter_narrative": "They ate it."}}, "line 4: the counter_narrative of hs-3:cn-3 was changed"),
-        ({at: {"decision": "x"} for at in range(3)}, "; line 4: the decision is 'x'"),
+        ({2: {"counter_narrative": "They ate it."}}, "row 4: the counter_narrative of hs-3:cn-3 was changed"),
+        ({at: {"decision": "x"} for at in range(3)}, "; row 4: the decision is 'x'"),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path: Path, edit: dict[int, dict[str, str]], said: str) -> None:
@@ -245,25 +250,53 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     outcome = adjudicate(campaign)
     rows = [row | {"decision": "?"} for row in conflict_rows(campaign, outcome, outcome.conflicts)]
     write_conflicts(tmp_path / "list.csv", rows)
-    with pytest.raises(InputError, match=r"line 4: .*; and 2 more: mend them"):
+    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: mend them"):
         read_conflicts(tmp_path / "list.csv", campaign, outcome, "chair")
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "has no column 'campaign', only none"),
+        (b"", "there is no header"),
         (b"campaign,unit_id,votes\n", "has no column 'decision'"),
-        (b'campaign,unit_id,votes,decision\nbooks,"hs-1', "torn or no CSV"),
-        (b"campaign,unit_id,votes,decision\nbooks,hs-1\n", "line 2: found 2 cells, expected 4"),
-        (b"\xff\xfe", "it is not UTF-8"),
+        (
+            b'campaign,unit_id,votes,decision\nbooks,"hs-1',
+            r"row 2: not CSV .*: the file was cut off",
+        ),
+        (b"campaign,unit_id,votes,decision\nbooks,hs-1\n", "row 2: found 2 cells, expected 4"),
+        (b"\xff\xfa", "byte 0 is not utf-8: save the file as UTF-8"),
+        (None, r"cannot be read \(No such file or directory\)"),
     ],
 )
-def test_no_list_at_all(tmp_path: Path, content: bytes, said: str) -> None:
+def test_no_list_at_all(tmp_path: Path, content: bytes | None, said: str) -> None:
     campaign = labelled(tmp_path / "c", "0", "2")
-    (tmp_path / "list.csv").write_bytes(content)
+    if content is not None:
+        (tmp_path / "list.csv").write_bytes(content)
     with pytest.raises(InputError, match=said):
         read_conflicts(tmp_path / "list.csv", campaign, adjudicate(campaign), "chair")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_list_with_accents_and_formulas_comes_back(tmp_path: Path, encoding: str) -> None:
+    campaign = labelled(tmp_path / "c", "20", "02")
+    cns = [row | {"text": "'=Überall\nliest man"} for row in read_rows(campaign.folder / "cn.jsonl")]
+    (campaign.folder / "cn.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cns), encoding="utf-8")
+    outcome = adjudicate(campaign)
+    path = tmp_path / "list.csv"
+    write_conflicts(path, [row | {"decision": YES} for row in conflict_rows(campaign, outcome, outcome.conflicts)])
+    text = path.read_text(encoding="utf-8-sig")
+    assert text.count("\"''=Überall\nliest man\"") == 2
+    path.write_bytes(text.encode(encoding))
+    found = read_conflicts(path, campaign, outcome, "chair")
+    assert [(each.unit_id, each.label) for each in found] == [("hs-1:cn-1", YES), ("hs-2:cn-2", YES)]
+
+
+def test_without_conflicts_the_list_is_a_header(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path / "c", "2", "2")
+    path = tmp_path / "list.csv"
+    write_conflicts(path, [])
+    assert path.read_bytes() == b"\xef\xbb\xbfcampaign,unit_id,votes,rule,reason,decision\r\n"
+    assert read_conflicts(path, campaign, adjudicate(campaign), "chair") == []
 
 
 def test_another_persons_decision_is_replaced_only_if_asked() -> None:

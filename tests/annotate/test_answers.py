@@ -1,4 +1,5 @@
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from fcconan.annotate.answers import Imported, import_files, read_people
-from fcconan.annotate.campaign import Answer, Campaign
+from fcconan.annotate.campaign import Answer, Campaign, Import
 from fcconan.annotate.tools import exchange, plain, shown
 from fcconan.errors import InputError
 from tests.annotate.handed_out import RATERS, campaign_of, withdraw
@@ -36,6 +37,10 @@ def taken(campaign: Campaign, *paths: Path, **options: Any) -> list[Imported]:
     return import_files(campaign, [exchange.read_file(path, campaign) for path in paths], **options)
 
 
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def state(campaign: Campaign) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in campaign.folder.rglob("*") if path.is_file()}
 
@@ -50,18 +55,38 @@ def test_answers_are_added_with_their_import(pairs: Campaign, tmp_path: Path) ->
     two = handed_back(pairs, {FOURTH: label("not_sure")}, tmp_path / "two.csv", RATERS[1])
     found = taken(pairs, one, two)
     assert found == [
-        Imported("one.csv", "csv", "main", ("ombrey-1",), units=2, skipped=1, answers=2, new=2),
-        Imported("two.csv", "csv", "main", ("tessok-2",), units=1, answers=1, new=1),
+        Imported(None, sha256(one), "csv", "main", ("ombrey-1",), units=2, skipped=1, answers=2, new=2, waiting=2),
+        Imported(None, sha256(two), "csv", "main", ("tessok-2",), units=1, answers=1, new=1, waiting=3),
     ]
     assert pairs.history() == [
         Answer("main", "ombrey-1", FIRST, "label", "appropriate", comment="Well said.", import_number=1),
         Answer("main", "ombrey-1", THIRD, "label", None, import_number=1),
         Answer("main", "tessok-2", FOURTH, "label", "not_sure", import_number=2),
     ]
-    assert [(each.import_number, each.file, each.tool, each.n_answers, each.n_new) for each in pairs.imports()] == [
-        (1, "one.csv", "csv", 2, 2),
-        (2, "two.csv", "csv", 1, 1),
+    assert pairs.imports() == [
+        Import(1, None, sha256(one), "csv", "main", ["ombrey-1"], 2, 2, 0),
+        Import(2, None, sha256(two), "csv", "main", ["tessok-2"], 1, 1, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("main-ombrey-1.csv", True),
+        ("main-ombrey-1.CSV", False),
+        ("main-ombrey-1 (ada).csv", False),
+        ("main-ada.csv", False),
+        ("validation-ombrey-1.csv", False),
+        ("Ada Ombrey <ada@example.org>.csv", False),
+    ],
+)
+def test_the_names_of_files_are_kept_only_if_they_are_those_of_an_export(
+    pairs: Campaign, tmp_path: Path, name: str, kept: bool
+) -> None:
+    (found,) = taken(pairs, handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / name))
+    assert (found.file, pairs.imports()[0].file) == (name if kept else None,) * 2
+    assert (found.raters, found.new) == (("ombrey-1",), 1)
+    assert kept or not any(b"ada" in content or name.encode() in content for content in state(pairs).values())
 
 
 def test_partial_exports_are_merged(pairs: Campaign, tmp_path: Path) -> None:
@@ -90,7 +115,8 @@ def test_the_same_file_twice_changes_nothing(pairs: Campaign, tmp_path: Path) ->
 
 def test_an_untouched_sheet_adds_nothing(pairs: Campaign, tmp_path: Path) -> None:
     before = state(pairs)
-    assert taken(pairs, handed_back(pairs, {}, tmp_path / "one.csv")) == [Imported("one.csv", "csv", "main")]
+    path = handed_back(pairs, {}, tmp_path / "one.csv")
+    assert taken(pairs, path) == [Imported(None, sha256(path), "csv", "main")]
     assert state(pairs) == before
 
 
@@ -351,12 +377,36 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     assert json.loads(result.read_text()) == {
         "dry_run": False,
         "files": [
-            asdict(Imported(sheet.name, "csv", "main", ("ombrey-1",), 1, 0, 1, 1, 0, 0)) | {"raters": ["ombrey-1"]}
+            asdict(Imported(sheet.name, sha256(sheet), "csv", "main", ("ombrey-1",), 1, 0, 1, 1, 0, 0, waiting=3))
+            | {"raters": ["ombrey-1"]}
         ],
     }
+    renamed = sheet.rename(tmp_path / "ada.csv")
+    ran = run_cli("annotate", "import", pairs.folder, renamed, "--json", result)
+    assert "ada.csv" in ran.stdout
+    assert "ada" not in result.read_text()
+    sheet = renamed.rename(sheet)
     assert "came with import 1 already" in run_cli("annotate", "import", pairs.folder, sheet).stdout
     edited(sheet, lambda rows: rows[0].update(label="not_sure"))
     refused = run_cli("annotate", "import", pairs.folder, sheet)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert run_cli("annotate", "import", pairs.folder, sheet, "--changes").returncode == 0
     assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure"]
+
+
+def test_the_record_of_an_import_that_was_killed_is_made_up_for(pairs: Campaign, tmp_path: Path) -> None:
+    one = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "one.csv")
+    two = handed_back(pairs, {FIRST: label("not_sure"), THIRD: label("appropriate")}, tmp_path / "two.csv")
+    taken(pairs, one)
+    (pairs.folder / "imports.jsonl").rename(tmp_path / "before")
+    before = (tmp_path / "before").read_bytes()
+    taken(pairs, two, changes=True)
+    records, after = pairs.imports(), state(pairs)
+    assert [(record.import_number, record.n_new, record.n_changed) for record in records] == [(2, 1, 1)]
+    (pairs.folder / "imports.jsonl").write_bytes(before)  # as it is if the import is killed after the answers
+    (found,) = taken(pairs, two, changes=True)
+    assert (found.new, found.changed, found.same, found.waiting) == (0, 0, 2, 2)
+    assert pairs.imports() == [*pairs.imports()[:1], *records]
+    assert (pairs.imports()[0].sha256, pairs.imports()[0].n_new) == (sha256(one), 1)
+    assert (pairs.folder / "answers.jsonl").read_bytes() == after["answers.jsonl"]
+    assert taken(pairs, two)[0].earlier == 2

@@ -1,4 +1,5 @@
 import json
+import math
 from collections import Counter
 from itertools import combinations, pairwise, product
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_numbers_are_exact_by_the_largest_remainder(
     assert numbers(n, overlap) == expected
 
 
-@pytest.mark.parametrize("overlap", [{2: 0.8, 3: 0.3}, {2: -0.1}])
+@pytest.mark.parametrize("overlap", [{2: 0.8, 3: 0.3}, {2: -0.1}, {2: math.nan}, {2: 0.2, 3: math.inf}, {3: -math.inf}])
 def test_shares_that_are_none_are_refused(overlap: dict[int, float]) -> None:
     with pytest.raises(InputError, match="give shares from 0 that make no more than 1"):
         numbers(10, overlap)
@@ -299,6 +300,10 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
         (("--round", "Main"), "--round is 'Main'"),
         (("--round", "validation"), "the round validation is made by `fcconan annotate validate`"),
         (("--without", "shared-1"), "has no other round 'shared-1', only none"),
+        (("--twice", "nan"), "the shares judged by several are nan by 2"),
+        (("--thrice", "inf"), "are 0 by 2 and inf by 3: give shares from 0 that make no more than 1"),
+        (("--seconds-per-unit", "inf"), "--seconds-per-unit is inf: give a number"),
+        (("--review", "main", "--more-than", "inf"), "--more-than is inf: give a number"),
         (("--sample", 61), "--sample is 61, but there are 60 units"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.answers import GivenFile
+from fcconan.annotate.answers import GivenFile, import_files
 from fcconan.annotate.campaign import VALIDATION, Assignment, Campaign, Unit
 from fcconan.annotate.tools import exchange, guidelines, shown
 from fcconan.annotate.tools.shown import Question, text_sha
@@ -24,6 +24,12 @@ TASKS = ("appropriateness", "multi-aspect", "cseval", "features", "pairwise", "g
 @pytest.fixture
 def pairs(tmp_path: Path) -> Campaign:
     return campaign_of("appropriateness", tmp_path / "campaign")
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """The same for tests that only read it."""
+    return campaign_of("appropriateness", tmp_path_factory.mktemp("unchanged") / "campaign")
 
 
 def rows_of(campaign: Campaign, rater: str = RATERS[0], tool: str = "csv", **options: Any) -> list[Row]:
@@ -53,20 +59,20 @@ def filled(campaign: Campaign, *, separator: str = ",", end: str = "\n") -> str:
     return file.getvalue()
 
 
-def test_a_sheet_of_pairs(pairs: Campaign) -> None:
-    first = rows_of(pairs)
+def test_a_sheet_of_pairs(unchanged: Campaign) -> None:
+    first = rows_of(unchanged)
     assert list(first[0]) == (
         "campaign round rater unit_id text_sha session hate_speech counter_narrative label comment skip".split()
     )
-    assert [row["unit_id"] for row in first] == list(pairs.units())
+    assert [row["unit_id"] for row in first] == list(unchanged.units())
     assert [row["session"] for row in first] == ["1", "1", "2", "2"]
     assert first[0]["counter_narrative"] == CN["cn-1"]
     assert first[2]["hate_speech"] == HS["hs-2"]
     assert {(row["label"], row["comment"], row["skip"]) for row in first} == {("", "", "")}
     # Of sha256sum, for "hate_speech=The Ombrey never ...", a line feed, "counter_narrative=The library's list ...".
     assert first[0]["text_sha"] == "2ff9935cd320"
-    assert [row["unit_id"] for row in rows_of(pairs, RATERS[1])] == list(pairs.units())[::-1]
-    assert rows_of(pairs, tool="jsonl")[0] == {
+    assert [row["unit_id"] for row in rows_of(unchanged, RATERS[1])] == list(unchanged.units())[::-1]
+    assert rows_of(unchanged, tool="jsonl")[0] == {
         **first[0],
         "session": 1,
         "label": None,
@@ -122,14 +128,49 @@ def test_white_space_does_not_change_the_sha_of_texts_but_words_and_order_do() -
     assert sha != text_sha({"reply_a": "One", "reply_b": "two three"})
 
 
+FORMULAS = {
+    "=HYPERLINK(1)": "'=HYPERLINK(1)",
+    "+1": "'+1",
+    "- they read": "'- they read",
+    "@Velmari": "'@Velmari",
+    "\t=1": "'\t=1",
+    "\r=1": "'\r=1",
+    "'=1": "''=1",
+    "''@": "'''@",
+    "'Tis so": "'Tis so",
+    "1-1=0": "1-1=0",
+    "'": "'",
+}
+
+
+def test_no_text_becomes_a_formula_and_each_comes_back(pairs: Campaign, tmp_path: Path) -> None:
+    for text, cell in FORMULAS.items():
+        cns = [{"cn_id": "cn-1", "text": text}, {"cn_id": "cn-2", "text": CN["cn-2"]}]
+        (pairs.folder / "cn.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cns))
+        rows = rows_of(pairs)
+        assert (rows[0]["counter_narrative"], rows[1]["counter_narrative"]) == (cell, CN["cn-2"])
+        assert rows_of(pairs, tool="jsonl")[0]["counter_narrative"] == text
+        file = read(pairs, tmp_path / "s.csv", filled(pairs, end="\r\n"))
+        assert file.units[0].texts["counter_narrative"] == text.strip()
+        # text_sha and the text itself are those that were given out.
+        (found,) = import_files(pairs, [file], dry_run=True)
+        assert (found.new, found.units) == (3, 3)
+
+
+def test_a_remark_is_kept_as_it_was_made(unchanged: Campaign, tmp_path: Path) -> None:
+    text = filled(unchanged)
+    assert text.count("Hm; so, so") == 1
+    assert read(unchanged, tmp_path / "s.csv", text.replace("Hm; so, so", "'- so")).units[2].comment == "'- so"
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_whatever_a_spreadsheet_makes_of_a_sheet_is_read(
-    pairs: Campaign, tmp_path: Path, separator: str, end: str, encoding: str
+    unchanged: Campaign, tmp_path: Path, separator: str, end: str, encoding: str
 ) -> None:
     name = "sheet.tsv" if separator == "\t" else "sheet.csv"
-    found = read(pairs, tmp_path / name, filled(pairs, separator=separator, end=end).encode(encoding))
+    found = read(unchanged, tmp_path / name, filled(unchanged, separator=separator, end=end).encode(encoding))
     assert [(one.where, one.values, one.skipped, one.comment) for one in found.units] == [
         ("row 2", {"label": "appropriate"}, False, None),
         ("row 3", {}, True, None),
@@ -145,15 +186,15 @@ def test_whatever_a_spreadsheet_makes_of_a_sheet_is_read(
         "round": "main",
         "rater": "ombrey-1",
         "unit_id": "hs-1:cn-1",
-        "text_sha": rows_of(pairs)[0]["text_sha"],
+        "text_sha": rows_of(unchanged)[0]["text_sha"],
     }
 
 
-def test_json_lines_are_read(pairs: Campaign, tmp_path: Path) -> None:
-    rows = rows_of(pairs, tool="jsonl")
+def test_json_lines_are_read(unchanged: Campaign, tmp_path: Path) -> None:
+    rows = rows_of(unchanged, tool="jsonl")
     rows[0] |= {"label": "appropriate", "seconds": 4.5, "skip": False}
     rows[1] |= {"skip": True}
-    found = read(pairs, tmp_path / "s.jsonl", "\ufeff" + "\r\n".join(json.dumps(row) for row in rows))
+    found = read(unchanged, tmp_path / "s.jsonl", "\ufeff" + "\r\n".join(json.dumps(row) for row in rows))
     assert [(one.where, one.values, one.skipped, one.seconds) for one in found.units] == [
         ("line 1", {"label": "appropriate"}, False, 4.5),
         ("line 2", {}, True, None),
@@ -162,9 +203,9 @@ def test_json_lines_are_read(pairs: Campaign, tmp_path: Path) -> None:
     ]
 
 
-def test_empty_rows_and_emptied_columns_are_passed_over(pairs: Campaign, tmp_path: Path) -> None:
-    head, _, rest = filled(pairs, separator=";").partition("\n")
-    found = read(pairs, tmp_path / "s.csv", f"{head};;\n\n;;\n{rest}")
+def test_empty_rows_and_emptied_columns_are_passed_over(unchanged: Campaign, tmp_path: Path) -> None:
+    head, _, rest = filled(unchanged, separator=";").partition("\n")
+    found = read(unchanged, tmp_path / "s.csv", f"{head};;\n\n;;\n{rest}")
     assert [one.where for one in found.units] == ["row 4", "row 5", "row 6", "row 7"]
 
 
@@ -182,20 +223,22 @@ def test_empty_rows_and_emptied_columns_are_passed_over(pairs: Campaign, tmp_pat
         (lambda text: text.replace("hs-1:cn-2,", "hs-1:cn-2", 1), "row 3: found 10 cells, expected 11"),
     ],
 )
-def test_a_broken_sheet_is_refused(pairs: Campaign, tmp_path: Path, broken: Callable[[str], str], message: str) -> None:
+def test_a_broken_sheet_is_refused(
+    unchanged: Campaign, tmp_path: Path, broken: Callable[[str], str], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
-        read(pairs, tmp_path / "s.csv", broken(filled(pairs)))
+        read(unchanged, tmp_path / "s.csv", broken(filled(unchanged)))
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
-def test_no_cut_off_sheet_is_taken_for_a_whole_row(pairs: Campaign, tmp_path: Path, cut: int) -> None:
-    text = filled(pairs).rstrip("\n").rstrip(",")  # the last row ends in three empty cells
+def test_no_cut_off_sheet_is_taken_for_a_whole_row(unchanged: Campaign, tmp_path: Path, cut: int) -> None:
+    text = filled(unchanged).rstrip("\n").rstrip(",")  # the last row ends in three empty cells
     with pytest.raises(InputError, match="the file was cut off or edited by hand"):
-        read(pairs, tmp_path / "s.csv", text[:-cut])
+        read(unchanged, tmp_path / "s.csv", text[:-cut])
 
 
-def test_other_broken_files_are_refused(pairs: Campaign, tmp_path: Path) -> None:
-    rows = "".join(json.dumps(row) + "\n" for row in rows_of(pairs, tool="jsonl"))
+def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> None:
+    rows = "".join(json.dumps(row) + "\n" for row in rows_of(unchanged, tool="jsonl"))
     for name, content, message in (
         ("a.jsonl", rows[:-20], "line 4: not JSON"),
         ("a.jsonl", "[1]\n", r"line 1: found \[1\], expected a JSON object"),
@@ -205,9 +248,9 @@ def test_other_broken_files_are_refused(pairs: Campaign, tmp_path: Path) -> None
         ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
     ):
         with pytest.raises(InputError, match=message):
-            read(pairs, tmp_path / name, content)
+            read(unchanged, tmp_path / name, content)
     with pytest.raises(InputError, match="there is no file"):
-        exchange.read_file(tmp_path / "none.csv", pairs)
+        exchange.read_file(tmp_path / "none.csv", unchanged)
 
 
 def test_what_is_written_is_there_afterwards_and_nothing_is_overwritten(pairs: Campaign, tmp_path: Path) -> None:
@@ -247,18 +290,20 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
         exchange.export(pairs, "xlsx")
 
 
-def test_suggestions_are_shown_beside_the_questions(pairs: Campaign, tmp_path: Path) -> None:
+def test_suggestions_are_shown_beside_the_questions(unchanged: Campaign, tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text(
         "pair_id,rater,label\nhs-1:cn-1,lexical,appropriate\nhs-9:cn-9,lexical,appropriate\nhs-1:cn-2,lexical,\n"
     )
-    suggested = read_suggestions(path, pairs, "main")
+    suggested = read_suggestions(path, unchanged, "main")
     assert (suggested.rater, suggested.n_other, suggested.n_without) == ("lexical", 1, 1)
-    rows = rows_of(pairs, suggestions=suggested)
+    rows = rows_of(unchanged, suggestions=suggested)
     assert [row["suggested_label"] for row in rows] == ["appropriate", "", "", ""]
     assert {row["label"] for row in rows} == {""}
     found = read(
-        pairs, tmp_path / "s.csv", exchange.export(pairs, "csv", suggestions=suggested).files["main-ombrey-1.csv"]
+        unchanged,
+        tmp_path / "s.csv",
+        exchange.export(unchanged, "csv", suggestions=suggested).files["main-ombrey-1.csv"],
     )
     assert [one.values for one in found.units] == [{}] * 4
 
@@ -308,12 +353,12 @@ def test_suggested_grades(tmp_path: Path) -> None:
         ("pair_id,rater,label\nhs-9:cn-9,x,not_sure\n", "has no answer to anything that"),
     ],
 )
-def test_bad_suggestions_are_refused(pairs: Campaign, tmp_path: Path, text: str, message: str) -> None:
+def test_bad_suggestions_are_refused(unchanged: Campaign, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "v.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        read_suggestions(tmp_path / "v.csv", pairs, "main")
+        read_suggestions(tmp_path / "v.csv", unchanged, "main")
     with pytest.raises(InputError, match="takes no suggestions"):
-        read_suggestions(tmp_path / "v.csv", pairs, VALIDATION)
+        read_suggestions(tmp_path / "v.csv", unchanged, VALIDATION)
 
 
 LABEL = Question("label", "", "", (("a", ""), ("tie", "")))

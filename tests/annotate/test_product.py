@@ -132,6 +132,13 @@ def test_what_is_kept_does_not_depend_on_what_is_held_at_once(
     assert most <= max(at_once, selection.top or 0)
 
 
+def test_ties_of_many_cns_stay_in_their_order() -> None:
+    scores = np.tile(np.array([0.5, 1.0, 0.5], dtype=np.float32), 100)
+    best = [1 + 3 * at for at in range(100)]
+    rest = [at for at in range(300) if at % 3 != 1]
+    assert Selection(top=180).of(scores).tolist() == best + rest[:80]
+
+
 def test_tfidf_scores_are_the_cosines_that_the_benchmark_ranks_by(tmp_path: Path) -> None:
     work, shards = plan(HS, CN, named("tfidf"), tmp_path / "scores")
     run(work, shards)
@@ -343,6 +350,12 @@ def campaign(folder: Path, task: str = "appropriateness") -> Path:
 
 def test_lists_come_from_campaigns_files_and_datasets(tmp_path: Path) -> None:
     assert read_lists([campaign(tmp_path / "campaign")]) == Lists(HS, CN)
+    with (tmp_path / "campaign" / "units.jsonl").open("a") as file:  # an anchor's texts are there, too
+        file.write(json.dumps({"unit_id": "h9:c9", "role": "anchor", "hs_id": "h9", "cn_id": "c9"}) + "\n")
+    for kind in ("hs", "cn"):
+        with (tmp_path / "campaign" / f"{kind}.jsonl").open("a") as file:
+            file.write(json.dumps({f"{kind}_id": f"{kind[0]}9", "text": "Known."}) + "\n")
+    assert read_lists([tmp_path / "campaign"]) == Lists(HS, CN)
 
     (tmp_path / "hs.txt").write_text("\ufeff" + "\r\n".join([*HS.values(), "", HS["h1"]]), encoding="utf-8")
     rows = [{"_id": key, "text": text} for key, text in CN.items()]

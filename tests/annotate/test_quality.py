@@ -14,6 +14,7 @@ from fcconan.annotate.attention import Course, checks, courses, fast_threshold, 
 from fcconan.annotate.campaign import Answer, Assignment, Campaign, Unit
 from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
 from fcconan.annotate.quality_tables import not_made, quality_tables
+from fcconan.annotate.rounds import Plan, make_round
 from fcconan.annotate.votes import votes_of
 from fcconan.errors import InputError
 from tests.annotate.answered import (
@@ -183,6 +184,100 @@ def test_runs() -> None:
     assert p == pytest.approx(0.3, abs=0.02)
 
 
+def test_blocks_change_places_and_values_within_them() -> None:
+    # Three of a CN, then one of another, as aab b. Blocks of (a, a, b) and (b): 3 orders within times 2 of the blocks.
+    places = [("main", 1)] * 3 + [("main", 2)]
+    every = ["aabb", "abab", "baab", "baab", "baba", "bbaa"]
+    for order in set(every):
+        length, p = run_test(order, permutations=4_000, seed=2, places=[("main", 0)] * 4)
+        assert p == pytest.approx(np.mean([longest_run(each) >= length for each in permutations("aabb")]), abs=0.03)
+    assert run_test("aabb", permutations=4_000, seed=2, places=places)[1] == pytest.approx(4 / 6, abs=0.03)
+    # Strata keep their places: of the anchors at 2 and 4, and of a block of two constant ones, nothing can change.
+    fixed = [("main", 1), ("anchors", 0), ("main", 1), ("anchors", 0)]
+    assert run_test("abab", permutations=50, seed=2, places=fixed) == (1, 1.0)
+    # The orders of three blocks of two equal errors: 0, 0, 0, 0, 1, 1 has the strongest trend, as has its reverse.
+    found = trend([0, 0, 0, 0, 1, 1], permutations=4_000, seed=2, places=[("main", at // 2) for at in range(6)])
+    assert found is not None
+    assert found[1] == pytest.approx(2 / 3, abs=0.03)
+
+
+def in_blocks(folder: Path) -> Campaign:
+    """Four raters and 16 CNs of 20 HS each, of which all pairs are right or all are wrong; all judge everything."""
+    units = [Unit(f"hs-{at}:cn-{cn}", hs_id=f"hs-{at}", cn_id=f"cn-{cn}") for cn in range(16) for at in range(20)]
+    units += [Unit(f"hs-{at}:cn-99", "anchor", f"hs-{at}", "cn-99", known={"label": YES}) for at in range(20)]
+    campaign = campaign_of(folder, units, {f"rater-{at}": [""] * len(units) for at in range(1, 5)})
+    (folder / "rounds" / "main.jsonl").unlink()
+    make_round(campaign, "main", Plan(blocks="cn", all_raters=True, session_size=100, anchors_per_session=2))
+    return campaign
+
+
+def test_blocks_of_right_answers_accuse_nobody_and_a_reflex_is_still_found(tmp_path: Path) -> None:
+    campaign = in_blocks(tmp_path / "c")
+    units, generator = campaign.units(), np.random.default_rng(4)
+    begun: dict[str | None, int] = {}  # whole blocks of one answer, which no order within blocks would show
+    for each in campaign.assignments():
+        if each.rater == "rater-2" and units[each.unit_id].role == "item":
+            begun.setdefault(units[each.unit_id].cn_id, each.position)
+    eighth = sorted(begun.values())[8]
+    answers = []
+    for each in campaign.assignments():
+        unit = units[each.unit_id]
+        right = unit.role == "anchor" or int(str(unit.cn_id).removeprefix("cn-")) % 2 == 0
+        said = right != (generator.random() < 0.15)
+        if each.rater == "rater-1":
+            said = each.position // 30 % 2 == 0  # whatever there is to read
+        if each.rater == "rater-2" and each.position >= eighth:
+            said = False
+        answers.append(Answer("main", each.rater, each.unit_id, "label", YES if said else NO))
+    campaign.write("answers.jsonl", answers)
+    rows = checks(campaign, permutations=400)
+    assert [check_of(rows, "runs", f"rater-{at}")["flagged"] for at in range(1, 5)] == [True, True, False, False]
+    assert not any(check_of(rows, "drift", f"rater-{at}")["flagged"] for at in (3, 4))
+    # Orders that no round could have had accuse whoever reads.
+    (campaign.folder / "rounds" / "main.json").unlink()
+    assert all(check_of(checks(campaign, permutations=400), "runs", f"rater-{at}")["flagged"] for at in range(1, 5))
+
+
+def test_errors_in_one_block_are_no_drift(tmp_path: Path) -> None:
+    campaign = in_blocks(tmp_path / "c")
+    order = campaign.assignments()
+    mine = [each.unit_id for each in order if each.rater == "rater-1" and "cn-99" not in each.unit_id]
+    last = mine[-1].split(":")[1]
+    wrong = {("rater-1", unit) for unit in mine if unit.endswith(f":{last}")}
+    answers = [
+        Answer("main", each.rater, each.unit_id, "label", NO if (each.rater, each.unit_id) in wrong else YES)
+        for each in order
+    ]
+    campaign.write("answers.jsonl", answers)
+    drift = check_of(checks(campaign, permutations=400), "drift")
+    # The one block stands at an end of 16 in an eighth of all orders.
+    assert drift["p"] == pytest.approx(1 / 8, abs=0.05)
+    (campaign.folder / "rounds" / "main.json").unlink()
+    assert check_of(checks(campaign, permutations=400), "drift")["p"] == 1 / 401
+
+
+def test_places_follow_from_how_the_round_was_made(tmp_path: Path) -> None:
+    campaign = in_blocks(tmp_path / "c")
+    campaign.write("answers.jsonl", [Answer("main", "rater-1", unit, "label", YES) for unit in campaign.units()])
+    course = courses(campaign)["rater-1"]
+    units = campaign.units()
+    anchors = {unit for unit in course.units if units[unit].role == "anchor"}
+    pairs = [(units[unit].cn_id, place) for unit, place in zip(course.units, course.places, strict=True)]
+    assert {place for cn, place in pairs if cn == "cn-99"} == {("main, anchors", 0)}
+    assert len(anchors) == 8  # two in each of four sessions
+    blocks = dict.fromkeys(pair for pair in pairs if pair[0] != "cn-99")
+    assert [place for _, place in blocks] == [("main", number) for number in range(1, 17)]
+    assert len({cn for cn, _ in blocks}) == 16
+    # What is taken over later comes one by one.
+    last = campaign.assignments()
+    moved = [each for each in last if each.rater == "rater-2" and units[each.unit_id].cn_id in ("cn-1", "cn-2")]
+    taken = [each for pair in zip(moved[:2], moved[-2:], strict=True) for each in pair]
+    rest = [each for each in last if each.rater == "rater-1" and units[each.unit_id].cn_id not in ("cn-1", "cn-2")]
+    late = [Assignment("rater-1", each.unit_id, 1000 + at) for at, each in enumerate(taken)]
+    campaign.write("rounds/main.jsonl", [*rest, *late])
+    assert [number for _, number in courses(campaign)["rater-1"].places[-4:]] == [15, 16, 17, 18]
+
+
 def test_seconds_below_three_robust_deviations_are_fast() -> None:
     seconds = [10.0, 20.0, 20.0, 40.0, 80.0]
     # Logarithms: median log 20; distances log 2, 0, 0, log 2, log 4, of which the median is log 2.
@@ -300,6 +395,7 @@ def test_courses_follow_the_order_in_which_units_were_shown(tmp_path: Path) -> N
             [{"label": YES}, {"label": NO}, {"label": None}],
             [False] * 3,
             [None] * 3,
+            [("main", 0)] * 3,
         )
     }
     campaign.write("rounds/again.jsonl", [Assignment("rater-1", "hs-1:cn-1", 1)])
@@ -314,7 +410,7 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     page = tmp_path / "page.html"
     for file in files:
-        done = run_cli("annotate", "agree", tmp_path / "c", "--resamples", 200, "--json", file, "--report", page)
+        done = run_cli("annotate", "agree", tmp_path / "c", "--resamples", 50, "--json", file, "--report", page)
         assert done.returncode == 0, done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
     result = json.loads(files[0].read_text())
@@ -342,3 +438,24 @@ def test_no_answers_no_agreement(tmp_path: Path, run_cli: RunCli) -> None:
     assert "has no answers in main: import some first" in done.stderr
     with pytest.raises(InputError, match="no round 'other'"):
         votes_of(labelled(tmp_path / "d", "0"), ["other"])
+
+
+def test_every_subset_of_three_has_a_line_with_its_names(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path / "c", "2020", "2202", "02  ", "  20")
+    result = {
+        "rows": agreement_rows(campaign, votes_of(campaign), resamples=0),
+        "subsets": [],
+        "units": [],
+        "checks": [],
+    }
+    table = next(table for table in quality_tables(result) if table.title.startswith("Agreement by subset"))
+    assert [row[1] for row in table.rows] == ["rater-1, rater-2, rater-3", "rater-1, rater-2, rater-4"]
+
+
+def test_answers_of_validators_are_no_labels(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = labelled(tmp_path / "c", "22", "20")
+    with campaign.changing():
+        campaign.write("rounds/validation.jsonl", [])
+    done = run_cli("annotate", "agree", tmp_path / "c", "--round", "validation")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "see `fcconan annotate validate`" in done.stderr

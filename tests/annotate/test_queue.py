@@ -26,13 +26,13 @@ from fcconan.annotate.campaign import (
     create,
 )
 from fcconan.annotate.queue import FILE, Batch, Queue, step, summary
-from fcconan.annotate.queue_choice import chances, choose
+from fcconan.annotate.queue_choice import Choice, chances, choose
 from fcconan.annotate.queue_model import CONSTANT, NOISE, OWN, SMOOTH, Problem, likeness, predict, standardised
 from fcconan.annotate.queue_positive import Positive, labels_of, read_positive
 from fcconan.annotate.queue_problem import problem_of
 from fcconan.annotate.queue_replay import needed, needed_at_random, replay
 from fcconan.annotate.queue_scores import read_scores
-from fcconan.annotate.queue_stopping import AGAINST_FEWER, AGAINST_MORE, Draw, decide, estimate
+from fcconan.annotate.queue_stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
 from fcconan.retrieve.trec import write_run
@@ -108,13 +108,19 @@ def test_the_model_solves_the_equations_of_its_covariance() -> None:
     r, c, s = problem.rows, problem.columns, problem.scores[:, 0]
     k, own_k = problem.row_likeness[np.ix_(r, r)], problem.column_likeness[np.ix_(c, c)]
     same_r, same_c = np.equal.outer(r, r), np.equal.outer(c, c)
-    covariance = (
-        SMOOTH * (1 + same_r + k) * own_k + OWN * (same_r + 1.0 * same_c + k * same_c + np.outer(s, s)) + CONSTANT
-    )
     known = np.isfinite(labels)
     first = (labels[known].sum() + 1) / (16 + 6) + 0.1 * s
-    solved = np.linalg.solve(covariance[np.ix_(known, known)] + NOISE * np.eye(16), (labels - first)[known])
-    assert predict(problem, labels) == pytest.approx(first + covariance[:, known] @ solved, abs=1e-4)
+
+    def expected(constant: float, smooth: float, own: float, noise: float) -> Any:
+        covariance = (
+            smooth * (1 + same_r + k) * own_k + own * (same_r + 1.0 * same_c + k * same_c + np.outer(s, s)) + constant
+        )
+        solved = np.linalg.solve(covariance[np.ix_(known, known)] + noise * np.eye(16), (labels - first)[known])
+        return first + covariance[:, known] @ solved
+
+    assert predict(problem, labels) == pytest.approx(expected(CONSTANT, SMOOTH, OWN, NOISE), abs=1e-4)
+    others = (0.2, 0.05, 0.4, 0.3)
+    assert predict(problem, labels, others) == pytest.approx(expected(*others), abs=1e-4)
 
 
 def test_before_any_label_the_scores_decide() -> None:
@@ -227,9 +233,9 @@ def test_intervals_are_seldom_wrong_at_any_time_however_the_rest_is_chosen() -> 
     wrong, narrowed = 0, 0
     for seed in range(40):
         positive = truths(problem, seed)
-        played = replay(problem, positive, batch=20, random_share=0.5, seed=seed, estimates=True)
+        played = replay(problem, positive, batch=40, random_share=0.5, seed=seed, estimates=True)
         wrong += any(not each.low <= positive.sum() - each.found <= each.high for each in played.estimates)
-        narrowed += played.estimates[5].high < played.estimates[5].left
+        narrowed += played.estimates[2].high < played.estimates[2].left
     assert wrong <= 2  # 5 % of 40
     assert narrowed > 25
 
@@ -318,7 +324,16 @@ def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
     queue, batch = make(campaign, size=7)
     assert batch is not None and batch.round == "queue-2" and not set(batch.chosen) & {each.unit_id for each in given}
     told = summary(queue, batch, target=0.9, confidence=0.95)
-    assert told["units"] == {"all": 20, "outside": 0, "judged": 7, "skipped": 1, "waiting": 0, "relieved": 0}
+    assert told["batch"] == {"likely": 5, "drawn": 2, "again": 0, "answered": 0}
+    assert told["units"] == {
+        "all": 20,
+        "outside": 0,
+        "judged": 7,
+        "skipped": 1,
+        "waiting": 0,
+        "relieved": 0,
+        "stuck": 0,
+    }
     assert (told["estimate"]["found"], told["estimate"]["left"], told["estimate"]["n_draws"]) == (1, 13, 3)
     loads = [
         sum(each.rater == rater for name in ("queue-1", "queue-2") for each in campaign.assignments(name))
@@ -341,6 +356,112 @@ def test_an_unfinished_batch_does_not_count_for_the_estimate(tmp_path: Path) -> 
     assert (known.found, known.n_draws, known.left) == (2, 3, 13)
     _, third = make(campaign, size=6, while_open=True)
     assert third is not None and not set(third.chosen) & set(first.chosen + second.chosen)
+
+
+def test_positives_of_the_same_batch_count_for_the_draws_that_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = pair_campaign(tmp_path / "c")
+    _, batch = make(campaign, size=6, random_share=0.5)
+    assert batch is not None and len(batch.drawn) == 3
+    answer(campaign, "queue-1", [*batch.drawn, batch.likely[0]])
+    (p, q, r), (a, b, c) = batch.probabilities, batch.smallest
+    # Positives found before each draw: none, the first one, and two; the likely one counts after them.
+    by_hand = [Draw(True, p, a, 0), Draw(True, q, b, 1), Draw(True, r, c, 2)]
+    used: list[Draw] = []
+
+    def kept(draws: Sequence[Draw], **settings: Any) -> Estimate:
+        used.extend(draws)
+        return estimate(draws, **settings)
+
+    monkeypatch.setattr("fcconan.annotate.queue.estimate", kept)
+    known = Queue(campaign, FITTING).estimate(0.95)
+    assert used == by_hand and (known.found, known.left) == (4, 14)
+
+
+def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = pair_campaign(tmp_path / "c")
+    items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
+    positive = [unit_id for unit_id in items if unit_id.endswith(("cn-0", "cn-3"))]
+    problem = problem_of(campaign, [], "tfidf")
+    made: list[Choice] = []
+
+    def recorded(*given: Any, **settings: Any) -> Choice:
+        made.append(choose(*given, **settings))
+        return made[-1]
+
+    monkeypatch.setattr("fcconan.annotate.queue.choose", recorded)
+    found = []
+    for number in (1, 2, 3, 4):
+        step(campaign, Queue(campaign, FITTING), problem, size=5, random_share=0.8, seed=3)
+        answer(campaign, f"queue-{number}", positive)
+        found.append(Queue(campaign, FITTING).estimate(0.95))
+    assert max(sum(items[place] in positive for place in choice.drawn[:-1]) for choice in made) >= 2
+    same = iter(made)
+    monkeypatch.setattr("fcconan.annotate.queue_replay.choose", lambda *given, **settings: next(same))
+    assert replay(problem, np.isin(items, positive), batch=5, estimates=True).estimates == found
+
+
+def test_nobody_is_given_a_unit_twice_in_whatever_round(tmp_path: Path) -> None:
+    campaign = reply_campaign(tmp_path / "c", "cseval")
+    positive = read_positive("relevance>=4", campaign.task)
+    make(campaign, positive, size=1)
+    left = Queue(campaign, positive).left
+    campaign.write("rounds/main.jsonl", [Assignment("r1", each, at) for at, each in enumerate(left[:2], start=1)])
+    campaign.write(
+        "rounds/validation.jsonl", [Assignment("r1", each, at) for at, each in enumerate(left[2:4], start=1)]
+    )
+    campaign.write("rounds/early.jsonl", [Assignment("r1", each, 1, withdrawn=True) for each in left[4:6]])
+    campaign.write("answers.jsonl", [Answer("gone", "r1", each, "suitability", 3.0) for each in left[6:]])
+    make(campaign, positive, size=9, while_open=True)
+    given = {each.unit_id: each.rater for each in campaign.assignments("queue-2")}
+    assert given == dict.fromkeys(left, "r2")  # although r1 has less to do
+
+
+def test_a_unit_that_was_answered_elsewhere_is_drawn_and_costs_nothing(tmp_path: Path) -> None:
+    campaign = pair_campaign(tmp_path / "c")
+    _, first = make(campaign, size=2, random_share=1.0)
+    assert first is not None
+    answer(campaign, "queue-1", [])
+    known, held = Queue(campaign, FITTING).left[3:5]
+    campaign.write("rounds/main.jsonl", [Assignment("r1", known, 1), Assignment("r1", held, 2)])
+    campaign.write("answers.jsonl", [*campaign.history(), Answer(MAIN, "r1", known, LABEL, YES)])
+    queue, batch = make(campaign, size=17, random_share=1.0)
+    assert batch is not None and known in queue.left and known in batch.drawn and held in batch.drawn
+    assert summary(queue, batch, target=0.9, confidence=0.95)["batch"] == {
+        "likely": 0, "drawn": 17, "again": 0, "answered": 1
+    }  # fmt: skip
+    given = campaign.assignments("queue-2")
+    assert {each.unit_id for each in given} == set(batch.drawn) - {known}
+    assert [each.rater for each in given if each.unit_id == held] == ["r2"]
+    answer(campaign, "queue-2", [])
+    after = Queue(campaign, FITTING).estimate(0.95)
+    assert (after.found, after.n_draws, after.left) == (1, 19, 1)
+
+
+def test_a_unit_that_nobody_may_judge_waits_for_somebody_else(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = pair_campaign(tmp_path / "c", raters=1)
+    _, first = make(campaign, size=2, random_share=1.0)
+    answer(campaign, "queue-1", [])
+    barred = Queue(campaign, FITTING).left[0]
+    campaign.write("rounds/main.jsonl", [Assignment("r1", barred, 1, withdrawn=True)])
+    _, batch = make(campaign, size=18, random_share=1.0)
+    assert first is not None and batch is not None and barred in batch.drawn
+    assert barred not in {each.unit_id for each in campaign.assignments("queue-2")}
+    answer(campaign, "queue-2", [])
+    queue, none = make(campaign)
+    assert none is None and (queue.stuck, queue.relieved, queue.waiting) == ([barred], [], [])
+    told = summary(queue, None, target=0.9, confidence=0.95)
+    assert (told["state"], told["decision"], told["units"]["judged"]) == ("stuck", "go_on", 19)
+    assert (told["estimate"]["n_draws"], told["estimate"]["left"]) == (2, 1)
+    assert "1 units wait for a rater who never had them" in run_cli("annotate", "queue", campaign.folder).stdout
+    campaign.write("raters.jsonl", [Rater("r1"), Rater("r2")])
+    _, last = make(campaign)
+    assert last is not None and (last.again, last.chosen) == ([barred], [])
+    assert [(each.rater, each.unit_id) for each in campaign.assignments("queue-3")] == [("r2", barred)]
+    answer(campaign, "queue-3", [barred])
+    end = Queue(campaign, FITTING).estimate(0.95)
+    assert (end.found, end.n_draws, end.left) == (1, 20, 0)
 
 
 def test_what_raters_who_left_had_goes_to_others(tmp_path: Path) -> None:
@@ -517,7 +638,8 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     assert "queue-1 is new: 4 likely, 2 drawn by chance." in first.stdout
     assert "18 units have no score and are taken as average, 0 scores are of no unit" in first.stdout
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
-    assert (told["state"], told["decision"], told["batch"]) == ("batch", "go_on", {"likely": 4, "drawn": 2, "again": 0})
+    assert (told["state"], told["decision"]) == ("batch", "go_on")
+    assert told["batch"] == {"likely": 4, "drawn": 2, "again": 0, "answered": 0}
     assert told["estimate"]["unseen"] is None
     before = (campaign.folder / "rounds" / "queue-1.jsonl").read_bytes()
     again = run_cli(*command)

@@ -310,6 +310,49 @@ def test_who_joins_can_relieve_the_others_of_the_end_of_their_order(tmp_path: Pa
     }
 
 
+def test_relieving_comes_to_rest_although_who_gets_units_gets_anchors_too(tmp_path: Path) -> None:
+    campaign = started(tmp_path, units=[*REPLIES, *ANCHORS])
+    make_round(campaign, "main", Plan(session_size=5, anchors_per_session=1))
+    state(campaign, rater_4="active")
+    moved = reassign(campaign, relieve=True)
+    assert (moved.moved, moved.withdrawn) == (10, 10)
+    content = (campaign.folder / "rounds" / "main.jsonl").read_bytes()
+    known = {anchor.unit_id for anchor in ANCHORS}
+    for name in (*NAMES, "rater-4"):
+        assert len(set(of(moved.assignments, name)) - known) == 10
+    # Three sessions of ten units, and an anchor in each: these are no load that others would have to relieve.
+    assert len(set(of(moved.assignments, "rater-4")) & known) == 3
+    for _ in range(2):
+        nothing = reassign(campaign, relieve=True)
+        assert (nothing.moved, nothing.withdrawn) == (0, 0)
+        assert (campaign.folder / "rounds" / "main.jsonl").read_bytes() == content
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_relieving_leaves_no_move_that_evens_the_loads(tmp_path: Path, seed: int) -> None:
+    campaign = started(tmp_path, units=[*REPLIES, *ANCHORS], n_raters=4)
+    before, _ = make_round(campaign, "main", Plan(twice=0.5, session_size=9, anchors_per_session=1, seed=seed))
+    known = {anchor.unit_id for anchor in ANCHORS}
+    finished = [unit for unit in of(before, "rater-1") if unit not in known][: 3 + seed]
+    say(campaign, [answer for unit in finished for answer in graded("main", "rater-1", unit, 1, 2, 3, 4)])
+    state(campaign, rater_2="left", rater_5="active")
+    moved = reassign(campaign, relieve=True, seed=seed)
+    loads = {
+        name: set(of(moved.assignments, name)) - known - (set(finished) if name == "rater-1" else set())
+        for name in ("rater-1", "rater-3", "rater-4", "rater-5")
+    }
+    had = {(each.rater, each.unit_id) for each in moved.assignments}
+    for theirs in loads.values():
+        for taker, others in loads.items():
+            assert len(theirs) - len(others) < 2 or all((taker, unit) in had for unit in theirs)
+    # Whatever moved, every unit is with as many raters as before.
+    there = Counter(each.unit_id for each in moved.assignments if not each.withdrawn and each.unit_id not in known)
+    assert there == Counter(each.unit_id for each in before if each.unit_id not in known)
+    assert len(had) == len(moved.assignments)
+    again = reassign(campaign, relieve=True, seed=seed)
+    assert (again.moved, again.withdrawn, again.assignments) == (0, 0, moved.assignments)
+
+
 def test_who_joins_a_round_of_all_raters_judges_all_of_it(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     before, _ = make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))

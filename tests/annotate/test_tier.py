@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.annotate.campaign import LABEL, MAIN, Answer, Campaign, Decision, Settings, Unit, create
+from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotate.tier import published_rows, without_label
 from fcconan.annotate.tier_recipe import count_tiers, write_dataset
 from fcconan.build import build_tables, load_recipe
@@ -56,7 +56,14 @@ def test_pairs_and_votes_of_a_campaign(campaign: Campaign) -> None:
     ]
     assert len(votes) == 12
     assert published.rows["votes"] == votes
-    assert published.counts == {"not_judged": 0, "controls": 1, "skipped": 1, "decided_without_votes": 0}
+    assert published.counts == {
+        "not_judged": 0,
+        "judged_in_other_rounds": 0,
+        "controls": 1,
+        "skipped": 1,
+        "decided_without_votes": 0,
+    }
+    assert published.notes == []
     assert published.unpublished == ["nearest_of"]
     assert without_label(published) == {"no_majority": 1}
 
@@ -199,6 +206,91 @@ def test_a_later_round_goes_first(tmp_path: Path) -> None:
     rows = published_rows(campaign, ["main", "review-1"]).rows["ratings"]
     assert [(row["round"], row["value"]) for row in rows[:2]] == [("review-1", 5.0), ("main", 1.0)]
     assert published_rows(campaign).rows["ratings"][0]["value"] == 1.0
+
+
+def _rounds_of_cseval(folder: Path) -> Campaign:
+    """Of four replies one is judged in shared-1 and reviewed, one in shared-2, one in main, and one nowhere."""
+    campaign = small.ratings_campaign(folder)
+    rounds = [("shared-1", 0), ("review-1", 0), ("shared-2", 1), (MAIN, 2)]
+    units = list(campaign.units())
+    with campaign.changing():
+        for name, at in rounds:
+            campaign.write(f"rounds/{name}.jsonl", [Assignment("p1", units[at], 1)])
+        campaign.write("answers.jsonl", [Answer(name, "p1", units[at], "relevance", 2.0 + at) for name, at in rounds])
+    return campaign
+
+
+def test_units_that_were_judged_in_other_rounds_are_not_called_unjudged(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = _rounds_of_cseval(tmp_path / "campaign")
+    published = published_rows(campaign)
+    assert (published.counts["not_judged"], published.counts["judged_in_other_rounds"]) == (1, 2)
+    options = "--round shared-1 --round review-1 --round shared-2 --round main"
+    note = f"2 units were judged only in shared-1, review-1, shared-2 and are not published: give {options} to publish"
+    assert published.notes == [f"{note} them, too."]
+    done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "out", "--json", tmp_path / "tier.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert published.notes[0] in done.stdout
+    said = json.loads((tmp_path / "tier.json").read_text(encoding="utf-8"))
+    assert (said["not_judged"], said["judged_in_other_rounds"], said["notes"]) == (1, 2, published.notes)
+    # With the options that it names, nothing is left behind, and the review goes before what it reviewed.
+    whole = published_rows(campaign, options.replace("--round ", "").split())
+    assert (whole.counts["not_judged"], whole.counts["judged_in_other_rounds"], whole.notes) == (1, 0, [])
+    assert [row["round"] for row in whole.rows["ratings"]] == ["review-1", "shared-2", MAIN]
+
+
+def test_the_rounds_that_there_are_are_named_where_main_has_no_answers_or_is_not_there(tmp_path: Path) -> None:
+    campaign = _rounds_of_cseval(tmp_path / "campaign")
+    with campaign.changing():
+        campaign.write("answers.jsonl", [each for each in campaign.history() if each.round == "shared-2"])
+    with pytest.raises(InputError, match=r"no answers in main: name the rounds that have some, with --round shared-2$"):
+        published_rows(campaign)
+    rounds = campaign.folder / "rounds"
+    (rounds / "main.jsonl").unlink()
+    with pytest.raises(InputError, match=r"only review-1, shared-1, shared-2: name .* --round review-1 --round shar"):
+        published_rows(campaign)
+    for name in ("review-1", "shared-1", "shared-2"):
+        (rounds / f"{name}.jsonl").unlink()
+    with campaign.changing():
+        campaign.write("rounds/validation.jsonl", [])
+    with pytest.raises(InputError, match="no round 'main', only validation: make it with `fcconan annotate assign`"):
+        published_rows(campaign)
+    with campaign.changing():
+        for name in ("queue-1", "queue-2"):
+            campaign.write(f"rounds/{name}.jsonl", [])
+    with pytest.raises(
+        InputError, match=r"only queue-1, queue-2, validation: name what there is, with --round 'queue-\*'$"
+    ):
+        published_rows(campaign)
+
+
+def test_decisions_of_comparisons_stay_behind_and_that_is_said(tmp_path: Path) -> None:
+    campaign = small.comparisons_campaign(tmp_path / "campaign")
+    assert published_rows(campaign).notes == []
+    unit = next(iter(campaign.units()))
+    with campaign.changing():
+        campaign.write("decisions.jsonl", [Decision(unit, "a", "votes", "unanimous")])
+    _answer(campaign, *(Answer("validation", rater, unit, LABEL, "agree") for rater in ("p1", "p2")))
+    published = published_rows(campaign)
+    assert (published.counts["decisions"], published.counts["validators_answers"]) == (1, 2)
+    assert published.notes == [
+        "1 decisions of comparisons and 2 answers of validators are not published; the single verdicts are."
+    ]
+    recipe = load_recipe(str(write_dataset(campaign, tmp_path / "out").recipe))
+    assert "Verdicts that were adjudicated and answers of validators are not part" in recipe.card.composition
+
+
+def test_what_was_shown_first_goes_with_every_verdict(tmp_path: Path) -> None:
+    campaign = small.comparisons_campaign(tmp_path / "campaign")
+    with campaign.changing():
+        turned = [replace(each, swapped=each.rater == "p2") for each in campaign.assignments()]
+        campaign.write("rounds/main.jsonl", turned)
+    rows = published_rows(campaign).rows["comparisons"]
+    assert [(row["rater"], row["verdict"], row["shown_first"]) for row in rows] == [
+        ("p1", "a", "a"),
+        ("p2", "a", "b"),
+        ("p1", "tie", "a"),
+        ("p2", "invalid", "b"),
+    ]
 
 
 def test_votes_that_changed_after_adjudication_are_noticed(campaign: Campaign) -> None:

@@ -77,6 +77,21 @@ def test_nobody_validates_what_they_had_a_part_in(tmp_path: Path) -> None:
     }
 
 
+def test_nobody_validates_what_they_decided_or_answered_without_being_assigned(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "22", validators=["chair", "guest"])
+    # No round names either of them: the guest answered, and took it back later, and the chair decided.
+    add_answers(campaign, Answer("main", "guest", "hs-1:cn-1", LABEL, NO))
+    add_answers(campaign, Answer("main", "guest", "hs-1:cn-1", LABEL, None))
+    rows = [campaign.decisions()["hs-1:cn-1"], Decision("hs-2:cn-2", YES, "chair", "person")]
+    campaign.write("decisions.jsonl", rows)
+    for seed in range(5):
+        plan = plan_validation(campaign, seed=seed)
+        assert {each.unit_id: each.rater for each in plan.assignments} == {"hs-1:cn-1": "chair", "hs-2:cn-2": "guest"}
+    for alone, lacking in (("chair", "hs-2:cn-2"), ("guest", "hs-1:cn-1")):
+        campaign.write("raters.jsonl", [Rater("rater-1"), Rater(alone, "validator")])
+        assert plan_validation(campaign).short == [lacking]
+
+
 def test_units_that_all_validators_had_a_part_in_are_short(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "22", validators=[])
     campaign.write("raters.jsonl", [Rater("rater-1", "validator")])
@@ -130,16 +145,70 @@ def test_what_validators_who_left_did_not_answer_goes_to_others(tmp_path: Path) 
     mine = [each for each in campaign.assignments(VALIDATION) if each.rater == "validator-1"]
     assert len(mine) == 2
     answer(campaign, "validator-1", int(mine[0].unit_id[3]), "disagree")
-    raters = [
-        replace(each, state="left" if each.rater == "validator-1" else "active") for each in campaign.raters().values()
-    ]
-    campaign.write("raters.jsonl", raters)
+    leave(campaign, "validator-1")
     plan = plan_validation(campaign)
     assert [each.withdrawn for each in plan.assignments if each.rater == "validator-1"] == [False, True]
     assert [each.unit_id for each in plan.assignments if each.rater == "validator-2"][2:] == [mine[1].unit_id]
     write_plan(campaign, plan)
     states = {unit: each.state for unit, each in verdicts(campaign).items()}
     assert (states[mine[0].unit_id], states[mine[1].unit_id]) == ("disagreed", "missing")
+
+
+def times_of(assignments: Sequence[Assignment]) -> Counter[int]:
+    """How many units have how many validators, those who left and were relieved not counted."""
+    return Counter(Counter(each.unit_id for each in assignments if not each.withdrawn).values())
+
+
+def twice_judged(assignments: Sequence[Assignment]) -> set[str]:
+    """The units that two validators have."""
+    return {unit for unit, n in Counter(each.unit_id for each in assignments if not each.withdrawn).items() if n == 2}
+
+
+def leave(campaign: Campaign, *names: str) -> None:
+    """Lets validators leave."""
+    raters = [replace(each, state="left" if each.rater in names else each.state) for each in campaign.raters().values()]
+    campaign.write("raters.jsonl", raters)
+
+
+def test_units_that_two_were_to_judge_have_two_again_when_one_leaves(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2" * 40, validators=FOUR[:3])
+    write_plan(campaign, plan_validation(campaign, twice=0.5, seed=1))
+    first = campaign.assignments(VALIDATION)
+    assert times_of(first) == {1: 20, 2: 20}
+    theirs = [each for each in first if each.rater == FOUR[0]]
+    answer(campaign, FOUR[0], int(theirs[0].unit_id.split("-")[-1]), "agree")
+    leave(campaign, FOUR[0])
+    plan = plan_validation(campaign, seed=1)
+    assert times_of(plan.assignments) == {1: 20, 2: 20}
+    assert (plan.n_new, plan.n_withdrawn, plan.short) == (len(theirs) - 1, len(theirs) - 1, [])
+    loads = Counter(each.rater for each in plan.assignments if not each.withdrawn)
+    assert (loads[FOUR[0]], loads[FOUR[1]] + loads[FOUR[2]]) == (1, 59)
+    assert abs(loads[FOUR[1]] - loads[FOUR[2]]) <= 1
+    assert twice_judged(plan.assignments) == twice_judged(first)
+    write_plan(campaign, plan)
+    assert plan_validation(campaign, seed=1).assignments == plan.assignments
+
+
+def test_what_nobody_can_take_over_waits_for_somebody_who_can(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2" * 4, validators=FOUR[:2])
+    write_plan(campaign, plan_validation(campaign, twice=1.0))
+    leave(campaign, FOUR[0])
+    plan = plan_validation(campaign)
+    assert (plan.n_new, plan.n_withdrawn) == (0, 0)
+    assert plan.short == [f"hs-{at}:cn-{at}" for at in range(1, 5)]
+    campaign.write("raters.jsonl", [*campaign.raters().values(), Rater(FOUR[2], "validator")])
+    plan = plan_validation(campaign)
+    assert (plan.n_new, plan.n_withdrawn, plan.short) == (4, 4, [])
+    assert times_of(plan.assignments) == {2: 4}
+
+
+def test_a_label_that_changed_is_judged_by_as_many_as_before(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2")
+    write_plan(campaign, plan_validation(campaign, twice=1.0))
+    campaign.write("decisions.jsonl", [Decision("hs-1:cn-1", NO, "chair", "person")])
+    plan = plan_validation(campaign)
+    assert (plan.n_new, plan.n_withdrawn) == (2, 2)
+    assert {each.rater for each in plan.assignments} == set(FOUR)
 
 
 def test_states(tmp_path: Path) -> None:

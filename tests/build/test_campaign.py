@@ -3,8 +3,11 @@
 import hashlib
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -15,7 +18,6 @@ from fcconan.build.hydrate import hydrate
 from fcconan.build.release import read_manifest
 from fcconan.errors import InputError
 from tests.annotate import published as small
-from tests.build.test_load import load
 from tests.build.test_release import contents
 
 Make = Callable[[Path], Campaign]
@@ -42,10 +44,35 @@ def recipe_of(made: Path, tmp_path: Path) -> RecipeOf:
     return copied
 
 
-def test_every_config_loads(recipe_of: RecipeOf, tmp_path: Path) -> None:
-    folder = build(str(recipe_of()), tmp_path / "out").folder
-    loaded = load(folder, "gold", "votes")
-    assert loaded["gold"]["test"]["rows"][0] == {
+@pytest.fixture(scope="module")
+def built(made: Path) -> Callable[..., Path]:
+    """Returns the folder built from one kind of campaign, with texts or without; tests only read it."""
+
+    @cache
+    def folder(make: Make = small.pairs_campaign, labels_only: bool = False) -> Path:
+        out = made / "built" / f"{make.__name__}-{labels_only}"
+        return build(str(made / make.__name__ / "recipe.yaml"), out, labels_only=labels_only).folder
+
+    return folder
+
+
+def test_every_config_is_declared_with_its_files_and_columns(built: Callable[..., Path]) -> None:
+    # That `datasets` loads what a card of this kind declares is tested with the demo.
+    folder = built()
+    card = yaml.safe_load((folder / "README.md").read_text(encoding="utf-8").split("---\n")[1])
+    features = {each["config_name"]: each for each in card["dataset_info"]}
+    loaded: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for config in card["configs"]:
+        parts = {each["split"]: list(folder.glob(each["path"])) for each in config["data_files"]}
+        name = config["config_name"]
+        tables = {split: pq.read_table(files[0]) for split, files in parts.items() if len(files) == 1}
+        assert tables.keys() == parts.keys()
+        for split, table in tables.items():
+            about = features[name]
+            assert [each["name"] for each in about["features"]] == table.column_names
+            assert {each["name"]: each["num_examples"] for each in about["splits"]}[split] == len(table)
+        loaded[name] = {split: table.to_pylist() for split, table in tables.items()}
+    assert loaded["gold"]["test"][0] == {
         "pair_id": small.PAIR[0][0],
         "hs_id": small.HS_ID[0],
         "cn_id": small.CN_ID[0],
@@ -66,9 +93,9 @@ def test_every_config_loads(recipe_of: RecipeOf, tmp_path: Path) -> None:
         "original_index": 0,
         "n_validators": 1,
     }
-    assert [row["tier"] for row in loaded["gold"]["test"]["rows"]] == ["diamond", "diamond", "gold"]
-    assert {split: len(part["rows"]) for split, part in loaded["votes"].items()} == {"test": 10, "left_out": 2}
-    assert loaded["votes"]["left_out"]["rows"][1] == {
+    assert [row["tier"] for row in loaded["gold"]["test"]] == ["diamond", "diamond", "gold"]
+    assert {split: len(rows) for split, rows in loaded["votes"].items()} == {"test": 10, "left_out": 2}
+    assert loaded["votes"]["left_out"][1] == {
         "pair_id": small.PAIR[1][2],
         "rater": "p3",
         "label": "not_appropriate",
@@ -85,23 +112,23 @@ def test_corpus_and_qrels(recipe_of: RecipeOf) -> None:
 
 
 @pytest.mark.parametrize("make", KINDS)
-def test_labels_only_and_back(recipe_of: RecipeOf, tmp_path: Path, make: Make) -> None:
-    recipe = str(recipe_of(make))
-    build(recipe, tmp_path / "full")
-    labels = build(recipe, tmp_path / "labels", labels_only=True)
+def test_labels_only_and_back(made: Path, built: Callable[..., Path], tmp_path: Path, make: Make) -> None:
+    labels = built(make, labels_only=True)
     text = small.HS[0].encode()
-    assert not any(text in content for content in contents(tmp_path / "labels").values())
-    assert hydrate(tmp_path / "labels", tmp_path / "hydrated", recipe=recipe).complete
-    assert contents(tmp_path / "hydrated") == contents(tmp_path / "full")
-    assert labels.manifest["kind"] == "campaign"
+    assert not any(text in content for content in contents(labels).values())
+    recipe = str(made / make.__name__ / "recipe.yaml")
+    assert hydrate(labels, tmp_path / "hydrated", recipe=recipe).complete
+    assert contents(tmp_path / "hydrated") == contents(built(make))
+    assert read_manifest(labels)["kind"] == "campaign"
 
 
-def test_hydrating_needs_the_texts_next_to_the_recipe(recipe_of: RecipeOf, tmp_path: Path) -> None:
+def test_hydrating_needs_the_texts_next_to_the_recipe(
+    recipe_of: RecipeOf, built: Callable[..., Path], tmp_path: Path
+) -> None:
     recipe = str(recipe_of())
-    build(recipe, tmp_path / "labels", labels_only=True)
     (tmp_path / "data" / "cn.csv").unlink()
     with pytest.raises(InputError, match=r"data/cn\.csv is missing: put the file there"):
-        hydrate(tmp_path / "labels", tmp_path / "hydrated", recipe=recipe)
+        hydrate(built(labels_only=True), tmp_path / "hydrated", recipe=recipe)
 
 
 def test_manifest_and_card_of_pairs(recipe_of: RecipeOf, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from fcconan.build.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, l
 from fcconan.errors import InputError
 from fcconan.rows import AGREEMENTS, TIERS, VOTE_LABELS
 
+Row = dict[str, Any]
 NO, UNSURE, YES = VOTE_LABELS
 # `tiers:` stands on line 2 of what `_file` writes, the first tier on line 3.
 NESTED = """\
@@ -168,6 +170,64 @@ def test_agreements_that_only_overlap_are_not_nested() -> None:
         TierRule(meaning="x", tiers=tiers)
 
 
+@pytest.mark.parametrize(
+    ("gold", "silver", "message"),
+    [
+        # More than half of fewer than 51 votes are never less than 51 %: 26 of 51 are.
+        (
+            {"agreement": ["unanimous", "majority"], "min_backing": 0.1},
+            {"min_backing": 0.51},
+            "not nested: votes 30 x appropriate, 29 x not_sure, label appropriate, valid is gold",
+        ),
+        ({"min_backing": 0.663}, {"min_backing": 0.665}, "votes 663 x appropriate, 337 x not_sure, .*66.3% .*66.5%"),
+        # A majority of 99 % takes 100 votes.
+        (
+            {"agreement": ["unanimous", "majority"], "min_backing": 0.99},
+            {"agreement": ["unanimous"]},
+            "votes 99 x appropriate, 1 x not_sure, label",
+        ),
+        ({"min_votes": 99}, {"min_votes": 100}, "not nested: votes 99 x appropriate, label"),
+        ({"agreement": ["majority"], "min_backing": 1.0}, {}, "no pair can be gold"),
+        ({"agreement": ["unanimous", "majority"], "min_backing": 0.1}, {"min_backing": 0.5}, None),
+        ({"agreement": ["majority"], "min_backing": 0.999}, {"min_votes": 2}, None),  # 999 of 1000 are such a pair
+    ],
+)
+def test_rules_are_checked_for_every_number_of_votes(gold: Row, silver: Row, message: str | None) -> None:
+    def rule() -> TierRule:
+        return TierRule(meaning="x", tiers=[Tier(name="gold", **gold), Tier(name="silver", **silver)])
+
+    if message is None:
+        assert rule().names == ["gold", "silver"]
+    else:
+        with pytest.raises(ValidationError, match=message):
+            rule()
+
+
+COUNTS = [Judged([YES] * backing + [NO] * (n - backing), YES, True) for n in range(1, 46) for backing in range(n + 1)]
+CONDITIONS: list[Row] = [
+    {"min_votes": least, "agreement": kinds, "min_backing": share}
+    for least, kinds in ((2, ["single", "unanimous"]), (1, ["unanimous", "majority"]), (3, ["majority", "adjudicated"]))
+    for share in (0.34, 0.56, 0.95)
+]
+
+
+def test_rules_are_accepted_if_all_pairs_are_nested_and_every_tier_has_one() -> None:
+    # Shares and numbers such that 45 votes show every difference, whatever the broader tier asks.
+    met = [[Tier(name="gold", **each).meets(pair) for pair in COUNTS] for each in CONDITIONS]
+    refused = 0
+    for one, gold in zip(CONDITIONS, met, strict=True):
+        for other, silver in zip(CONDITIONS, met, strict=True):
+            tiers = [Tier(name="gold", **one), Tier(name="silver", **other)]
+            nested = not any(a and not b for a, b in zip(gold, silver, strict=True))
+            if nested and any(gold) and any(silver):
+                TierRule(meaning="x", tiers=tiers)
+            else:
+                refused += 1
+                with pytest.raises(ValidationError, match="no pair can be" if nested else "not nested"):
+                    TierRule(meaning="x", tiers=tiers)
+    assert 0 < refused < len(CONDITIONS) ** 2
+
+
 def test_what_the_other_conditions_imply_is_nested() -> None:
     tiers = [Tier(name="gold", agreement=["unanimous"], min_votes=1), Tier(name="silver", min_votes=2)]
     rule = TierRule(meaning="x", tiers=tiers)
@@ -175,7 +235,7 @@ def test_what_the_other_conditions_imply_is_nested() -> None:
 
 
 def test_a_pair_that_shows_that_a_rule_is_not_nested_is_named() -> None:
-    # Beyond the numbers of votes that are tried when a rule is read: 2 of 3 are .667, but 199 of 300 are .663.
+    # The rule was not checked: 2 of 3 are .667, but 199 of 300 are .663.
     broad = Tier(name="silver", min_backing=0.665)
     rule = TierRule.model_construct(meaning="x", tiers=[Tier(name="gold", min_backing=0.663), broad])
     with pytest.raises(InputError, match="pair-1: not nested: votes 199 x appropriate, 101 x not_appropriate"):

@@ -27,7 +27,7 @@ PAIRS = 42 * 84
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = str(tmp_path_factory.mktemp("dask"))
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", local_directory=folder
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=folder
     ) as started:
         yield started
 

@@ -19,6 +19,22 @@ from tests.upstream.conftest import Release
 pytestmark = pytest.mark.upstream
 
 
+@pytest.fixture(scope="module")
+def made() -> dict[str, tuple[Campaign, dict[str, str]]]:
+    """What `fc_conan` made, once."""
+    return {}
+
+
+@pytest.fixture
+def fc_conan(
+    release: Release, made: dict[str, tuple[Campaign, dict[str, str]]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Campaign, dict[str, str]]:
+    """FC-CONAN's campaign and labels; tests add decisions to it at most."""
+    if not made:
+        made["fc-conan"] = released(release, tmp_path_factory.mktemp("fc-conan") / "c")
+    return made["fc-conan"]
+
+
 def released(release: Release, folder: Path) -> tuple[Campaign, dict[str, str]]:
     """FC-CONAN's pairs and votes as a campaign without texts, and the released labels."""
     built = release("fc-conan")
@@ -35,8 +51,8 @@ def released(release: Release, folder: Path) -> tuple[Campaign, dict[str, str]]:
     return campaign, {row["pair_id"]: row["label"] for row in pairs}
 
 
-def test_the_rule_gives_every_label_of_fc_conan(release: Release, tmp_path: Path) -> None:
-    campaign, labels = released(release, tmp_path / "c")
+def test_the_rule_gives_every_label_of_fc_conan(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
+    campaign, labels = fc_conan
     outcome = adjudicate(campaign)
     assert {each.unit_id: each.label for each in outcome.decisions} == labels
     counts = counts_of(outcome)
@@ -59,8 +75,8 @@ def test_the_rule_gives_every_label_of_fc_conan(release: Release, tmp_path: Path
         assert max(sure, key=lambda label: sure[label]) == labels[unit]
 
 
-def test_agreement_of_fc_conan_by_subset(release: Release, tmp_path: Path) -> None:
-    campaign, _ = released(release, tmp_path / "c")
+def test_agreement_of_fc_conan_by_subset(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
+    campaign, _ = fc_conan
     votes = votes_of(campaign)
     rows = [row for row in agreement_rows(campaign, votes, resamples=0) if row["level"] == "subset"]
     kappa = {len(row["raters"]): row for row in rows if row["coefficient"] == "cohen"}
@@ -72,8 +88,8 @@ def test_agreement_of_fc_conan_by_subset(release: Release, tmp_path: Path) -> No
     assert [round(kappa[raters]["value"], 3) for raters in (2, 3)] == [0.339, 0.514]
 
 
-def test_four_validators_share_four_thousand_pairs_of_fc_conan(release: Release, tmp_path: Path) -> None:
-    campaign, labels = released(release, tmp_path / "c")
+def test_four_validators_share_four_thousand_pairs_of_fc_conan(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
+    campaign, labels = fc_conan
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
     plan = plan_validation(campaign, sample=3996)
     assert Counter(each.rater for each in plan.assignments) == {f"validator-{number}": 999 for number in range(1, 5)}

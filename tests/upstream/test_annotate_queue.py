@@ -14,7 +14,7 @@ from fcconan.row_files import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
-SEEDS = 5
+SEEDS = 3
 
 
 def pairs(folder: Path, vectors_of: Callable[[list[str]], Any]) -> tuple[Problem, Any]:

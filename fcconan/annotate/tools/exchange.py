@@ -16,7 +16,7 @@ from fcconan.annotate.tools.suggestions import Suggestions, suggest
 from fcconan.errors import InputError
 from fcconan.whole_files import write_whole
 
-TOOLS = ("csv", "jsonl", "label-studio", "argilla")
+TOOLS = tuple(shown.ENDS)
 Row = dict[str, Any]
 
 
@@ -72,17 +72,15 @@ def export(
         files["project.json"] = _json(body)
     handed = {}
     for rater, items in theirs.items():
-        name = f"{round_name}-{_file_name(rater)}"
+        name = shown.file_name(round_name, rater, tool)
         if tool == "argilla":
             settings = argilla.settings(campaign, round_name, items, texts, guide)
             files[f"{name}/.argilla/dataset.json"] = _json(argilla.dataset(campaign, round_name, rater, guide))
             files[f"{name}/.argilla/settings.json"] = _json(settings)
             files[f"{name}/{argilla.RECORDS}"] = _json(argilla.records(campaign, round_name, items, texts, agent))
         elif tool == "label-studio":
-            name += ".json"
             files[name] = _json(label_studio.tasks(campaign, round_name, items, texts, agent))
         else:
-            name += f".{tool}"
             rows = plain.sheet(campaign, round_name, items, texts)
             files[name] = plain.as_csv(rows) if tool == "csv" else as_lines(rows)
         handed[rater] = name, items
@@ -150,9 +148,3 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
 
 def _json(data: Any) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def _file_name(rater: str) -> str:
-    if "/" in rater or "\0" in rater:
-        raise InputError(f"the pseudonym {rater!r} cannot be part of a file's name: give that rater another one")
-    return rater

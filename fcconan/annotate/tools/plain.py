@@ -7,18 +7,20 @@
     comment skip                                    to be filled in if wanted; anything in `skip` but 0, no, false skips
 
 A column `seconds` is read if there is one. A row in which nothing was filled in is not judged yet.
+
+Spreadsheets run what begins like a formula. In CSV such a text has a `'` before it, which is taken off on the way back.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.answers import Given
 from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.tools import shown
-from fcconan.annotate.tools.reading import as_text, csv_rows, json_rows
+from fcconan.annotate.tools.reading import as_text, csv_rows, guarded, json_rows, unguarded
 from fcconan.annotate.tools.shown import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
 from fcconan.errors import InputError
 
@@ -50,13 +52,19 @@ def sheet(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: It
     ]
 
 
-def as_csv(rows: list[Row]) -> str:
-    """Returns the rows of a sheet as CSV, with the byte order mark without which Excel garbles accents."""
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Returns rows as CSV, with the byte order mark without which Excel garbles accents, and formulas disarmed.
+
+    Args:
+        rows: The rows.
+        columns: The columns; None for those of the first row. What a row lacks is empty.
+    """
+    names = list(rows[0] if columns is None else columns)
     file = io.StringIO(newline="")
     file.write("\ufeff")
     writer = csv.writer(file, lineterminator="\r\n")  # so that cells with either kind of line end are quoted
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
+    writer.writerow(names)
+    writer.writerows([guarded(row.get(name)) for name in names] for row in rows)
     return file.getvalue()
 
 
@@ -76,6 +84,8 @@ def read(path: Path, text: str, campaign: Campaign, *, jsonl: bool) -> list[Give
     given = []
     for number, row in (json_rows if jsonl else csv_rows)(path, text):
         where = f"{'line' if jsonl else 'row'} {number}"
+        if not jsonl:  # what a rater remarked was never guarded
+            row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in row.items()}
         round_name = as_text(row.get("round"))
         if round_name not in asked:
             asked[round_name] = shown.questions(campaign, round_name)

@@ -4,7 +4,8 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from fcconan.errors import InputError
 
 Row = dict[str, Any]
 _SEPARATORS = (",", ";", "\t")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the marks that such a text has already, so that all come back
 CUT_OFF = "the file was cut off or edited by hand; export it from the tool again"
 
 
@@ -28,14 +30,30 @@ def decoded(path: Path, content: bytes) -> str:
         raise InputError(f"{path}: byte {error.start} is not {error.encoding}: save the file as UTF-8") from error
 
 
-def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
+def guarded(cell: Any) -> Any:
+    """Returns a cell for CSV: a text that a spreadsheet may take for a formula with a `'` before it."""
+    return "'" + cell if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Returns what `guarded` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tuple[int, Row]]:
     """Reads CSV with commas, semicolons or tabs, whatever a spreadsheet made of it.
+
+    Args:
+        path: The file, for messages.
+        text: Its content.
+        needed: Columns that there must be.
 
     Yields:
         Number and cells by column of every row that is not empty; the header is row 1, as in a spreadsheet.
 
     Raises:
-        InputError: There is no header, two columns have one name, or a row has too few or too many cells.
+        InputError: There is no header, two columns have one name, one is missing, or a row has too few or too many
+            cells.
     """
     head = text.partition("\n")[0]
     csv.field_size_limit(2**31 - 1)
@@ -48,6 +66,8 @@ def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
         if len(set(header)) < len(header) or not header:
             found = "two columns have one name" if header else "there is no header"
             raise InputError(f"{path}: {found}: export it from the tool again")
+        if missing := [name for name in needed if name not in header]:
+            raise InputError(f"{path} has no column {missing[0]!r}, only {', '.join(header)}: export it again")
         for number, cells in enumerate(reader, start=2):
             if not any(cells):
                 continue

@@ -28,6 +28,7 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
+ENDS = {"csv": ".csv", "jsonl": ".jsonl", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
 # What validators answer, and what it means.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
 _OTHER_WAY = {"a": "b", "b": "a"}
@@ -219,6 +220,17 @@ def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
     """Returns the names of the texts that any item has, in reading order."""
     used = {name for theirs in all_items.values() for item in theirs for name in item.texts}
     return [name for name in TEXTS if name in used]
+
+
+def file_name(round_name: str, rater: str, tool: str) -> str:
+    """Returns the name of the file, or of Argilla's folder, that is handed to a rater.
+
+    Raises:
+        InputError: A file cannot have that name.
+    """
+    if "/" in rater or "\0" in rater:
+        raise InputError(f"the pseudonym {rater!r} cannot be part of a file's name: give that rater another one")
+    return f"{round_name}-{rater}{ENDS[tool]}"
 
 
 def _texts(

@@ -73,6 +73,7 @@ def run(
         unchanged = [*campaign.decisions().values()] == outcome.decisions
         campaign.write("decisions.jsonl", outcome.decisions)
     listed = outcome.conflicts if every else outcome.open_conflicts
+    listed = [*listed, *(unit for unit in outcome.other_votes if unit in outcome.by_rule and unit not in listed)]
     if export is not None:
         write_conflicts(export, conflict_rows(campaign, outcome, listed))
     counts = counts_of(outcome)
@@ -85,6 +86,11 @@ def run(
         typer.echo(f"{filled_in}: {len(imported)} decisions of {by}.")
     if outcome.needless:
         typer.echo(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
+    if outcome.other_votes:
+        typer.echo(
+            f"{len(outcome.other_votes)} decisions of persons were made on other votes, the first on "
+            f"{outcome.other_votes[0]}; they stay: --export lists them, and importing it confirms or changes them."
+        )
     if outcome.own_raters:
         typer.echo(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
     if export is not None:

@@ -71,11 +71,17 @@ def run(
 
 def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **settings: Any) -> dict[str, Any]:
     from fcconan.annotate.attention import checks
+    from fcconan.annotate.campaign import VALIDATION
     from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
     from fcconan.annotate.votes import votes_of
     from fcconan.errors import InputError
     from fcconan.score.agreement import agreement_signature, has_pair_intervals
 
+    if VALIDATION in rounds:
+        raise InputError(
+            f"in the round {VALIDATION} people agree or disagree with a label, which is no label: see "
+            "`fcconan annotate validate`"
+        )
     votes = votes_of(campaign, rounds)
     if not any(votes.values()):
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")

@@ -71,11 +71,11 @@ def run(
 ) -> None:
     """Assign units to raters, in rounds and sessions, with overlaps, anchors, a quiz, and an estimate of the cost."""
     from fcconan.annotate.assign import BLOCKS
-    from fcconan.annotate.campaign import Campaign
+    from fcconan.annotate.campaign import QUALIFICATION, Campaign
     from fcconan.annotate.effort import Pace, measured_pace
     from fcconan.annotate.qualify import quiz_round
     from fcconan.annotate.reassign import reassign
-    from fcconan.annotate.rounds import QUALIFICATION, Plan, make_round
+    from fcconan.annotate.rounds import Plan, make_round
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
 
@@ -96,6 +96,7 @@ def run(
         seed=seed,
     )
     quiz = round_name == QUALIFICATION
+    _check_numbers(more_than=more_than, pass_mark=pass_mark, within=within, seconds_per_unit=seconds, pay_per_hour=pay)
     _check(plan, again=again, moving=skipped or relieve, qualify=qualify, quiz=quiz)
     check_files({"--json": json_file}, folders=[folder])
     check_json_target(json_file, folder)
@@ -123,6 +124,14 @@ def run(
             result = _summary(campaign, round_name, assignments, pace, pay, notes)
     if json_file is not None:
         write_json(json_file, result)
+
+
+def _check_numbers(**given: float | None) -> None:
+    from math import isfinite
+
+    for name, value in given.items():
+        if value is not None and not isfinite(value):
+            raise InputError(f"--{name.replace('_', '-')} is {value:g}: give a number")
 
 
 def _check(plan: Any, *, again: bool, moving: bool, qualify: bool, quiz: bool) -> None:

@@ -1,9 +1,12 @@
 """`fcconan annotate import`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from fcconan.annotate.answers import Imported
 
 NAME = "import"
 EXAMPLE = "Example: fcconan annotate import my-campaign handed-back/*.csv"
@@ -46,7 +49,7 @@ def run(
     )
     rows = [
         (
-            each.file,
+            path.name,
             each.tool,
             each.round,
             len(each.raters),
@@ -55,11 +58,19 @@ def run(
             each.new,
             each.changed,
             each.same,
-            f"came with import {each.earlier} already" if each.earlier else "" if each.answers else "no answers yet",
+            _note(each),
         )
-        for each in found
+        for path, each in zip(files, found, strict=True)
     ]
     columns = ("file", "tool", "round", "raters", "units", "skipped", "new", "changed", "same", "note")
     print_table("Checked; nothing was changed" if dry_run else "Imported", columns, rows)
     if json_file is not None:
         write_json(json_file, {"dry_run": dry_run, "files": [asdict(each) for each in found]})
+
+
+def _note(imported: "Imported") -> str:
+    if imported.earlier:
+        return f"came with import {imported.earlier} already"
+    if not imported.answers:
+        return "no answers yet"
+    return f"{imported.waiting} units of theirs have no answer yet" if imported.waiting else ""

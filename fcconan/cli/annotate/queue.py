@@ -89,10 +89,17 @@ def run(
         counts = result["batch"]
         again = f", {counts['again']} of raters who left" if counts["again"] else ""
         notes.append(f"{made.round} is new: {counts['likely']} likely, {counts['drawn']} drawn by chance{again}.")
+        if counts["answered"]:
+            notes.append(f"{counts['answered']} of them were answered in other rounds and are given to nobody.")
     elif result["units"]["waiting"]:
         notes.append(
             f"{result['units']['waiting']} units wait for answers, so there is no new batch: import them, or "
             "give --while-open."
+        )
+    if result["units"]["stuck"]:
+        notes.append(
+            f"{result['units']['stuck']} units wait for a rater who never had them, and the estimate with them: let "
+            f"one join with `fcconan annotate raters {folder} --join PSEUDONYM`."
         )
     for note in notes:
         typer.echo(note)

@@ -45,6 +45,7 @@ def run(
                 "without_label": written.without_label,
                 **written.published.counts,
                 "unpublished_columns": written.published.unpublished,
+                "notes": written.published.notes,
             },
         )
     rows = [(config, split, number) for config, splits in written.rows.items() for split, number in splits.items()]
@@ -54,6 +55,8 @@ def run(
     stays |= {name.replace("_", " "): count for name, count in written.published.counts.items() if count}
     if stays:
         print_table("What is not in the tiers or the rows", ("what", "number"), list(stays.items()))
+    for note in written.published.notes:
+        typer.echo(note)
     if written.published.unpublished:
         typer.echo(f"Columns of the texts that stay behind: {', '.join(written.published.unpublished)}.")
     if written.kept:

@@ -55,7 +55,7 @@ def run(
                 write_plan(campaign, plan)
             notes.append(f"{plan.n_new} assignments are new, {plan.n_withdrawn} are withdrawn.")
             if plan.short:
-                notes.append(f"{len(plan.short)} units are left without a validator: all had a part in them.")
+                notes.append(f"{len(plan.short)} units lack a validator: all who are active had a part in them.")
         else:
             notes.append(f"The round {VALIDATION} is there already: --again extends it.")
         result = {"notes": notes} | summary(campaign, rounds=rounds, resamples=resamples, seed=drawn)
