@@ -421,7 +421,7 @@ def test_help_lists_the_verbs(run_process: RunCli, arguments: tuple[str, ...]) -
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
     listed = result.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == [*VERBS, "judge"]
+    assert [line.split()[0] for line in listed] == [*VERBS, "annotate", "judge"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
