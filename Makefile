@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Of what is installed a third is ever used: Python compiles that when it is first used, which saves a minute and more.
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
+# A quarter of the time tests wait for servers and other processes, so there is one more than there are cores.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: demo check check-tools test lint speed schema clean
 
@@ -20,7 +22,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
