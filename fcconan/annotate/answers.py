@@ -189,7 +189,7 @@ def _lost_record(
     report: Imported, numbers: set[int], imports: Sequence[Import], history: Sequence[Answer]
 ) -> list[Import]:
     """Returns the record of an import that was killed after its answers were written: they are those of this file."""
-    lost = sorted(numbers - {one.import_number for one in imports})
+    lost = sorted(numbers - {0, *(one.import_number for one in imports)})  # 0 is what no import brought
     if not lost:
         return []
     before = {answer.question for answer in history if answer.import_number < lost[0]}

@@ -232,8 +232,10 @@ class Campaign:
         try:
             self.settings = Settings.model_validate(file.data)
         except ValidationError as error:
-            known = lambda location: list(Settings.model_fields)  # noqa: E731
-            raise InputError(explain(file, error, whole="the campaign", known_keys=known)) from error
+            complaint = explain(
+                file, error, whole="the campaign", known_keys=lambda location: list(Settings.model_fields)
+            )
+            raise InputError(complaint) from error
         self.task: Task = load_task(folder / "task.yaml")
 
     @property

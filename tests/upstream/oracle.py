@@ -17,6 +17,19 @@ CN_EVAL = "hitz-zentroa/cn-eval"
 CS_EVAL = "AmeyHengle/cs-eval"
 LLM_CN_EVAL = "OSU-NLP-Group/LLM-CN-Eval"
 
+# JudgeLM-33B over the whole test set of CONAN, percent of all points.
+JUDGELM_33B_SHARES = {
+    "zephyr_zs": 19.82,
+    "llama_zs_chat": 19.54,
+    "mistral_zs_instruct": 16.01,
+    "mistral_instruct": 11.67,
+    "zephyr": 9.47,
+    "mistral": 7.76,
+    "gold_truth": 6.54,
+    "llama_chat": 5.13,
+    "mistral_zs": 4.07,
+}
+
 Row = dict[str, Any]
 
 

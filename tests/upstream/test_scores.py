@@ -9,22 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fcconan.cli import app
+from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream
 Release = Callable[..., Path]
 CSEVAL = "AmeyHengle/cs-eval/predictions/mistralai-Mistral-7B-Instruct-v0.3_remaining.csv"
-# JudgeLM-33B over the whole test set of CONAN, percent of all points.
-SHARES = {
-    "zephyr_zs": 19.82,
-    "llama_zs_chat": 19.54,
-    "mistral_zs_instruct": 16.01,
-    "mistral_instruct": 11.67,
-    "zephyr": 9.47,
-    "mistral": 7.76,
-    "gold_truth": 6.54,
-    "llama_chat": 5.13,
-    "mistral_zs": 4.07,
-}
 
 
 def result(out: Path, *arguments: str) -> Any:
@@ -36,7 +25,7 @@ def result(out: Path, *arguments: str) -> Any:
 def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> None:
     chosen = ["--split", "tournament", "--rater", "judgelm-33b", "--where", "corpus=conan", "--resamples", "0"]
     found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
-    assert {row["name"]: round(row["share"], 2) for row in found["systems"]} == SHARES
+    assert {row["name"]: round(row["share"], 2) for row in found["systems"]} == oracle.JUDGELM_33B_SHARES
     assert (found["n_verdicts"], found["n_items"], found["invalid"], found["missing_pairs"]) == (36 * 1277, 1277, 0, [])
 
 
