@@ -33,6 +33,7 @@ from fcconan.annotate.queue_replay import Model, needed, needed_at_random, repla
 from fcconan.annotate.queue_stopping import decide
 from fcconan.cli.output import print_table, write_json
 from fcconan.errors import InputError
+from fcconan.identity import cn_id, hs_id
 from fcconan.retrieve.dense import SentenceEncoder
 from fcconan.retrieve.propagation import PairPropagation
 from fcconan.retrieve.system import TrainingPair
@@ -58,13 +59,7 @@ class Pairs:
     """
 
     def __init__(self, folder: Path) -> None:
-        rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
-        # Not shared_cn-*: it holds the CNs that Bronze found no positive for, and so tells labels.
-        train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
-        for text in ("hate_speech", "counter_narrative"):
-            shared = {row[text] for row in train} & {row[text] for row in rows}
-            if shared or not train:
-                raise InputError(f"{folder}: {len(train)} training pairs share {len(shared)} of {text} with Bronze")
+        rows, taught = read_pairs(folder)
         queries = {row["hs_id"]: row["hate_speech"] for row in rows}
         corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
         place = [{name: at for at, name in enumerate(texts)} for texts in (queries, corpus)]
@@ -72,7 +67,6 @@ class Pairs:
         cn = np.array([place[1][row["cn_id"]] for row in rows])
         encoder = SentenceEncoder()
         self.vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
-        taught = [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in train]
         ranked = PairPropagation(encoder=encoder, train=taught, temperature=0.05).rank(queries, corpus, len(corpus))
         direct = self.vectors[0] @ self.vectors[1].T
         spread = np.array([[dict(ranked[query])[key] for key in corpus] for query in queries])
@@ -95,6 +89,22 @@ class Pairs:
         narrower = {"bronze": ("diamond", "gold", "silver", "bronze"), "silver": ("diamond", "gold", "silver")}
         found: Truths = np.isin(self.tier, narrower.get(tier, ("diamond", "gold")))
         return found
+
+
+def read_pairs(folder: Path) -> tuple[list[Row], list[TrainingPair]]:
+    """Returns the rows of Bronze, and training pairs that share no HS and no CN with them.
+
+    Raises:
+        InputError: There are no training pairs, or some share an HS or a CN with Bronze.
+    """
+    rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
+    # Not shared_cn-*: it holds the CNs that Bronze found no positive for, and so tells labels.
+    train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
+    for text, id_of in (("hate_speech", hs_id), ("counter_narrative", cn_id)):
+        shared = {id_of(row[text]) for row in train} & {id_of(row[text]) for row in rows}
+        if shared or not train:
+            raise InputError(f"{folder}: {len(train)} training pairs share {len(shared)} of {text} with Bronze")
+    return rows, [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in train]
 
 
 def only(problem: Problem, chosen: Truths) -> Problem:

@@ -2,6 +2,7 @@
 
 An answer is to a question: round, rater, unit, aspect. A later import may add answers and repeat those that are there;
 if it changes one, that has to be allowed, and the earlier one stays in the history. An empty cell takes nothing back.
+A file that came before is read again: if its answers were changed since, it takes them back, where that is allowed.
 """
 
 import math
@@ -19,6 +20,7 @@ from fcconan.errors import InputError
 from fcconan.identity import normalise
 
 _LISTED = 3  # problems that a message spells out
+_LONGEST = 300  # characters of each: a cell may hold anything
 _Held = dict[tuple[str, str, str, str], Answer]
 
 
@@ -81,7 +83,9 @@ class Imported:
         new: Those to questions that had none.
         changed: Those that differ from the earlier answer, by their value or by a comment.
         same: Those that are known.
-        earlier: The number of the import in which the same file came, so that nothing was to be done.
+        earlier: The number of the import in which the same file came, if nothing was done because of that.
+        superseded: Answers of such a file that were changed since.
+        remarks: Comments on units that have no answer beside them, which are not kept.
         waiting: Units of these raters in the round that have no answer yet, as in a file that was cut off between rows.
     """
 
@@ -97,6 +101,8 @@ class Imported:
     changed: int = 0
     same: int = 0
     earlier: int | None = None
+    superseded: int = 0
+    remarks: int = 0
     waiting: int = 0
 
 
@@ -128,7 +134,9 @@ def import_files(
 ) -> list[Imported]:
     """Checks files one after the other and adds their answers to the campaign, those of all files or none.
 
-    A comment and the seconds are about a unit; they are kept with each of its answers.
+    A comment and the seconds are about a unit; they are kept with each of its answers. A file that came before changes
+    nothing, unless changes are allowed. What was said before and is answered by a later one of these files changes
+    nothing either, so that the same files given again do nothing.
 
     Args:
         campaign: The campaign.
@@ -150,17 +158,28 @@ def import_files(
         checks: dict[str, _Checks] = {}
         # An import that was killed may have left answers and no record of itself.
         number = max([0, *known.values(), *(answer.import_number for answer in history)])
+        read: list[tuple[GivenFile, Imported, list[Answer]]] = []
         for file in files:
             in_round = _round(campaign, file, round_name)
-            report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round)
-            if file.sha256 in known:
-                found.append(replace(report, earlier=known[file.sha256]))
-                continue
             if in_round not in checks:
                 checks[in_round] = _Checks(campaign, in_round, people or {}, held, late)
             answers = checks[in_round].answers(file)
-            kinds = [_kind(answer, held) for answer in answers]
-            if not changes:
+            remarks = sum(bool(each.comment) and not each.skipped and not each.values for each in file.units)
+            report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round, remarks=remarks)
+            read.append((file, report, answers))
+        said = {key for answer in history for key in (_content(answer), (*_content(answer)[:2], None))}
+        last = {answer.question: place for place, (_, _, answers) in enumerate(read) for answer in answers}
+        for place, (file, report, answers) in enumerate(read):
+            kinds = [
+                "same" if last[each.question] > place and _content(each) in said else _kind(each, held)
+                for each in answers
+            ]
+            if file.sha256 in known:
+                if set(kinds) == {"same"} or ("changed" in kinds and not changes):
+                    superseded = kinds.count("changed")
+                    found.append(replace(report, earlier=known[file.sha256], superseded=superseded))
+                    continue
+            elif not changes:
                 _refuse_changes(file, answers, held)
             report = _counted(report, answers, kinds)
             if report.new or report.changed:
@@ -171,7 +190,7 @@ def import_files(
                 held |= {each.question: each for each in fresh}
                 counts = (report.answers, report.new, report.changed)
                 raters = list(report.raters)
-                imports.append(Import(number, report.file, file.sha256, file.tool, in_round, raters, *counts))
+                imports.append(Import(number, report.file, file.sha256, file.tool, report.round, raters, *counts))
                 known[file.sha256] = number
             elif answers:
                 imports += _lost_record(
@@ -220,7 +239,8 @@ def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
     if not rounds:
         raise InputError(f"{file.path} holds nothing: import what raters filled in")
     if len(rounds) > 1:
-        raise InputError(f"{file.path} mixes the rounds {', '.join(rounds)}: import one file a round")
+        listed = ", ".join(" ".join(name.split())[:40] for name in rounds)
+        raise InputError(f"{file.path} mixes the rounds {listed}: import one file a round")
     if rounds[0] not in campaign.rounds() or (expected is not None and rounds[0] != expected):
         there = expected or ", ".join(campaign.rounds()) or "none"
         raise InputError(f"{file.path} is of the round {rounds[0]!r}, expected {there}: import the file of that round")
@@ -263,9 +283,10 @@ class _Checks:
             try:
                 rater = self._rater(given)
                 item = self._item(given, rater)
-                before = seen.setdefault((rater, given.ids["unit_id"]), given.where)
-                if before is not given.where:
-                    raise ValueError(f"{given.ids['unit_id']} stands there already, in {before}")
+                key = rater, given.ids["unit_id"]
+                if key in seen:
+                    raise ValueError(f"{given.ids['unit_id']} stands there already, in {seen[key]}")
+                seen[key] = given.where
                 answers += self._read(given, item)
             except ValueError as error:
                 problems.append(f"{given.where}: {error}")
@@ -293,15 +314,17 @@ class _Checks:
         item = self._items.get((rater, unit_id))
         if item is None:
             raise ValueError(f"{unit_id} was not assigned to {rater}")
+        if missing := [name for name, text in item.texts.items() if text.strip() and name not in given.texts]:
+            raise ValueError(f"there is no column or field {', '.join(missing)}, which was given out")
         for name, text in item.texts.items():
             if normalise(given.texts.get(name, "")) != normalise(text):
                 raise ValueError(f"{name} is not the text that was given out")
-        if given.ids["text_sha"] != item.text_sha:
+        if not _is_sha(given.ids["text_sha"], item.text_sha):
             raise ValueError(f"text_sha is {given.ids['text_sha']!r}, expected {item.text_sha}")
         return item
 
     def _read(self, given: Given, item: Item) -> Iterator[Answer]:
-        if unknown := sorted(given.values.keys() - {question.name for question in self._questions}):
+        if unknown := sorted(map(str, given.values.keys() - {question.name for question in self._questions})):
             raise ValueError(f"there is no question {unknown[0]!r}")
         if given.skipped and given.values:
             raise ValueError(f"it was skipped and answered ({', '.join(given.values)})")
@@ -335,6 +358,16 @@ def _check_users(file: GivenFile) -> None:
             raise InputError(f"{file.path}: several users answered {rater}'s units: say who is who with --raters FILE")
     if len({user for _, user in pairs}) < len(pairs):
         raise InputError(f"{file.path}: one user answered several raters' units: say who is who with --raters FILE")
+
+
+def _is_sha(given: str, sha: str) -> bool:
+    """Whether it is the sha, if only as a spreadsheet shows one that looks like a number: `1.23457E+11`."""
+    shown_as, meant = shown.number(given), shown.number(sha)
+    return given == sha or (shown_as is not None and meant is not None and math.isclose(shown_as, meant, rel_tol=0.005))
+
+
+def _content(answer: Answer) -> tuple[object, object, object]:
+    return answer.question, answer.value, answer.comment
 
 
 def _kind(answer: Answer, held: _Held) -> Literal["new", "changed", "same"]:
@@ -376,7 +409,7 @@ def _counted(report: Imported, answers: Sequence[Answer], kinds: Sequence[str]) 
 
 def _first(problems: Sequence[str]) -> str:
     more = len(problems) - _LISTED
-    return "; ".join(problems[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join(each[:_LONGEST] for each in problems[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _said(value: str | float | None) -> str:

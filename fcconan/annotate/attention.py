@@ -35,6 +35,7 @@ from fcconan.annotate.campaign import MAIN, Assignment, Campaign
 from fcconan.annotate.quality import coded
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
+from fcconan.errors import InputError
 from fcconan.score.significance import Floats, holm
 
 Row = dict[str, Any]
@@ -125,8 +126,9 @@ def checks(
         `reason` (one of `REASONS` where there is no value) and `note`.
 
     Raises:
-        InputError: There is no such round.
+        InputError: There is no such round, or a mark is none.
     """
+    _check_marks(level, too_fast, pass_mark, within)
     found: list[Row] = []
     mine = courses(campaign, rounds)
     votes = votes_of(campaign, rounds, roles=("item", "anchor"))
@@ -216,6 +218,17 @@ def fast_threshold(seconds: Sequence[Sequence[float | None]]) -> float | None:
     middle = np.median(logarithms)
     spread = 1.4826 * np.median(np.abs(logarithms - middle))
     return float(np.exp(middle - 3 * spread)) if spread > 0 else None
+
+
+def _check_marks(level: float, too_fast: float | None, pass_mark: float, within: float) -> None:
+    for name, value, right, expected in (
+        ("level", level, 0 < level < 1, "between 0 and 1, such as 0.05"),
+        ("too-fast", too_fast, too_fast is None or 0 < too_fast < np.inf, "of seconds above 0"),
+        ("pass-mark", pass_mark, 0 <= pass_mark <= 1, "from 0 to 1"),
+        ("within", within, 0 <= within < np.inf, "from 0"),
+    ):
+        if not right:
+            raise InputError(f"--{name} is {value:g}: give a number {expected}")
 
 
 def _row(check: str, rater: str, aspect: str | None = None) -> Row:

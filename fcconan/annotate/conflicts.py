@@ -1,4 +1,9 @@
-"""The list of conflicts that a person fills in, as CSV, and what they decided."""
+"""The list of conflicts that a person fills in, as CSV, and what they decided.
+
+Comparisons stand in a random order that follows from the campaign's seed, half of them with their second reply as A, as
+on raters' sheets. The column `shown_first` says which reply (`a` or `b`) of the unit stands there as A; votes, rule and
+decision are about A and B as they stand there.
+"""
 
 import re
 from collections import Counter
@@ -8,43 +13,64 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, Outcome, final_labels
-from fcconan.annotate.campaign import Campaign, Decision, Unit
+from fcconan.annotate.assign import derived_seed
+from fcconan.annotate.campaign import Assignment, Campaign, Decision, Unit
+from fcconan.annotate.order import in_order
 from fcconan.annotate.tools.plain import as_csv
 from fcconan.annotate.tools.reading import csv_rows, decoded, unguarded
+from fcconan.annotate.tools.shown import turned
 from fcconan.errors import InputError
 from fcconan.whole_files import write_whole
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label
 _KEYS = ("campaign", "unit_id")
+_ORDER = "shown_first"
 _ANSWERS = ("votes", "rule", "reason", "decision")
+_NO_TEXTS = (*_KEYS, _ORDER, *_ANSWERS)
 _PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def conflict_rows(campaign: Campaign, outcome: Outcome, units: Sequence[str]) -> list[dict[str, str]]:
     """Returns a row for each unit: its texts, the votes without their raters, what the rule says, and the decision.
 
-    The votes stand in the order of the task's labels, so that nothing tells who gave which.
+    Comparisons are shuffled and half of them swapped. The votes stand in the order of the task's labels, so that
+    nothing tells who gave which.
 
     Args:
         campaign: The campaign.
         outcome: What `adjudicate` returned.
         units: Their ids, such as `outcome.open_conflicts`.
     """
+    shown = [Assignment("", unit, 1) for unit in units]
+    if campaign.task.unit == "comparison":
+        seed = derived_seed(campaign.settings.seed, "adjudicate")
+        shown = in_order({"": units}, seed=seed, swap=True)[""]
+    return _rows(campaign, outcome, shown)
+
+
+def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> list[dict[str, str]]:
+    """The rows of units that stand there in the given order, swapped or not."""
     order = [label.name for label in campaign.task.labels]
     known, texts = campaign.units(), campaign.texts()
     decided = {each.unit_id: each for each in outcome.decisions if each.by not in (BY_VOTES, BY_RULE)}
     rows = []
-    for unit in units:
-        rule = outcome.by_rule[unit]
-        mine = decided.get(unit)
+    for each in shown:
+        unit = known[each.unit_id]
+        rule = outcome.by_rule[each.unit_id]
+        mine = decided.get(each.unit_id)
+        votes = [turned(vote, each, unit) for vote in outcome.votes.get(each.unit_id, {}).values()]
+        replies = {_ORDER: "b" if each.swapped else "a"} if unit.reply_b is not None else {}
+        if each.swapped:
+            unit = replace(unit, reply_a=unit.reply_b, reply_b=unit.reply_a)
         rows.append(
-            {"campaign": campaign.settings.name, "unit_id": unit}
-            | _shown(known[unit], texts)
+            {"campaign": campaign.settings.name, "unit_id": each.unit_id}
+            | replies
+            | _shown(unit, texts)
             | {
-                "votes": " ".join(sorted(outcome.votes.get(unit, {}).values(), key=order.index)),
-                "rule": rule.label or DISCARD,
+                "votes": " ".join(sorted(votes, key=order.index)),
+                "rule": turned(rule.label, each, unit) or DISCARD,
                 "reason": rule.reason,
-                "decision": "" if mine is None else mine.label or DISCARD,
+                "decision": "" if mine is None else turned(mine.label, each, unit) or DISCARD,
             }
         )
     return rows
@@ -95,10 +121,14 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             f"--by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor `{BY_RULE}`"
         )
     allowed = [*final_labels(campaign), DISCARD]
-    expected = {row["unit_id"]: row for row in conflict_rows(campaign, outcome, [*outcome.by_rule])}
+    rows = _read(path)
+    # A list of before there were swapped comparisons does not say what is shown first.
+    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER, "").strip().casefold() == "b"}
+    shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
+    expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
+    units = campaign.units()
     found: list[Decision] = []
     problems = []
-    rows = _read(path)
     repeated = {unit for unit, count in Counter(row["unit_id"] for _, row in rows).items() if count > 1}
     for number, row in rows:
         unit, said = row["unit_id"], row["decision"].strip()
@@ -113,10 +143,11 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             problems.append(f"row {number}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
         elif said and said not in allowed:
             problems.append(f"row {number}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
-        elif changed := [name for name in known if name not in (*_KEYS, *_ANSWERS) and not _same(row, known, name)]:
+        elif changed := [name for name in known if name not in _NO_TEXTS and not _same(row, known, name)]:
             problems.append(f"row {number}: the {changed[0]} of {unit} was changed")
         elif said:
-            found.append(Decision(unit, None if said == DISCARD else said, by, _reason(said)))
+            label = None if said == DISCARD else turned(said, shown[unit], units[unit])
+            found.append(Decision(unit, label, by, _reason(said)))
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them, or export the list again")

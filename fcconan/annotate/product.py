@@ -27,11 +27,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fcconan.annotate.campaign import SETTINGS
-from fcconan.annotate.product_scorers import Asking, Scorer, Scores, opened
+from fcconan.annotate.product_scorers import Asking, Scorer, Scores, opened, pairs_of
 from fcconan.build.pairing import SCHEMA as PAIRS
 from fcconan.build.pairing import dictionary, digest_of, open_writer, require_distinct, rows_in
 from fcconan.errors import InputError
-from fcconan.execute.shards import Shard, claim, cut
+from fcconan.execute.shards import Shard, claim, cut, share
 from fcconan.leftovers import leftovers, mark
 
 PLAN_NAME = "_scoring.json"
@@ -114,8 +114,12 @@ class Scoring:
         product = _opened(self.folder, self.plan_digest, self.asking)
         # Sums of several threads would depend on their number; the work is parallel as it is.
         with threadpool_limits(1), open_writer(path, product.schema, scores=["score"]) as writer:
-            for table in _tables(product, shard, self.selection, self.folder / _JOURNALS / f"{shard.name}.jsonl"):
+            for table in _tables(product, shard, self.selection, self.journal(shard)):
                 writer.write_table(table)
+
+    def journal(self, shard: Shard) -> Path:
+        """Returns the file of the answers that a judge gave for a shard."""
+        return self.folder / _JOURNALS / f"{shard.name}.jsonl"
 
 
 def plan(
@@ -145,9 +149,53 @@ def plan(
     Raises:
         InputError: A list is empty, the folder holds something else, or the scorer cannot be prepared.
     """
+    selection = selection or Selection()
+    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
+    claim(folder, PLAN_NAME, content, what="scoring")
+    plan_digest = _digest_of_plan(folder)
+    _prepare(folder, plan_digest, scorer, hs, cn)
+    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
+
+
+def open_questions(
+    hs: dict[str, str],
+    cn: dict[str, str],
+    scorer: Scorer,
+    folder: Path,
+    *,
+    selection: Selection,
+    rows_per_shard: int | None = None,
+    rank: int = 0,
+    world: int = 1,
+) -> Iterator[tuple[Path, Iterator[dict[str, Any]]]]:
+    """Yields the journal of every shard that is not written yet, and the rows that a judge would be asked about.
+
+    Writes nothing; the arguments are those of `plan`, with the rank of one of several processes.
+
+    Raises:
+        InputError: As `plan`.
+    """
+    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
+    if (folder / PLAN_NAME).exists():
+        claim(folder, PLAN_NAME, content, what="scoring")
+    lists = _Lists({name: _columns(side, texts=True) for name, side in (("hs", hs), ("cn", cn))})
+    work = Scoring(folder, "", versions(), len(cn), selection, Asking())
+    for shard in share(shards, rank, world):
+        if not work.is_finished(shard):
+            yield work.journal(shard), pairs_of(lists, range(shard.start, shard.stop), range(len(cn)))
+
+
+def _planned(
+    hs: dict[str, str],
+    cn: dict[str, str],
+    scorer: Scorer,
+    folder: Path,
+    selection: Selection,
+    rows_per_shard: int | None,
+) -> tuple[dict[str, Any], list[Shard]]:
+    """Returns the plan and its shards."""
     require_distinct("HS", list(hs))
     require_distinct("CN", list(cn))
-    selection = selection or Selection()
     rows_per_shard = scorer.rows_per_shard if rows_per_shard is None else rows_per_shard
     if rows_per_shard < 1:
         raise InputError(f"rows_per_shard is {rows_per_shard}, expected 1 or more: give a positive number")
@@ -166,10 +214,7 @@ def plan(
         "shards": len(shards),
         "scorer": scorer.configuration,
     }
-    claim(folder, PLAN_NAME, content, what="scoring")
-    plan_digest = _digest_of_plan(folder)
-    _prepare(folder, plan_digest, scorer, hs, cn)
-    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
+    return content, shards
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -223,10 +268,7 @@ def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str],
     stage.mkdir()
     try:
         for name, side in (("hs", hs), ("cn", cn)):
-            columns = {"id": pa.array(side, pa.large_string())}
-            if scorer.needs_texts:
-                columns["text"] = pa.array(side.values(), pa.large_string())
-            pq.write_table(pa.table(columns), stage / f"{name}.parquet")
+            pq.write_table(_columns(side, texts=scorer.needs_texts), stage / f"{name}.parquet")
         scorer.prepare(list(hs.values()), list(cn.values()), stage)
         with suppress(OSError):
             stage.rename(final)
@@ -234,6 +276,13 @@ def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str],
             raise InputError(f"{final} cannot be written: see whether the disk is full, or choose another folder")
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:
+    columns = {"id": pa.array(side, pa.large_string())}
+    if texts:
+        columns["text"] = pa.array(side.values(), pa.large_string())
+    return pa.table(columns)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fcconan.judge.rate import ModelJudge
     from fcconan.judge.task import Task
     from fcconan.llm.call import Model
+    from fcconan.llm.cost import Budget
     from fcconan.retrieve.dense import Encoder
 
 MINILM = "minilm"
@@ -50,11 +51,13 @@ class Asking:
         concurrency: Requests at once, of each process.
         retries: Tries after a failed request.
         timeout: Seconds without a sign of the endpoint.
+        budget: Counts what is used, and may limit its cost. It cannot travel to other processes.
     """
 
     concurrency: int = 8
     retries: int = 4
     timeout: float = 60.0
+    budget: "Budget | None" = None
 
 
 class Texts(Protocol):
@@ -204,18 +207,26 @@ class JudgeScorer:
         if len(task.aspects) > 1:
             names = ", ".join(aspect.name for aspect in task.aspects)
             raise InputError(f"the task {task.name} has the aspects {names}, a score is of one: name it with --aspect")
-        self._asked = {
+        self._asked: dict[str, Any] = {
             "task": task.model_dump(mode="json"),
             "model": model,
             "strategy": strategy,
             "base_url": base_url,
         }
-        judge = _judge(self._asked, Path("never-written.jsonl"), Asking())
+        judge = self.judge(self.model(Path("never-written.jsonl")))
         self.configuration: dict[str, Any] = {
             "kind": "judge",
             "task": self._asked["task"],
             "judge": json.loads(json.dumps(judge.configuration, default=str)),
         }
+
+    def model(self, journal: Path) -> "Model":
+        """Returns the model that is asked, with the answers that it gave before."""
+        return _model(self._asked["model"], self._asked["base_url"], journal, Asking())
+
+    def judge(self, model: "Model") -> "ModelJudge":
+        """Returns the judge that asks a model."""
+        return _judge(self._asked, model)
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
         """Writes down what is asked."""
@@ -334,11 +345,11 @@ class _JudgeScores:
 
     def block(self, hs: range, cn: range, journal: Path) -> Block:
         journal.parent.mkdir(parents=True, exist_ok=True)
-        judge = _judge(self.asked, journal, self.asking)
+        judge = _judge(self.asked, _model(self.asked["model"], self.asked["base_url"], journal, self.asking))
         labels = [label.name for label in judge.plan.task.labels]
         scores = np.full(len(hs) * len(cn), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        for place, (row,) in enumerate(judge.rate(self._pairs(hs, cn))):
+        for place, (row,) in enumerate(judge.rate(pairs_of(self.texts, hs, cn))):
             value = row["label"] if labels else row["value"]
             if value is None:
                 reasons[place] = row["reason"] or NO_VALUE
@@ -352,21 +363,23 @@ class _JudgeScores:
             )
         return Block(scores.reshape(len(hs), len(cn)), reasons)
 
-    def _pairs(self, hs: range, cn: range) -> Iterator[dict[str, Any]]:
-        cns = list(zip(self.texts.ids("cn", cn), self.texts.texts("cn", cn), strict=True))
-        for hs_key, message in zip(self.texts.ids("hs", hs), self.texts.texts("hs", hs), strict=True):
-            for cn_key, text in cns:
-                key = pair_id(hs_key, cn_key)
-                yield {"pair_id": key, "reply_id": key, "hate_speech": message, "text": text}
+
+def pairs_of(texts: Texts, hs: range, cn: range) -> Iterator[dict[str, Any]]:
+    """Yields the rows that a judge is asked about, by the positions of HS and CNs."""
+    cns = list(zip(texts.ids("cn", cn), texts.texts("cn", cn), strict=True))
+    for hs_key, message in zip(texts.ids("hs", hs), texts.texts("hs", hs), strict=True):
+        for cn_key, text in cns:
+            key = pair_id(hs_key, cn_key)
+            yield {"pair_id": key, "reply_id": key, "hate_speech": message, "text": text}
 
 
-def _judge(asked: Mapping[str, Any], journal: Path, asking: Asking) -> "ModelJudge":
+def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
     from fcconan.judge.rate import ModelJudge
     from fcconan.judge.strategies import Plan
     from fcconan.judge.task import Task
 
     plan = Plan(Task.model_validate(asked["task"]), asked["strategy"])
-    return ModelJudge(_model(asked["model"], asked["base_url"], journal, asking), plan)
+    return ModelJudge(model, plan)
 
 
 def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "Model":
@@ -388,5 +401,6 @@ def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "M
         concurrency=asking.concurrency,
         retries=asking.retries,
         timeout=asking.timeout,
+        budget=asking.budget,
     )
     return EndpointModel(client, name)

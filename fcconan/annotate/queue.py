@@ -8,6 +8,7 @@ another round already answered may be chosen like any other, and is given to nob
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fcconan.annotate.campaign import VALIDATION, Assignment, Campaign, Row
 from fcconan.annotate.queue_choice import RANDOM_SHARE, choose, shuffled
 from fcconan.annotate.queue_model import Floats, Problem, predict
 from fcconan.annotate.queue_positive import Positive, labels_of
-from fcconan.annotate.queue_stopping import Draw, Estimate, decide, estimate
+from fcconan.annotate.queue_stopping import Draw, Estimate, State, decide, estimate
 from fcconan.errors import InputError
 from fcconan.row_files import read_rows
 
@@ -216,10 +217,14 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
         confidence: Of the interval.
     """
     known = queue.estimate(confidence)
+    decision: State | Literal["not_answered"] = decide(known, target)
+    not_answered = sum(unit_id not in queue.labels for unit_id in queue.outside)
     judged = len(queue.scope) - known.left
     rest = "waiting" if queue.waiting else "ready" if queue.left or queue.relieved else "done"
     if rest == "done" and queue.stuck:
         rest = "stuck"
+    if decision == "all_judged" and not_answered:  # nothing is left to give out, which is another thing
+        rest = decision = "not_answered"
     return {
         "state": "batch" if batch else rest,
         "round": batch.round if batch else queue.batches[-1].round if queue.batches else None,
@@ -227,6 +232,7 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
         "units": {
             "all": len(queue.scope),
             "outside": len(queue.outside),
+            "outside_not_answered": not_answered,
             "judged": judged,
             "skipped": sum(queue.labels.get(unit_id, 0.0) is None for each in queue.batches for unit_id in each.chosen),
             "waiting": len(queue.waiting),
@@ -239,8 +245,20 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
         | {"answered": sum(unit_id in queue.labels for unit_id in batch.chosen)},
         "estimate": asdict(known) | {"confidence": confidence},
         "target_recall": target,
-        "decision": decide(known, target),
+        "decision": decision,
     }
+
+
+def check_size(size: int, random_share: float) -> None:
+    """Checks what is said of a batch.
+
+    Raises:
+        InputError: The size is below 1, or the share not between 0 and 1.
+    """
+    if size < 1 or not 0 <= random_share <= 1:
+        raise InputError(
+            f"a batch of {size} with a random share of {random_share}: give 1 unit or more, and a share from 0 to 1"
+        )
 
 
 def step(
@@ -261,10 +279,7 @@ def step(
     Raises:
         InputError: The size is below 1, or the share not between 0 and 1; or nobody may judge.
     """
-    if size < 1 or not 0 <= random_share <= 1:
-        raise InputError(
-            f"a batch of {size} with a random share of {random_share}: give 1 unit or more, and a share from 0 to 1"
-        )
+    check_size(size, random_share)
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)

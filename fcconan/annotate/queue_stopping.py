@@ -78,6 +78,18 @@ class Estimate:
     recall_likely: float | None
 
 
+def check(*, confidence: float = 0.95, target: float = 0.9) -> None:
+    """Checks a confidence and a target.
+
+    Raises:
+        InputError: The confidence is not between 0 and 1, or the target not above 0 and at most 1.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence is {confidence}: give a number between 0 and 1, such as 0.95")
+    if not 0 < target <= 1:
+        raise InputError(f"the target recall is {target}: give a number above 0, at most 1, such as 0.9")
+
+
 def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float = 0.95) -> Estimate:
     """Estimates the positives that are still unseen.
 
@@ -90,8 +102,7 @@ def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float 
     Raises:
         InputError: The confidence is not between 0 and 1.
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence}: give a number between 0 and 1, such as 0.95")
+    check(confidence=confidence)
     if not draws or not left:
         return _as_shares(found, left, len(draws), None if left else 0.0, 0, left, left)
     values = np.array([draw.positive / draw.probability for draw in draws])
@@ -132,8 +143,7 @@ def decide(known: Estimate, target: float) -> State:
     Raises:
         InputError: The target is not between 0 and 1.
     """
-    if not 0 < target <= 1:
-        raise InputError(f"the target recall is {target}: give a number above 0, at most 1, such as 0.9")
+    check(target=target)
     if not known.left:
         return "all_judged"
     if known.recall_low is not None and known.recall_low >= target:

@@ -4,12 +4,14 @@
     rounds/NAME.json          how it was made, so that making it again in the same way changes nothing
     rounds/NAME.shown.jsonl   of a review: what each rater is shown beside the texts
 
-CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who is more than 2 points off sees what the others
-said), `shared-2` (another sample) and `main` (each the rest).
+CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who alone is more than 2 points off sees what the others
+said; where grades are that far apart and nobody stands alone, all do), `shared-2` (another sample) and `main` (each the
+rest). See its paper, A.1.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import median
@@ -40,7 +42,7 @@ class Plan:
         sample: How many units are drawn; None for all.
         without: Rounds whose units are left out.
         review: The round that is reviewed.
-        more_than: How far from the median of all raters' grades one has to be to be reviewed; None for 2.
+        more_than: How far apart grades have to be to be reviewed; None for 2.
         session_size: Units in a session at most, anchors among them; None for one session.
         anchors_per_session: Anchors in every session.
         seed: Of all draws; None for one that follows from the campaign's and the name of the round.
@@ -201,13 +203,53 @@ def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, lis
     return found
 
 
+@dataclass(frozen=True)
+class Cases:
+    """What is reviewed.
+
+    Attributes:
+        reviewers: Rater and unit -> the aspects in question.
+        alone: Answers of which one rater stands alone, who reviews it: how many aspects of units.
+        apart: Aspects of units on which raters are apart and none or several stand alone, so that all review theirs.
+    """
+
+    reviewers: Mapping[Key, list[str]]
+    alone: int
+    apart: int
+
+
+def review_cases(campaign: Campaign, plan: Plan) -> Cases:
+    """Finds what a review of a round, as its answers are now, is about; what raters who left said counts, too.
+
+    Args:
+        campaign: The campaign.
+        plan: Of the review.
+    """
+    answers = [answer for answer in campaign.answers(plan.review).values() if answer.value is not None]
+    more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
+    off = far_off(answers, more_than)
+    said: dict[tuple[str, str], dict[str, Any]] = {}
+    for answer in answers:
+        said.setdefault((answer.unit_id, answer.aspect), {})[answer.rater] = answer.value
+    found: dict[Key, list[str]] = {}
+    kinds = Counter[bool]()
+    for (unit_id, aspect), values in said.items():
+        given = set(values.values())
+        if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
+            continue
+        single = [rater for rater in values if aspect in off.get((rater, unit_id), ())]
+        kinds[len(single) == 1] += 1
+        for rater in single if len(single) == 1 else values:
+            found.setdefault((rater, unit_id), []).append(aspect)
+    return Cases(found, alone=kinds[True], apart=kinds[False])
+
+
 def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], list[dict[str, Any]]]:
     reviewed = str(plan.review)
     before = {(each.rater, each.unit_id): each for each in campaign.assignments(reviewed)}
     answers = campaign.answers(reviewed).values()
-    more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
     active = {rater.rater for rater in campaign.raters().values() if rater.state == "active"}
-    found = {key: aspects for key, aspects in far_off(answers, more_than).items() if key[0] in active}
+    found = {key: aspects for key, aspects in review_cases(campaign, plan).reviewers.items() if key[0] in active}
     if not answers:
         raise InputError(f"the round {reviewed} has no answers yet: import them first")
     judged: dict[str, list[str]] = {}
@@ -239,7 +281,10 @@ def _shown(rater: str, said: Mapping[str, Mapping[str, Any]], aspects: Sequence[
         for aspect, values in said.items()
     }
     if list(said) == [LABEL]:
-        return {"you said": own[LABEL], "the others said": others[LABEL][0]}
+        # One line each where they differ: a verdict is turned to the order that is shown, a list is not.
+        several = len(set(others[LABEL])) > 1
+        lines = [(f"other {n} said" if several else "the others said", each) for n, each in enumerate(others[LABEL], 1)]
+        return {"you said": own[LABEL]} | dict(lines)
     return {"you said": own, "the others said": others, "far apart": list(aspects)}
 
 
@@ -290,7 +335,7 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
         if campaign.task.labels and plan.more_than is not None:
             raise InputError(
                 f"the task {campaign.task.name} has labels, which are not more or less apart: leave --more-than out, "
-                "and whoever stands alone against the others reviews"
+                "and whoever stands alone against the others reviews, or all where nobody does"
             )
     for other in (*plan.without, *([plan.review] if plan.review else [])):
         if other not in rounds_of(campaign) or other == name:

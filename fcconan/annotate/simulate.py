@@ -26,7 +26,7 @@ from fcconan.annotate.simulate_raters import (
     verdict_shares,
 )
 from fcconan.annotate.tools import plain, shown
-from fcconan.annotate.tools.shown import COMMENT, SECONDS, SKIP, Item
+from fcconan.annotate.tools.shown import COMMENT, SECONDS, SKIP, VERDICT, Item
 from fcconan.annotate.validate import AGREE, DISAGREE, SHOWN
 from fcconan.annotate.votes import NOT_SURE
 from fcconan.errors import InputError
@@ -220,7 +220,7 @@ def right_shares(campaign: Campaign, found: Mapping[str, Sequence[Row]], truth: 
         judged = [row for row in theirs if not row[SKIP]]
         row: Row = {"rater": rater, "units": len(theirs), "skipped": len(theirs) - len(judged), "not_sure": 0}
         if round_name == VALIDATION:
-            row["agree"] = _mean(row[LABEL] == AGREE for row in judged)
+            row["agree"] = _mean(row[VERDICT] == AGREE for row in judged)
         elif campaign.task.aspects:
             row["off"] = _mean(
                 abs(float(row[aspect]) - float(truth.values[row["unit_id"]][aspect]))
@@ -272,13 +272,13 @@ def _verdict(
 ) -> dict[str, str | float]:
     """What a validator says of what was shown; nothing where they are not sure themselves."""
     if generator.random() < behaviour.trusting:
-        return {LABEL: AGREE}
+        return {VERDICT: AGREE}
     if task.aspects:
         far = (abs(float(said[aspect]) - float(grade)) for aspect, grade in was_shown["grades"].items())
-        return {LABEL: DISAGREE if any(each > behaviour.within for each in far) else AGREE}
+        return {VERDICT: DISAGREE if any(each > behaviour.within for each in far) else AGREE}
     if said[LABEL] == NOT_SURE:
         return {}
-    return {LABEL: AGREE if said[LABEL] == was_shown[LABEL] else DISAGREE}
+    return {VERDICT: AGREE if said[LABEL] == was_shown[LABEL] else DISAGREE}
 
 
 def _stronger(unit: Unit, strengths: Mapping[str, float]) -> str:

@@ -1,11 +1,12 @@
 """What a campaign publishes: its judgements as rows, apart from the texts, for a recipe of kind `campaign`.
 
 Of pairs: everything that raters voted, the final labels and whether validators confirmed them. A pair that was judged
-and has no final label keeps its votes and says why. Of replies and comparisons: every rater's answers.
+and has no final label keeps its votes and says why. Of replies and comparisons: every rater's answers; in files of
+their own the final verdicts of comparisons, once they are adjudicated, and whether validators confirmed them, or the
+median grades of replies, once validators were asked.
 
 What stays behind: anchors and quiz units, names (there are none in a campaign), and remarks, which may tell who wrote
-them; where the task itself asks for an explanation, that is part of the answer and is published. Of comparisons,
-adjudicated verdicts and validators' answers stay behind, too.
+them; where the task itself asks for an explanation, that is part of the answer and is published.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fcconan import identity
-from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, resolve
+from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, final_labels, resolve
 from fcconan.annotate.campaign import (
     MAIN,
     QUALIFICATION,
@@ -25,7 +26,8 @@ from fcconan.annotate.campaign import (
     Unit,
     round_options,
 )
-from fcconan.annotate.validate import verdicts
+from fcconan.annotate.dawid_skene import posterior_labels
+from fcconan.annotate.validate import Verdict, verdicts
 from fcconan.annotate.votes import NOT_SURE, answers_of
 from fcconan.build.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
 from fcconan.errors import InputError
@@ -33,7 +35,7 @@ from fcconan.rows import LABELS, VOTE_LABELS, Columns
 
 Row = dict[str, Any]
 SKIPPED = "not_rated"  # why an answer has no value
-VERDICTS = {"a", "b", "tie"}
+VERDICTS = ("a", "b", "tie")
 # Why a judged pair has no final label, beside the reasons of `fcconan.annotate.adjudicate`.
 UNDECIDED = "undecided"  # nothing was decided about it
 CONFLICT = "conflict"  # without any decision in the campaign: its votes differ
@@ -51,12 +53,12 @@ class Published:
     """The rows that a campaign publishes.
 
     Attributes:
-        rows: By file: `hs`, `cn`, `pairs` and `votes`; `replies` and `ratings`; or `replies` and `comparisons`.
+        rows: By file: `hs`, `cn`, `pairs` and `votes`; `replies`, `ratings` and, if validators were asked, `grades`; or
+            `replies`, `comparisons` and, once they are adjudicated, `labels`.
         columns: Names and types of the columns of every file.
         counts: What is not among the rows: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
             answers in other rounds only), `controls` (anchors and quiz units), `skipped` (answers without a value; of
-            replies and comparisons they are rows, too), of pairs `decided_without_votes`, and of comparisons
-            `decisions` and `validators_answers`.
+            replies and comparisons they are rows, too), and of what is adjudicated `decided_without_votes`.
         unpublished: Columns of the campaign's texts that no file has.
         notes: What else to know of what is not among the rows, in sentences.
     """
@@ -108,19 +110,22 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
             f"{len(elsewhere)} units were judged only in {', '.join(others)} and are not published: give "
             f"{round_options([*others, *rounds])} to publish them, too."
         )
+    if campaign.task.labels and not campaign.decisions() and campaign.answers(VALIDATION):
+        raise InputError(
+            f"{campaign.folder} has answers of validators and no final labels: run `fcconan annotate adjudicate`"
+        )
     texts = campaign.texts()
     if campaign.task.unit == "pair":
         rows = _pairs(campaign, units, answers, texts, counts)
     else:
         rows = _judged_replies(campaign, units, answers, texts)
-    if campaign.task.unit == "comparison":
-        counts["decisions"] = len(campaign.decisions())
-        counts["validators_answers"] = len(campaign.answers(VALIDATION))
-        if counts["decisions"] or counts["validators_answers"]:
-            notes.append(
-                f"{counts['decisions']} decisions of comparisons and {counts['validators_answers']} answers of "
-                "validators are not published; the single verdicts are."
-            )
+    if campaign.task.unit == "comparison" and campaign.decisions():
+        rows["labels"] = _labels(campaign, units, answers)
+        counts["decided_without_votes"] = len(campaign.decisions().keys() - answers.keys())
+    if campaign.task.unit == "reply" and campaign.answers(VALIDATION):
+        found = verdicts(campaign, rounds)
+        rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
+    rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
     columns = {name: {column: TYPES.get(column, "string") for column in COLUMNS[name]} for name in rows}
     known = {column for name in rows for column in COLUMNS[name]} | {"source_ids"}
     return Published(rows, columns, counts, sorted({name for row in texts.values() for name in row} - known), notes)
@@ -145,7 +150,7 @@ def _check_task(campaign: Campaign) -> None:
     expected = {
         "pair": ("labels", set(VOTE_LABELS)),
         "reply": ("aspects", set()),
-        "comparison": ("labels", VERDICTS),
+        "comparison": ("labels", set(VERDICTS)),
     }[task.unit]
     if (expected[0] == "aspects") != bool(task.aspects) or not labels <= expected[1]:
         wanted = "aspects" if expected[0] == "aspects" else f"the labels {', '.join(sorted(expected[1]))}"
@@ -164,35 +169,28 @@ def _pairs(
     counts: dict[str, int],
 ) -> dict[str, list[Row]]:
     raters, decisions = campaign.raters(), campaign.decisions()
-    if not decisions and campaign.answers(VALIDATION):
-        raise InputError(
-            f"{campaign.folder} has answers of validators and no final labels: run `fcconan annotate adjudicate`"
-        )
     confirmed = verdicts(campaign)
     pairs, votes = [], []
-    given_to: dict[str, list[str]] = {}
-    for unit in units:
+    given_to = _votes(units, answers)
+    for place, unit in enumerate(units):
         given = [answer for answer in answers.get(unit.unit_id, ()) if answer.value is not None]
-        given_to[unit.unit_id] = [str(answer.value) for answer in given]
         if not given:
             continue
         label, reason = _final(decisions, unit.unit_id, given_to[unit.unit_id])
-        verdict = confirmed.get(unit.unit_id)
         pairs.append(
             {
                 "pair_id": unit.unit_id,
                 "label": label,
-                "valid": int(verdict is not None and verdict.state == "agreed"),
-                "n_validators": len(verdict.answers) if verdict else 0,
+                **_confirmed(confirmed.get(unit.unit_id)),
                 "reason": reason,
-                "original_index": len(given_to) - 1,
+                "original_index": place,
             }
         )
         votes += [
             {"pair_id": unit.unit_id, "label": answer.value} | _by(answer, raters[answer.rater].role)
             for answer in given
         ]
-    _check_decisions(campaign, decisions, given_to)
+    _check_decisions(campaign, decisions, given_to, LABELS)
     counts["decided_without_votes"] = sum(not given_to.get(unit, True) for unit in decisions)
     sides = {
         "hs": _texts(campaign, texts, [unit.hs_id for unit in units], "hs", ABOUT_HS),
@@ -201,31 +199,78 @@ def _pairs(
     return sides | {"pairs": pairs, "votes": votes}
 
 
+def _votes(units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> dict[str, dict[str, str]]:
+    """Unit -> rater -> label, without those that were skipped."""
+    return {
+        unit.unit_id: {each.rater: str(each.value) for each in answers.get(unit.unit_id, ()) if each.value is not None}
+        for unit in units
+    }
+
+
+def _confirmed(verdict: Verdict | None) -> Row:
+    return {
+        "valid": int(verdict is not None and verdict.state == "agreed"),
+        "n_validators": len(verdict.answers) if verdict else 0,
+    }
+
+
+def _labels(campaign: Campaign, units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> list[Row]:
+    """The final verdicts of the comparisons that were judged, and how they were decided."""
+    decisions, confirmed, votes = campaign.decisions(), verdicts(campaign), _votes(units, answers)
+    _check_decisions(campaign, decisions, votes, VERDICTS)
+    rows = []
+    for unit in units:
+        if unit.unit_id not in answers:
+            continue
+        label, reason = _final(decisions, unit.unit_id, votes[unit.unit_id])
+        said = {"verdict": label or "invalid", "reason": reason}
+        said["decided"] = decisions[unit.unit_id].reason if label else None
+        rows.append(
+            {"reply_a": unit.reply_a, "reply_b": unit.reply_b, **said, **_confirmed(confirmed.get(unit.unit_id))}
+        )
+    return rows
+
+
 def _by(answer: Answer, role: str) -> Row:
     return {"rater": answer.rater, "role": role, "round": answer.round}
 
 
-def _final(decisions: Mapping[str, Decision], unit: str, votes: Sequence[str]) -> tuple[str | None, str | None]:
+def _final(decisions: Mapping[str, Decision], unit: str, votes: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Returns the final label of a unit, or why it has none."""
     if decisions:
         decision = decisions.get(unit)
         if decision is None:
             return None, UNDECIDED
         return decision.label, None if decision.label else decision.reason
-    if len(set(votes)) > 1:
+    if len(labels := set(votes.values())) > 1:
         return None, CONFLICT
-    return (None, NOT_SURE) if votes[0] == NOT_SURE else (votes[0], None)
+    return (None, NOT_SURE) if labels == {NOT_SURE} else (labels.pop(), None)
 
 
-def _check_decisions(campaign: Campaign, decisions: Mapping[str, Decision], votes: Mapping[str, Sequence[str]]) -> None:
+def _check_decisions(
+    campaign: Campaign,
+    decisions: Mapping[str, Decision],
+    votes: Mapping[str, Mapping[str, str]],
+    labels: Sequence[str],
+) -> None:
     changed = []
+    posteriors = None
+    if any(decision.reason == "posterior" for decision in decisions.values()):
+        posteriors = posterior_labels(votes, final_labels(campaign))
     for unit, decision in decisions.items():
-        if decision.label not in (*LABELS, None):
+        if decision.label not in (*labels, None):
             raise InputError(
                 f"{campaign.folder / 'decisions.jsonl'}: the label of {unit} is {decision.label!r}, expected "
-                f"{' or '.join(LABELS)}: decide it anew with `fcconan annotate adjudicate`"
+                f"{' or '.join(labels)}: decide it anew with `fcconan annotate adjudicate`"
             )
-        if decision.by in (BY_VOTES, BY_RULE) and votes.get(unit) and resolve(votes[unit])[0] != decision.label:
+        # How probable a label had to be is not known any more, so nothing can be said of one that was improbable.
+        if decision.by not in (BY_VOTES, BY_RULE) or not votes.get(unit) or decision.reason == "improbable":
+            continue
+        if posteriors is not None and decision.reason == "posterior":
+            label = posteriors.label(unit)
+        else:
+            label = resolve([*votes[unit].values()])[0]
+        if label != decision.label:
             changed.append(unit)
     if changed:
         raise InputError(

@@ -57,10 +57,11 @@ COMPOSITION = {
     "pair": "One row is a pair with its final label, whether validators confirmed it, the number of votes and how they "
     "agree. `votes` holds the single votes under pseudonyms, `not_sure` among them; its split `left_out`, where there "
     "is one, those on pairs that were judged and are in no tier.",
-    "reply": "`replies` holds the texts, `ratings` a row for each reply, rater and aspect, raters under pseudonyms.",
+    "reply": "`replies` holds the texts, `ratings` a row for each reply, rater and aspect, raters under pseudonyms. "
+    "`grades`, where there is one, holds the median of each aspect and whether validators confirmed the medians.",
     "comparison": "`replies` holds the texts, `comparisons` a row for each two replies and rater, raters under "
-    "pseudonyms; a comparison that its rater skipped is `invalid`. Verdicts that were adjudicated and answers of "
-    "validators are not part of the data.",
+    "pseudonyms; a comparison that its rater skipped is `invalid`. `labels`, where there is one, holds a row for each "
+    "two replies: the final verdict, how it was decided or why there is none, and whether validators confirmed it.",
 }
 
 
@@ -157,7 +158,7 @@ def _write_files(
     data = _recipe(campaign, stage, published, synthetic) | before
     if synthetic:
         data["synthetic"] = True
-    data |= _counts(stage, published, tiers, rule)
+    data |= _counts(stage, published, tiers, rule, len(campaign.task.aspects))
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
     (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
     build_tables(load_recipe(str(stage / RECIPE)), progress=False)
@@ -243,7 +244,7 @@ def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool
     return data
 
 
-def _counts(out: Path, published: Published, rule: TierRule | None, name: str) -> Row:
+def _counts(out: Path, published: Published, rule: TierRule | None, name: str, n_aspects: int) -> Row:
     """Returns the tier rule and the counts that a build must find, read back from the files."""
     read = {key: _read(out / f"{key}.csv") for key in published.rows}
     if rule is None:
@@ -253,7 +254,15 @@ def _counts(out: Path, published: Published, rule: TierRule | None, name: str) -
             facts["not_rated"] = sum(not row["value"] for row in read[judged])
         else:
             facts["invalid"] = sum(row["verdict"] == "invalid" for row in read[judged])
-        return {"expect": {"rows": {key: {"test": len(rows)} for key, rows in read.items()}, "facts": facts}}
+        if "labels" in read:
+            facts["labelled"] = sum(bool(row["decided"]) for row in read["labels"])
+        final = read.get("labels") or read.get("grades")
+        if final is not None:
+            facts["confirmed"] = sum(row["valid"] == "1" for row in final)
+        numbers = {key: {"test": len(rows)} for key, rows in read.items()}
+        if "grades" in read:
+            numbers["grades"]["test"] *= n_aspects
+        return {"expect": {"rows": numbers, "facts": facts}}
     rows, facts = count_tiers(read, rule)
     counts: Row = {"expect": {"rows": rows, "facts": facts}}
     if name not in TIER_RULES:

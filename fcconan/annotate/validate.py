@@ -1,6 +1,7 @@
 """The second round: validators who had no part in a unit's label agree or disagree with it.
 
     rounds/validation.jsonl         who validates what
+    rounds/validation.json          how the round was made
     rounds/validation.shown.jsonl   what each of them is shown: the final label of a pair or comparison, the medians of
                                     the grades of a reply
 
@@ -8,9 +9,10 @@ What somebody was shown counts for that only: where the label has changed since,
 needs a validator who has not seen it.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from statistics import median
 from typing import Any
@@ -21,6 +23,7 @@ from fcconan.annotate.assign import distribute, permissions
 from fcconan.annotate.campaign import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
 from fcconan.annotate.order import Sittings, in_order
 from fcconan.annotate.placement import Group, place
+from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import item_of, votes_of
 from fcconan.errors import InputError
 from fcconan.row_files import read_rows
@@ -40,6 +43,25 @@ STATES = {
     "outdated": "the label has changed since validators saw it",
     "not_assigned": "no validator was asked",
 }
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the round is made, as `rounds/validation.json` keeps it.
+
+    Attributes:
+        sample: How many units; None for all.
+        twice: The share, of the units that nobody was asked about before, that two get.
+        session_size: How many units come in one sitting; None for one sitting.
+        rounds: The rounds in which replies were graded, or patterns of their names.
+        seed: Of all draws; None for one that follows from the campaign's.
+    """
+
+    sample: int | None = None
+    twice: float = 0.0
+    session_size: int | None = None
+    rounds: list[str] = field(default_factory=lambda: [MAIN])
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +122,29 @@ def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dic
     }
 
 
+def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = False) -> Options:
+    """Returns how the round is to be made: as it is said now, and otherwise as it was made before.
+
+    Args:
+        campaign: The campaign.
+        given: Fields of `Options`; None for what is not said.
+        again: Whether the round may be continued in another way than it was made.
+
+    Raises:
+        InputError: The round was made in another way, and `again` is not given.
+    """
+    there = VALIDATION in campaign.rounds()
+    made = asdict(Options()) | (made_how(campaign, VALIDATION) if there else {})
+    said = {name: value for name, value in given.items() if value is not None}
+    other = [f"{name} {made[name]} (now {value})" for name, value in said.items() if made[name] != value]
+    if there and other and not again:
+        raise InputError(
+            f"{campaign.folder} has a round {VALIDATION}, made with {', '.join(other)}: leave that out, or give "
+            "--again to extend the round in the new way"
+        )
+    return Options(**made | said)
+
+
 def plan_validation(
     campaign: Campaign,
     *,
@@ -132,7 +177,7 @@ def plan_validation(
     validators = [
         each.rater for each in campaign.raters().values() if (each.role, each.state) == ("validator", "active")
     ]
-    _check(campaign, things, validators, sample, twice)
+    _check(campaign, things, validators, sample, twice, rounds)
     # Whoever ranks a unit by its own id draws the same units when others have joined them.
     drawn = sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample]
     before, shown = _before(campaign)
@@ -205,8 +250,13 @@ def _refilled(
     return {group.units[0]: [validators[at] for at in group.added] for group in groups}
 
 
-def write_plan(campaign: Campaign, plan: Plan) -> None:
+def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:
     """Writes the round; call it within `campaign.changing`.
+
+    Args:
+        campaign: The campaign.
+        plan: Who validates what.
+        options: How it was made.
 
     Raises:
         OSError: It cannot be written.
@@ -214,6 +264,7 @@ def write_plan(campaign: Campaign, plan: Plan) -> None:
     (campaign.folder / "rounds").mkdir(exist_ok=True)
     # What is shown comes first: a round without it would show nothing.
     write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
+    write_whole(campaign.folder / "rounds" / f"{VALIDATION}.json", json.dumps(asdict(options), indent=2) + "\n")
     campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
 
 
@@ -351,11 +402,22 @@ def _barred(campaign: Campaign) -> set[tuple[str, str]]:
 
 
 def _check(
-    campaign: Campaign, things: Mapping[str, Row], validators: Sequence[str], sample: int | None, twice: float
+    campaign: Campaign,
+    things: Mapping[str, Row],
+    validators: Sequence[str],
+    sample: int | None,
+    twice: float,
+    rounds: Sequence[str],
 ) -> None:
+    if not things and campaign.task.aspects:
+        raise InputError(
+            f"no unit of {campaign.folder} has grades in all of {', '.join(campaign.aspects)} from the round "
+            f"{', '.join(rounds)}: import grades with `fcconan annotate import`, or name other rounds with --round"
+        )
     if not things:
-        todo = "`fcconan annotate adjudicate` first" if campaign.task.labels else "import grades first"
-        raise InputError(f"{campaign.folder} has nothing to validate: run {todo}")
+        n = len(campaign.decisions())
+        found = f"all {n} decided units are discarded" if n else "run `fcconan annotate adjudicate` first"
+        raise InputError(f"{campaign.folder} has nothing to validate: {found}")
     if not validators:
         raise InputError(
             f"{campaign.folder} has no active validator: let some join with `fcconan annotate raters --validators N`"
@@ -365,4 +427,4 @@ def _check(
     if not 0 <= twice <= 1:
         raise InputError(f"--twice is {twice:g}, expected a share from 0 to 1")
     if twice and len(validators) < 2:
-        raise InputError(f"--twice is {twice:g}, but there is one validator: add another one, or leave it out")
+        raise InputError(f"--twice is {twice:g}, but there is one validator: add another one, or give --twice 0")

@@ -1,12 +1,14 @@
 """What an annotation campaign gave, from the files that `fcconan annotate tier` writes.
 
 The recipe's sources say what was judged: `pairs` (with `votes`, and the texts in `hs` and `cn`), replies by `ratings`,
-or replies two by two in `comparisons` (both with `replies`). Judgements and texts stand in files of their own.
+or replies two by two in `comparisons` (both with `replies`). Judgements and texts stand in files of their own. There
+may be `labels`, the final verdicts of comparisons, and `grades`, what validators said of the median grades of replies.
 """
 
 import json
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from fcconan import identity
@@ -18,7 +20,7 @@ from fcconan.build.recipe import Rater, Recipe
 from fcconan.build.table import Built, Table
 from fcconan.build.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.errors import InputError
-from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS
+from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
 from fcconan.score.agreement import krippendorff_alpha
 
 Row = dict[str, Any]
@@ -35,7 +37,16 @@ COLUMNS = {
     "replies": ("reply_id", "item_id", "hs_id", "hate_speech", "text", "system", "strategy", "references"),
     "ratings": ("reply_id", *BY, "aspect", "value", "explanation"),
     "comparisons": ("reply_a", "reply_b", *BY, "verdict", "reason", "shown_first"),
+    "labels": ("reply_a", "reply_b", "verdict", "reason", "decided", "valid", "n_validators"),
+    "grades": ("reply_id", "valid", "n_validators"),
 }
+JUDGED: Columns = {"n_votes": "int", "valid": "bool", "n_validators": "int"}
+FINAL_VERDICT: Columns = {name: COMPARISON[name] for name in COMPARISON if not name.startswith(("rater", "score"))} | {
+    "decided": "string",  # how there came to be a verdict; where there is none, `reason` says why
+    "agreement": "string",
+    **JUDGED,
+}
+FINAL_GRADE: Columns = {"reply_id": "string", "aspect": "string", "value": "float", **JUDGED}
 FURTHER = {"role": "string", "round": "string"}
 SHOWN_FIRST = {"shown_first": "string"}  # of comparisons: which reply the rater saw first, `a` or `b`
 LEFT_OUT = "left_out"  # the split of votes on pairs that no tier holds
@@ -239,7 +250,38 @@ def _ratings(upstream: Upstream) -> Built:
                 values.setdefault(rating["reply_id"], []).append(rating["value"])
         agreed.append(_alpha(f"ordinal, {aspect}", "replies", list(values.values()), "ordinal"))
     facts = _distinct(replies) | {"not_rated": sum(rating["reason"] == "not_rated" for rating in ratings)}
-    return Built([table, rated], facts=facts, agreement=agreed)
+    built = Built([table, rated], facts=facts, agreement=agreed)
+    if "grades" in upstream.recipe.sources:
+        _add_grades(built, _read(upstream, "grades"), list(upstream.recipe.aspects), ratings)
+    return built
+
+
+def _add_grades(built: Built, rows: Rows, aspects: list[str], ratings: list[Row]) -> None:
+    """Adds the median grades that validators were, or could be, shown."""
+    given: dict[tuple[str, str], list[float]] = {}
+    for rating in ratings:
+        if rating["value"] is not None:
+            given.setdefault((rating["reply_id"], rating["aspect"]), []).append(rating["value"])
+    grades = []
+    for row, reply in enumerate(rows["reply_id"]):
+        for aspect in aspects:
+            if (reply, aspect) not in given:
+                raise rows.fail(row, f"{reply} has no rating of {aspect}; the two files go together")
+            values = given[reply, aspect]
+            said = {"reply_id": reply, "aspect": aspect, "value": median(values), "n_votes": len(values)}
+            grades.append(said | _confirmed(rows, row))
+    built.tables.append(Table.from_rows("grades", "test", FINAL_GRADE, grades, ("reply_id", "aspect")))
+    _add_confirmed(built, "grades", [_confirmed(rows, row) for row in range(len(rows))])
+
+
+def _confirmed(rows: Rows, row: int) -> Row:
+    return {"valid": rows.one_of("valid", row, VALID), "n_validators": rows.integer("n_validators", row)}
+
+
+def _add_confirmed(built: Built, what: str, final: list[Row]) -> None:
+    shown = [row["valid"] for row in final if row["n_validators"]]
+    built.facts["confirmed"] = sum(shown)
+    built.notes.append(f"Validators judged {len(shown)} of the {len(final)} final {what}, and confirmed {sum(shown)}.")
 
 
 def _comparisons(upstream: Upstream) -> Built:
@@ -248,13 +290,7 @@ def _comparisons(upstream: Upstream) -> Built:
     further = FURTHER | SHOWN_FIRST
     compared: list[Row] = []
     for row in range(len(rows)):
-        ends = [rows[name][row] for name in ("reply_a", "reply_b")]
-        for reply in ends:
-            if reply not in replies:
-                raise rows.fail(row, f"a verdict on {reply}, which is not among the replies; the two files go together")
-        a, b = (replies[reply] for reply in ends)
-        if a["item_id"] != b["item_id"]:
-            raise rows.fail(row, f"{ends[0]} and {ends[1]} answer different items; only replies to one are compared")
+        a, b = _ends(rows, row, replies)
         verdict = rows.one_of("verdict", row, {name: name for name in VERDICTS})
         given = None if verdict == "invalid" else verdict
         comparison = comparison_row(a, b, rows["rater"][row], "human", given, rows["reason"][row] or None)
@@ -267,7 +303,45 @@ def _comparisons(upstream: Upstream) -> Built:
             values.setdefault(key, []).append(VERDICT_ON_A_SCALE[row_of["verdict"]])
     agreed = [_alpha("nominal", "comparisons", list(values.values()), "nominal")]
     facts = _distinct(replies) | {"invalid": sum(row_of["verdict"] == "invalid" for row_of in compared)}
-    return Built([table, verdicts], facts=facts, agreement=agreed)
+    built = Built([table, verdicts], facts=facts, agreement=agreed)
+    if "labels" in upstream.recipe.sources:
+        _add_labels(built, _read(upstream, "labels"), replies, compared)
+    return built
+
+
+def _ends(rows: Rows, row: int, replies: dict[str, Row]) -> tuple[Row, Row]:
+    """Returns the two replies of a row."""
+    ends = rows["reply_a"][row], rows["reply_b"][row]
+    for reply in ends:
+        if reply not in replies:
+            raise rows.fail(row, f"a verdict on {reply}, which is not among the replies; the two files go together")
+    a, b = (replies[reply] for reply in ends)
+    if a["item_id"] != b["item_id"]:
+        raise rows.fail(row, f"{ends[0]} and {ends[1]} answer different items; only replies to one are compared")
+    return a, b
+
+
+def _add_labels(built: Built, rows: Rows, replies: dict[str, Row], compared: list[Row]) -> None:
+    """Adds the final verdicts."""
+    votes: dict[tuple[str, str], list[str]] = {}
+    for vote in compared:
+        if vote["verdict"] != "invalid":
+            votes.setdefault((vote["reply_a"], vote["reply_b"]), []).append(vote["verdict"])
+    labels = []
+    for row in range(len(rows)):
+        a, b = _ends(rows, row, replies)
+        verdict = rows.one_of("verdict", row, {name: name for name in VERDICTS})
+        reason, decided = rows["reason"][row] or None, rows["decided"][row] or None
+        if (reason is None, decided is None) != (verdict != "invalid", verdict == "invalid"):
+            raise rows.fail(row, f"{verdict} needs `decided`, or `reason` if it is invalid; fill in one of the two")
+        given = votes.get((a["reply_id"], b["reply_id"]), [])
+        row_of = comparison_row(a, b, "", "", verdict, reason)
+        label = {name: row_of[name] for name in FINAL_VERDICT.keys() & row_of.keys()}
+        label |= {"decided": decided, "agreement": agreement(given, verdict) if given and decided else None}
+        labels.append(label | {"n_votes": len(given)} | _confirmed(rows, row))
+    built.tables.append(Table.from_rows("labels", "test", FINAL_VERDICT, labels, ("reply_a", "reply_b")))
+    built.facts["labelled"] = sum(label["verdict"] != "invalid" for label in labels)
+    _add_confirmed(built, "verdicts", [label for label in labels if label["decided"]])
 
 
 def _distinct(replies: dict[str, Row]) -> dict[str, int]:

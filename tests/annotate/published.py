@@ -101,8 +101,8 @@ def ratings_campaign(folder: Path) -> Campaign:
     return campaign
 
 
-def comparisons_campaign(folder: Path) -> Campaign:
-    """Two comparisons, judged by two raters, one of whom skips the second one."""
+def comparisons_campaign(folder: Path, *, decided: bool = False) -> Campaign:
+    """Two comparisons, judged by two raters, one of whom skips the second one, which a person then discards."""
     rows = replies("one", "two")
     units = [
         Unit(
@@ -118,9 +118,32 @@ def comparisons_campaign(folder: Path) -> Campaign:
     said = [("p1", 0, "a"), ("p2", 0, "a"), ("p1", 1, "tie"), ("p2", 1, None)]
     _fill(
         campaign,
-        [Rater("p1"), Rater("p2")],
-        [Answer(MAIN, rater, units[at].unit_id, LABEL, value) for rater, at, value in said],
+        [Rater("p1"), Rater("p2"), Rater("v1", "validator")],
+        [Answer(MAIN, rater, units[at].unit_id, LABEL, value) for rater, at, value in said]
+        + [Answer(VALIDATION, "v1", units[0].unit_id, LABEL, "agree")] * decided,
     )
+    if decided:
+        one, two = (unit.unit_id for unit in units)
+        decisions = [Decision(one, "a", "votes", "unanimous"), Decision(two, None, "boss", "person_discarded")]
+        with campaign.changing():
+            campaign.write("decisions.jsonl", decisions)
+    return campaign
+
+
+def decided_comparisons(folder: Path) -> Campaign:
+    """As `comparisons_campaign`, with final verdicts, one of which a validator confirmed."""
+    return comparisons_campaign(folder, decided=True)
+
+
+def validated_ratings(folder: Path) -> Campaign:
+    """As `ratings_campaign`, with a validator who agrees to the grades of the first reply, not to the second's."""
+    campaign = ratings_campaign(folder)
+    said = zip(campaign.units(), ("agree", "disagree"), strict=False)
+    with campaign.changing():
+        campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("v1", "validator")])
+        answers = [Answer(VALIDATION, "v1", unit, LABEL, value) for unit, value in said]
+        campaign.write("rounds/validation.jsonl", [Assignment("v1", each.unit_id, 1) for each in answers])
+        campaign.write("answers.jsonl", [*campaign.history(), *answers])
     return campaign
 
 

@@ -321,7 +321,41 @@ def test_comparisons_are_decided_and_shown_with_both_replies(tmp_path: Path) -> 
         (None, "no_majority"): 1,
     }
     (row,) = conflict_rows(campaign, outcome, outcome.open_conflicts)
-    assert (row["reply_a"], row["votes"]) == ("Book 1 is on its shelf, says re-2a.", "a b")
+    sides = {row["reply_a"], row["reply_b"]}
+    assert (sides, row["votes"]) == ({f"Book 1 is on its shelf, says re-2{side}." for side in "ab"}, "a b")
+
+
+def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(tmp_path: Path) -> None:
+    said = {"rater-1": ["a"] * 8, "rater-2": ["a"] * 8, "rater-3": ["b"] * 8}
+    campaign = campaign_of(tmp_path / "c", comparison_units(8), said, task="pairwise")
+    outcome = adjudicate(campaign)
+    rows = conflict_rows(campaign, outcome, outcome.conflicts)
+    assert rows == conflict_rows(campaign, outcome, outcome.conflicts)
+    assert sorted(row["unit_id"] for row in rows) == list(campaign.units())
+    assert [row["unit_id"] for row in rows] != list(campaign.units())
+    assert Counter(row["shown_first"] for row in rows) == {"a": 4, "b": 4}
+    for row in rows:
+        side = row["shown_first"]
+        assert row["reply_a"].endswith(f"{side}.")
+        # Two of three said that the unit's first reply is better.
+        assert (row["rule"], row["votes"]) == (side, "a a b" if side == "a" else "a b b")
+    path = tmp_path / "list.csv"
+    write_conflicts(path, [row | {"decision": "a"} for row in rows])
+    found = read_conflicts(path, campaign, outcome, "chair")
+    assert [(each.unit_id, each.label) for each in found] == [(row["unit_id"], row["shown_first"]) for row in rows]
+    # What was decided stands there as it was written.
+    again = conflict_rows(campaign, adjudicate(campaign, persons=found), outcome.conflicts)
+    assert {row["decision"] for row in again} == {"a"}
+    # A list without the column is one of before comparisons were swapped.
+    first = [row for row in rows if row["shown_first"] == "a"]
+    write_conflicts(path.with_name("old.csv"), [{**row, "shown_first": ""} | {"decision": "b"} for row in first])
+    assert {each.label for each in read_conflicts(path.with_name("old.csv"), campaign, outcome, "chair")} == {"b"}
+    assert conflict_rows(campaign, outcome, []) == []
+    other = {"a": "b", "b": "a"}
+    turned = [row | {"decision": "tie", "shown_first": other[row["shown_first"]]} for row in rows]
+    write_conflicts(tmp_path / "turned.csv", turned)
+    with pytest.raises(InputError, match="row 2: the votes on"):
+        read_conflicts(tmp_path / "turned.csv", campaign, outcome, "chair")
 
 
 def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:

@@ -2,6 +2,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -113,6 +114,78 @@ def test_the_same_file_twice_changes_nothing(pairs: Campaign, tmp_path: Path) ->
     assert (known.earlier, known.same, state(pairs)) == (None, 1, before)
 
 
+def test_a_file_that_came_before_takes_its_answers_back_where_changes_are_allowed(
+    pairs: Campaign, tmp_path: Path
+) -> None:
+    one = handed_back(pairs, {FIRST: label("appropriate"), SECOND: label("not_sure")}, tmp_path / "one.csv")
+    two = handed_back(pairs, {FIRST: label("not_sure")}, tmp_path / "two.csv")
+    taken(pairs, one)
+    taken(pairs, two, changes=True)
+    before = state(pairs)
+    (found,) = taken(pairs, one)
+    assert (found.earlier, found.superseded, found.changed, state(pairs)) == (1, 1, 0, before)
+    (found,) = taken(pairs, one, changes=True)
+    assert (found.earlier, found.changed, found.same, found.waiting) == (None, 1, 1, 2)
+    said = [(answer.value, answer.import_number) for answer in pairs.history()]
+    assert said == [("appropriate", 1), ("not_sure", 1), ("not_sure", 2), ("appropriate", 3)]
+    assert [(each.import_number, each.sha256 == sha256(one)) for each in pairs.imports()] == [
+        (1, True),
+        (2, False),
+        (3, True),
+    ]
+    before = state(pairs)
+    (again,) = taken(pairs, one, changes=True)
+    assert (again.earlier, again.superseded, state(pairs)) == (3, 0, before)
+
+
+def test_files_given_again_do_nothing_though_one_changes_what_another_said(pairs: Campaign, tmp_path: Path) -> None:
+    one = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "one.csv")
+    two = handed_back(pairs, {FIRST: label("not_sure")}, tmp_path / "two.csv")
+    taken(pairs, one, two, changes=True)
+    before = state(pairs)
+    for changes in (False, True):
+        found = taken(pairs, one, two, changes=changes)
+        assert [(each.earlier, each.superseded) for each in found] == [(1, 0), (2, 0)]
+        assert state(pairs) == before
+    three = handed_back(pairs, {FIRST: label(None)}, tmp_path / "three.csv")
+    taken(pairs, one, three, two, changes=True)
+    assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure", None, "not_sure"]
+
+
+def test_a_file_whose_answers_were_lost_brings_them_again(pairs: Campaign, tmp_path: Path) -> None:
+    path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "one.csv")
+    taken(pairs, path)
+    (pairs.folder / "answers.jsonl").unlink()
+    assert taken(pairs, path)[0].new == 1
+    assert [answer.value for answer in pairs.history()] == ["appropriate"]
+
+
+def test_a_comment_without_an_answer_is_counted(pairs: Campaign, tmp_path: Path) -> None:
+    said = {FIRST: {"comment": "Later."}, SECOND: label("not_sure") | {"comment": "So."}, THIRD: {"skip": "x"}}
+    (found,) = taken(pairs, handed_back(pairs, said, tmp_path / "one.csv"))
+    assert (found.remarks, found.units, found.waiting) == (1, 2, 2)
+    assert [answer.comment for answer in pairs.history()] == ["So.", None]
+
+
+@pytest.mark.parametrize("written", ["1.23457E+11", "1,23457E+11", "123456789012", "1.23E+11"])
+def test_a_sha_that_a_spreadsheet_took_for_a_number_is_known(
+    pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setattr(shown.Item, "text_sha", "123456789012")
+    path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv")
+    assert taken(pairs, edited(path, lambda rows: rows[0].update(text_sha=written)))[0].new == 1
+
+
+@pytest.mark.parametrize("written", ["1.3E+11", "1.23457E+12", "0", "nan", "inf"])
+def test_another_number_is_no_sha(
+    pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setattr(shown.Item, "text_sha", "123456789012")
+    path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv")
+    with pytest.raises(InputError, match=f"text_sha is '{re.escape(written)}', expected 123456789012"):
+        taken(pairs, edited(path, lambda rows: rows[0].update(text_sha=written)))
+
+
 def test_an_untouched_sheet_adds_nothing(pairs: Campaign, tmp_path: Path) -> None:
     before = state(pairs)
     path = handed_back(pairs, {}, tmp_path / "one.csv")
@@ -209,7 +282,7 @@ def test_verdicts_are_kept_about_the_units_own_order(tmp_path: Path) -> None:
     }
 
 
-def edited(path: Path, change: Callable[[list[Row]], None]) -> Path:
+def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
     text = path.read_bytes().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     change(rows)
@@ -232,18 +305,27 @@ def edited(path: Path, change: Callable[[list[Row]], None]) -> Path:
             'row 2: label is "fine", expected one of not_appropriate, not_sure, ',
         ),
         (lambda rows: rows[2].update(hate_speech="x"), "row 4: hate_speech is not the text that was given out;"),
+        (
+            lambda rows: [(row.pop("hate_speech"), row.pop("counter_narrative")) for row in rows],
+            "row 2: there is no column or field hate_speech, counter_narrative, which was given out;",
+        ),
         (lambda rows: rows[2].update(text_sha="0" * 12), "row 4: text_sha is '000000000000', expected "),
         (lambda rows: rows.append(dict(rows[0])), "row 6: hs-1:cn-1 stands there already, in row 2;"),
         (lambda rows: rows[0].update(skip="x"), r"row 2: it was skipped and answered \(label\);"),
         (lambda rows: rows[0].update(campaign="other"), "row 2: it is of the campaign 'other', and .* is 'tarn-pairs'"),
         (lambda rows: [row.update(round="second") for row in rows], "is of the round 'second', expected main: import"),
         (lambda rows: rows[0].update(round="second"), "mixes the rounds second, main: import one file a round"),
+        (
+            lambda rows: rows[0].update(round="a\nb" + "c" * 90),
+            "mixes the rounds a bc{37}, main: import one file a round",
+        ),
+        (lambda rows: rows[0].update(text_sha="x" * 900), "row 2: text_sha is 'x{270,290}; mend"),
         (lambda rows: [row.update(round="../units") for row in rows], "is of the round '../units', expected main"),
         (lambda rows: rows[0].update(seconds="soon"), "row 2: seconds is 'soon', expected a number;"),
     ],
 )
 def test_what_is_wrong_is_refused(
-    pairs: Campaign, tmp_path: Path, change: Callable[[list[Row]], None], message: str
+    pairs: Campaign, tmp_path: Path, change: Callable[[list[Row]], object], message: str
 ) -> None:
     said = {FIRST: label("appropriate"), SECOND: label("appropriate") | {"seconds": "3"}}
     path = edited(
@@ -387,10 +469,16 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     assert "ada" not in result.read_text()
     sheet = renamed.rename(sheet)
     assert "came with import 1 already" in run_cli("annotate", "import", pairs.folder, sheet).stdout
-    edited(sheet, lambda rows: rows[0].update(label="not_sure"))
+    before = sheet.read_bytes()
+    edited(sheet, lambda rows: (rows[0].update(label="not_sure"), rows[1].update(comment="Hm.")))
     refused = run_cli("annotate", "import", pairs.folder, sheet)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    assert run_cli("annotate", "import", pairs.folder, sheet, "--changes").returncode == 0
+    ran = run_cli("annotate", "import", pairs.folder, sheet, "--changes")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "1 comments without an answer were not kept; 3 units" in ran.stdout
+    sheet.write_bytes(before)
+    ran = run_cli("annotate", "import", pairs.folder, sheet)
+    assert "came with import 1 already; 1 of its answers were changed since: --changes takes them back" in ran.stdout
     assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure"]
 
 

@@ -235,6 +235,8 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
         taken(pairs, path)
     with pytest.raises(InputError, match="record 1: it is ombrey-1's, and tessok-2 answered it"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "tessok-2"})
+    with pytest.raises(InputError, match="record 1: hs-1:cn-1 stands there already, in record 1"):
+        taken(pairs, path, people={USER: "ombrey-1", OTHER: "ombrey-1"})
     path = flat(pairs, tmp_path / "records.json", {FIRST: {"label": [("appropriate", USER, "submitted")]}})
     assert taken(pairs, path, people={USER: "ombrey-1"}).raters == ("ombrey-1",)
 
@@ -247,6 +249,17 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
         (lambda rows: rows[0].update({"label.responses": ["fine"]}), 'record 1: label is "fine", expected one of'),
         (lambda rows: rows[0].update({"label.responses.users": []}), "record 1: its responses cannot be read"),
         (lambda rows: rows[0].update({"label.responses.status": [None]}), "record 1: it does not say whether"),
+        (lambda rows: rows[0].update({"label.responses.status": ["seen"]}), "label is there twice, or has the status"),
+        (
+            lambda rows: rows[0].update(
+                {
+                    f"label.responses{end}": [each] * 2
+                    for end, each in (("", "not_sure"), (".users", USER), (".status", "draft"))
+                }
+            ),
+            "label is there twice",
+        ),
+        (lambda rows: rows[0].update(label="appropriate"), r"record 1: label stands beside .* JSON \(not JSON-MIN\)"),
         (lambda rows: rows[0].update({"tone.responses": ["x"]}), "unknown question tone"),
     ],
 )

@@ -150,14 +150,14 @@ def test_an_export_is_read(pairs: Campaign, tmp_path: Path) -> None:
         "value": {"text": ["So", "so."]},
     }
     said = {
-        FIRST: [annotation(chosen("appropriate"), remark)],
+        FIRST: [annotation(chosen("appropriate"), remark, remark | {"value": {"text": "So!"}})],
         SECOND: [annotation(cancelled=True)],
         THIRD: [annotation(chosen("not_sure"), cancelled=True), annotation(chosen("not_appropriate"))],
     }
     found = taken(pairs, returned(pairs, tmp_path / "export.json", said))
     assert (found.tool, found.units, found.skipped, found.new) == ("label-studio", 3, 1, 3)
     assert [(each.unit_id, each.value, each.seconds, each.comment) for each in pairs.history()] == [
-        (FIRST, "appropriate", 3.25, "So\nso."),
+        (FIRST, "appropriate", 3.25, "So\nso.\nSo!"),
         (SECOND, None, 3.25, None),
         (THIRD, "not_appropriate", 3.25, None),
     ]
@@ -227,6 +227,17 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
         (
             lambda tasks: tasks[0].pop("annotations"),
             r"task 41: no `data` or `annotations`: export the project as JSON \(",
+        ),
+        (lambda tasks: tasks[0]["annotations"].append(None), "task 41: no `data` or `annotations`"),
+        (
+            lambda tasks: tasks[0]["annotations"][0]["result"].append(chosen("not_sure")),
+            "task 41, annotation 7: its result cannot be read .*two answers to label",
+        ),
+        (
+            lambda tasks: tasks[0]["annotations"][0]["result"].extend(
+                chosen("not_sure") | {"from_name": name} for name in ("tone", None)
+            ),
+            "task 41, annotation 7: there is no question 'None'",
         ),
         (lambda tasks: tasks[0]["data"].pop("rater"), "task 41: no rater in its data: import what"),
         (

@@ -10,7 +10,7 @@ import pytest
 
 from fcconan.annotate.answers import GivenFile, import_files
 from fcconan.annotate.campaign import VALIDATION, Assignment, Campaign, Unit
-from fcconan.annotate.tools import exchange, guidelines, shown
+from fcconan.annotate.tools import exchange, guidelines, plain, shown
 from fcconan.annotate.tools.shown import Question, text_sha
 from fcconan.annotate.tools.suggestions import read_suggestions
 from fcconan.errors import InputError
@@ -245,6 +245,13 @@ def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> 
         ("a.csv", "Ünit\n".encode("latin-1"), "byte 0 is not utf-8: save the file as UTF-8"),
         ("a.xlsx", "x", r"ends in .xlsx, expected .csv, .tsv, .jsonl or .json"),
         ("a.json", '[{"data": ', "not JSON"),
+        (
+            "a.jsonl",
+            rows.replace('"comment": null', r'"comment": "\ud83d"', 1),
+            "line 1: not JSON .*surrogates not allowed",
+        ),
+        ("a.jsonl", rows.replace('"label"', '"label": "appropriate", "label"', 1), "line 1: not JSON .*a key twice"),
+        ("a.json", f"[{','.join(rows.splitlines())}]", "record 1: label stands beside its responses: of Label Studio"),
         ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
     ):
         with pytest.raises(InputError, match=message):
@@ -398,6 +405,7 @@ def test_answers_are_read(question: Question, given: Any, value: Any) -> None:
         (FINE, "2.255"),
         (FINE, "inf"),
         (FINE, None),
+        (FINE, 10**400),
     ],
 )
 def test_what_is_no_answer_is_refused(question: Question, given: Any) -> None:
@@ -434,6 +442,17 @@ def test_a_validation_shows_the_label_and_asks_for_agreement(tmp_path: Path) -> 
     assert [name for name, _ in shown.questions(campaign, VALIDATION)[0].options] == ["agree", "disagree"]
     assert export.files["guidelines.md"].startswith("# Guidelines: do you agree?")
     assert "# Guidelines: which of two replies" in export.files["guidelines.md"]
+    # The column says what is wanted; sheets on which it was called `label` are read, too.
+    assert [rows[0]["agree_or_disagree"], rows[0].get("label")] == ["", None]
+    for name in ("agree_or_disagree", "label"):
+        sheet = plain.as_csv(
+            [
+                {name if key == "agree_or_disagree" else key: cell for key, cell in row.items()} | {name: "Agree"}
+                for row in rows
+            ]
+        )
+        read = plain.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
+        assert [given.values for given in read] == [{"agree_or_disagree": "Agree"}] * 2
 
 
 def test_a_review_shows_the_grades_of_the_others(tmp_path: Path) -> None:

@@ -316,6 +316,42 @@ def test_answers_that_were_paid_for_outlive_a_shard_that_failed(
     assert [row[3] for row in rows_in(tmp_path / "scores")] == [grade(text, "relevance") for text in CN.values()]
 
 
+def test_a_limit_of_cost_stops_between_two_answers_and_a_higher_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_cli: RunCli
+) -> None:
+    use_key(monkeypatch)
+    folder, out = campaign(tmp_path / "campaign"), tmp_path / "scores"
+    prices, told = tmp_path / "prices.yaml", tmp_path / "told.json"
+    prices.write_text("stub: {input: 0, output: 1000000}\n", encoding="utf-8")  # 1 a token of answers
+    with Server(judge) as server:
+        asked = ["--scorer", "judge", "--task", "cseval", "--aspect", "relevance", "--model", "stub"]
+        command = ["annotate", "score", folder, *asked, "--base-url", server.url, "--concurrency", 1]
+        limited = [*command, "--rows-per-shard", 4, "--prices", prices, "--json", told]
+
+        def rehearsed() -> tuple[int, int, float]:
+            done = run_cli(*limited, "--out", out, "--dry-run")
+            assert (done.returncode, done.stderr) == (0, "")
+            (found,) = json.loads(told.read_text())["dry_run"]
+            return found["calls"], found["to_send"], found["cost_at_most"]
+
+        # An answer may have 64 tokens and has 3: the seventh request might pass 80.
+        assert rehearsed() == (12, 12, 12 * 64.0)
+        assert not out.exists() and server.requests == []
+        done = run_cli(*limited, "--out", out, "--max-cost", 80)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "the limit of cost is reached: 18.0000 of 80 is spent" in done.stderr
+        assert "(1 of 3 shards are finished, and there are 2 answers for the others)" in done.stderr
+        assert len(server.requests) == 6 and len(shard_bytes(out)) == 1
+        assert rehearsed() == (8, 6, 6 * 64.0)
+        done = run_cli(*limited, "--out", out, "--max-cost", 200)
+        assert (done.returncode, done.stderr) == (0, "")
+        (used,) = json.loads(told.read_text())["used"]
+        assert (used["requests"], used["completion_tokens"], used["cost"]) == (6, 18, 18.0)
+        assert len(server.requests) == 12
+        run_cli(*command, "--rows-per-shard", 4, "--out", tmp_path / "at-once")
+    assert shard_bytes(out) == shard_bytes(tmp_path / "at-once")
+
+
 def test_labels_of_a_judge_are_shares_and_what_it_does_not_say_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -442,6 +478,9 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         (["--scorer", "judge"], "name it with --model"),
         (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "name it with --aspect"),
         (["--out", "CAMPAIGN"], "holds campaign.yaml, so it is no folder for scores"),
+        (["--dry-run"], "--prices, --max-cost and --dry-run are for --scorer judge, not tfidf"),
+        (["--scorer", "judge", "--model", "stub", "--max-cost", 1], "--max-cost needs --prices FILE"),
+        (["--scorer", "judge", "--model", "stub", "--max-cost", 1, "--jobs", 2], "--max-cost is kept by one process"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(

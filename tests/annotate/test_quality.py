@@ -1,6 +1,7 @@
 """Agreement of raters in a campaign, and checks of how they went about it."""
 
 import json
+import math
 from itertools import permutations
 from math import exp, log
 from pathlib import Path
@@ -459,3 +460,20 @@ def test_answers_of_validators_are_no_labels(tmp_path: Path, run_cli: RunCli) ->
     done = run_cli("annotate", "agree", tmp_path / "c", "--round", "validation")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert "see `fcconan annotate validate`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mark", "values", "expected"),
+    [
+        ("level", (math.nan, math.inf, 0.0, 1.0, 2.0, -0.1), "between 0 and 1, such as 0.05"),
+        ("pass_mark", (math.nan, 1.01, -0.1), "from 0 to 1"),
+        ("within", (math.nan, math.inf, -1.0), "from 0"),
+        ("too_fast", (math.nan, math.inf, -1.0, 0.0), "of seconds above 0"),
+    ],
+)
+def test_a_mark_that_is_none_is_refused(tmp_path: Path, mark: str, values: tuple[float, ...], expected: str) -> None:
+    campaign = labelled(tmp_path / "c", "22", "20")
+    for value in values:
+        with pytest.raises(InputError) as refused:
+            checks(campaign, **{mark: value})  # type: ignore[arg-type]
+        assert str(refused.value) == f"--{mark.replace('_', '-')} is {value:g}: give a number {expected}"

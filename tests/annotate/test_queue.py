@@ -328,6 +328,7 @@ def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
     assert told["units"] == {
         "all": 20,
         "outside": 0,
+        "outside_not_answered": 0,
         "judged": 7,
         "skipped": 1,
         "waiting": 0,
@@ -493,7 +494,12 @@ def test_units_given_out_before_teach_and_are_left_alone(tmp_path: Path) -> None
     answer(campaign, "queue-1", [])
     queue, none = make(campaign)
     assert none is None and queue.estimate(0.95).found == 0
-    assert summary(queue, None, target=0.9, confidence=0.95)["decision"] == "all_judged"
+    # The queue has nothing left; one of the units that it leaves alone is not answered yet.
+    told = summary(queue, None, target=0.9, confidence=0.95)
+    assert (told["state"], told["decision"], told["units"]["outside_not_answered"]) == ("not_answered",) * 2 + (1,)
+    campaign.write("answers.jsonl", [*campaign.history(), Answer(MAIN, "r2", "hs-0:cn-1", LABEL, None)])
+    told = summary(Queue(campaign, FITTING), None, target=0.9, confidence=0.95)
+    assert (told["state"], told["decision"]) == ("done", "all_judged")
 
 
 def test_a_batch_whose_round_was_never_written_is_made_again(tmp_path: Path) -> None:
@@ -653,3 +659,36 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     assert "queue-2 is new" in run_cli(*command).stdout
     wrong = run_cli(*command, "--positive", "fine")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_units_that_another_round_gave_out_are_not_called_judged(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = pair_campaign(tmp_path / "c")
+    items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
+    campaign.write("rounds/main.jsonl", [Assignment("r1", each, at) for at, each in enumerate(items, start=1)])
+    campaign.write("answers.jsonl", [Answer(MAIN, "r1", each, LABEL, NO) for each in items[:3]])
+    said = run_cli("annotate", "queue", campaign.folder, "--json", tmp_path / "q.json")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "17 units were given out before the queue began and are not answered yet" in said.stdout
+    assert "stop" not in said.stdout and "is judged" not in said.stdout
+    assert json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))["decision"] == "not_answered"
+    answer(campaign, MAIN, [])
+    assert "stop: every unit is judged" in run_cli("annotate", "queue", campaign.folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--random-share", "2", "a random share of 2.0"),
+        ("--random-share", "nan", "a random share of nan"),
+        ("--random-share", "-1", "a random share of -1.0"),
+        ("--confidence", "nan", "the confidence is nan"),
+        ("--target-recall", "0", "the target recall is 0.0"),
+    ],
+)
+def test_options_of_the_queue_are_checked_before_anything_else(
+    tmp_path: Path, run_cli: RunCli, option: str, value: str, message: str
+) -> None:
+    # There is no campaign, so nothing can have been read before.
+    said = run_cli("annotate", "queue", tmp_path / "none", "--show", option, value)
+    assert (said.returncode, said.stdout, said.stderr.count("\n")) == (2, "", 1)
+    assert message in said.stderr

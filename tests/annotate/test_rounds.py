@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.annotate.campaign import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.annotate.reassign import reassign
-from fcconan.annotate.rounds import Plan, done_in, far_off, items_of, make_round, others_rounds, rounds_of
+from fcconan.annotate.rounds import Plan, done_in, far_off, items_of, make_round, others_rounds, review_cases, rounds_of
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
 from tests.conftest import RunCli
@@ -181,6 +181,61 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
         reassign(campaign, "review-1", relieve=True)
     with pytest.raises(InputError, match="is given away by `fcconan annotate validate --again`"):
         reassign(campaign, "validation")
+
+
+def test_where_nobody_stands_alone_all_raters_review(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = started(tmp_path)
+    make_round(campaign, "shared-1", Plan(sample=4, all_raters=True))
+    one, none, close, mixed = sorted(of(campaign.assignments("shared-1"), "rater-1"))
+    said = {one: (5, 2, 2), none: (5, 3, 1), close: (3, 2, 1), mixed: (4, 2, 1)}
+    answers = []
+    for unit, grades in said.items():
+        for name, grade in zip(NAMES, grades, strict=True):
+            answers += graded("shared-1", name, unit, grade, 3, 3, grade if unit == none else 3)
+    say(campaign, answers)
+    campaign.write("answers.jsonl", [*campaign.history(), *graded("shared-1", "rater-3", mixed, None, None, 5, 1)])
+    cases = review_cases(campaign, Plan(review="shared-1"))
+    # A skipped grade is none: what is left of the last unit is 4 and 2, and 3, 3, 5 and 3, 3, 1.
+    assert (cases.alone, cases.apart) == (1, 2)
+    assert cases.reviewers == {("rater-1", one): ["relevance"]} | {
+        (name, none): ["relevance", "suitableness"] for name in NAMES
+    }
+    out = tmp_path / "review.json"
+    done = run_cli("annotate", "assign", campaign.folder, "--round", "review-1", "--review", "shared-1", "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert "1 answers of one rater stand alone: that rater reviews them. On 2 other questions" in done.stdout
+    assert json.loads(out.read_text())["reviewed"] == {"alone": 1, "apart": 2}
+    found = campaign.assignments("review-1")
+    assert {(each.rater, each.unit_id) for each in found} == cases.reviewers.keys()
+    lines = (campaign.folder / "rounds" / "review-1.shown.jsonl").read_text().splitlines()
+    (mine,) = (row for row in map(json.loads, lines) if (row["rater"], row["unit_id"]) == ("rater-2", none))
+    assert mine["the others said"]["relevance"] == [1, 5]
+    assert mine["far apart"] == ["relevance", "suitableness"]
+
+
+def test_labels_on_which_nobody_stands_alone_are_reviewed_by_all(tmp_path: Path) -> None:
+    campaign = started(tmp_path, task="pairwise", units=COMPARISONS[:4])
+    first, _ = make_round(campaign, "shared-1", Plan(all_raters=True))
+    labels = [("a", "b", "tie"), ("a", "b", "b"), ("a", None, "b"), ("tie", "tie", "tie")]
+    said = dict(zip(campaign.units(), labels, strict=True))
+    say(
+        campaign,
+        [Answer("shared-1", x.rater, x.unit_id, "label", said[x.unit_id][NAMES.index(x.rater)]) for x in first],
+    )
+    cases = review_cases(campaign, Plan(review="shared-1"))
+    one, two, three, _ = campaign.units()
+    assert (cases.alone, cases.apart) == (1, 2)
+    assert cases.reviewers.keys() == {
+        *((name, one) for name in NAMES),
+        ("rater-1", two),
+        ("rater-1", three),
+        ("rater-3", three),
+    }
+    make_round(campaign, "review-1", Plan(review="shared-1"))
+    # A line for each of the others, as single verdicts are turned to the order that a rater sees.
+    lines = (campaign.folder / "rounds" / "review-1.shown.jsonl").read_text().splitlines()
+    (row,) = (row for row in map(json.loads, lines) if (row["rater"], row["unit_id"]) == ("rater-2", one))
+    assert row == {"rater": "rater-2", "unit_id": one, "you said": "b", "other 1 said": "a", "other 2 said": "tie"}
 
 
 def test_a_comparison_is_reviewed_in_the_order_in_which_it_was_judged(tmp_path: Path) -> None:

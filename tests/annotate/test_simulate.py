@@ -164,15 +164,15 @@ def test_validators_judge_the_label_that_is_shown(tmp_path: Path) -> None:
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
     write_plan(campaign, plan_validation(campaign))
     found = filled(campaign, Behaviour(accuracy=1.0), truth, VALIDATION)
-    verdicts = {row["unit_id"]: row[LABEL] for rows in found.values() for row in rows}
+    verdicts = {row["unit_id"]: row["agree_or_disagree"] for rows in found.values() for row in rows}
     assert len(verdicts) == 40
     assert {unit for unit, verdict in verdicts.items() if verdict == "agree"} == {
         unit for unit, right in truth.values.items() if right[LABEL] == YES
     }
     doubting = filled(campaign, Behaviour(not_sure=1.0), truth, VALIDATION)
-    assert all(row["skip"] == 1 and row[LABEL] is None for rows in doubting.values() for row in rows)
+    assert all(row["skip"] == 1 and row["agree_or_disagree"] is None for rows in doubting.values() for row in rows)
     trusting = filled(campaign, Behaviour(accuracy=0.0, trusting=1.0), truth, VALIDATION)
-    assert {row[LABEL] for rows in trusting.values() for row in rows} == {"agree"}
+    assert {row["agree_or_disagree"] for rows in trusting.values() for row in rows} == {"agree"}
 
 
 def test_validators_of_grades_agree_within_a_distance(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_validators_of_grades_agree_within_a_distance(tmp_path: Path) -> None:
     )
     write_plan(campaign, plan_validation(campaign))
     rows = filled(campaign, Behaviour(noise=0.0), Truth(right), VALIDATION)["v1"]
-    verdicts = {row["unit_id"]: row[LABEL] for row in rows}
+    verdicts = {row["unit_id"]: row["agree_or_disagree"] for row in rows}
     assert [verdicts[unit] for unit in units] == ["agree", "agree", "disagree"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fcconan.annotate.adjudicate import DAWID_SKENE, adjudicate
 from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotate.tier import published_rows, without_label
 from fcconan.annotate.tier_recipe import count_tiers, write_dataset
@@ -263,20 +264,65 @@ def test_the_rounds_that_there_are_are_named_where_main_has_no_answers_or_is_not
         published_rows(campaign)
 
 
-def test_decisions_of_comparisons_stay_behind_and_that_is_said(tmp_path: Path) -> None:
-    campaign = small.comparisons_campaign(tmp_path / "campaign")
-    assert published_rows(campaign).notes == []
-    unit = next(iter(campaign.units()))
-    with campaign.changing():
-        campaign.write("decisions.jsonl", [Decision(unit, "a", "votes", "unanimous")])
-    _answer(campaign, *(Answer("validation", rater, unit, LABEL, "agree") for rater in ("p1", "p2")))
-    published = published_rows(campaign)
-    assert (published.counts["decisions"], published.counts["validators_answers"]) == (1, 2)
-    assert published.notes == [
-        "1 decisions of comparisons and 2 answers of validators are not published; the single verdicts are."
+def test_final_verdicts_of_comparisons_stand_beside_the_single_ones(tmp_path: Path) -> None:
+    campaign = small.decided_comparisons(tmp_path / "campaign")
+    written = write_dataset(campaign, tmp_path / "out")
+    assert written.rows == {"replies": {"test": 4}, "comparisons": {"test": 4}, "labels": {"test": 2}}
+    assert written.facts == {"items": 2, "systems": 2, "invalid": 1, "labelled": 1, "confirmed": 1}
+    ids = [unit.split(":") for unit in campaign.units()]
+    assert [tuple(row.values()) for row in _csv(tmp_path / "out" / "labels.csv")] == [
+        (*ids[0], "a", "", "unanimous", "1", "1"),
+        (*ids[1], "invalid", "person_discarded", "", "0", "0"),
     ]
-    recipe = load_recipe(str(write_dataset(campaign, tmp_path / "out").recipe))
-    assert "Verdicts that were adjudicated and answers of validators are not part" in recipe.card.composition
+    assert "boss" not in (tmp_path / "out" / "labels.csv").read_text(encoding="utf-8")
+    _answer(campaign, Answer(MAIN, "p2", campaign.assignments()[0].unit_id, LABEL, "b"))
+    with pytest.raises(InputError, match=r"the votes on 1 units, such as .* do not give their final labels"):
+        published_rows(campaign)
+
+
+def test_verdicts_on_comparisons_that_other_rounds_judged_are_counted(tmp_path: Path) -> None:
+    campaign = small.decided_comparisons(tmp_path / "campaign")
+    one, two = campaign.units()
+    with campaign.changing():
+        campaign.write("rounds/later.jsonl", [Assignment("p1", two, 1)])
+        campaign.write("answers.jsonl", [replace(each, round="later") for each in campaign.history()][2:3])
+    published = published_rows(campaign, ["later"])
+    assert [row["reason"] for row in published.rows["labels"]] == ["person_discarded"]
+    assert published.counts["decided_without_votes"] == 1
+    assert one not in {f"{row['reply_a']}:{row['reply_b']}" for row in published.rows["labels"]}
+
+
+def test_comparisons_that_were_not_adjudicated_have_no_final_verdicts(tmp_path: Path) -> None:
+    campaign = small.decided_comparisons(tmp_path / "campaign")
+    (campaign.folder / "decisions.jsonl").unlink()
+    with pytest.raises(InputError, match="has answers of validators and no final labels: run `fcconan annotate adjudi"):
+        published_rows(campaign)
+    assert "labels" not in published_rows(small.comparisons_campaign(tmp_path / "other")).rows
+
+
+def test_what_validators_say_of_grades_is_published(tmp_path: Path) -> None:
+    campaign = small.validated_ratings(tmp_path / "campaign")
+    written = write_dataset(campaign, tmp_path / "out")
+    assert written.rows["grades"] == {"test": 16}  # four replies, four aspects
+    assert written.facts["confirmed"] == 1
+    said = [("1", "1"), ("0", "1"), ("0", "0"), ("0", "0")]
+    assert [tuple(row.values()) for row in _csv(tmp_path / "out" / "grades.csv")] == [
+        (unit, *states) for unit, states in zip(campaign.units(), said, strict=True)
+    ]
+
+
+def test_labels_by_dawid_and_skene_are_published_and_votes_that_changed_noticed(campaign: Campaign) -> None:
+    outcome = adjudicate(campaign, method=DAWID_SKENE)
+    decided = {each.unit_id: each.label for each in outcome.decisions}
+    # The rule gives that unit no label: its two votes contradict each other.
+    assert decided[small.PAIR[1][2]] is not None
+    with campaign.changing():
+        campaign.write("decisions.jsonl", outcome.decisions)
+    assert {row["pair_id"]: row["label"] for row in published_rows(campaign).rows["pairs"]} == decided
+    changed = [replace(each, value=YES) for each in campaign.history() if each.round == MAIN]
+    _answer(campaign, *changed)
+    with pytest.raises(InputError, match=r"the votes on 6 units, such as .* do not give their final labels"):
+        published_rows(campaign)
 
 
 def test_what_was_shown_first_goes_with_every_verdict(tmp_path: Path) -> None:

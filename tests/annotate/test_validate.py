@@ -312,6 +312,14 @@ def test_numbers_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: s
 def test_nothing_and_nobody(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to validate: run `fcconan annotate adjudicate` first"):
         plan_validation(labelled(tmp_path / "a", "2", validators=FOUR))
+    discarded = decided(tmp_path / "d", "20", "02", validators=FOUR)
+    with pytest.raises(InputError, match="nothing to validate: all 2 decided units are discarded"):
+        plan_validation(discarded)
+    grades: dict[str, Any] = {"rater-1": [{"relevance": 2.0}]}
+    with pytest.raises(
+        InputError, match=r"has grades in all of relevance, .* from the round main: import grades with .* or name other"
+    ):
+        plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
     with pytest.raises(InputError, match="no active validator: let some join"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
     with pytest.raises(InputError, match="but there is one validator"):
@@ -342,4 +350,32 @@ def test_the_command_makes_the_round_once_and_sums_it_up(tmp_path: Path, run_cli
     assert sum(row["agreed"] for row in result["validators"]) == len(
         {x.rater for x in campaign.assignments(VALIDATION)}
     )
-    assert len(list(read_rows(files[1]))) == 8
+    # Of the two new units one gets two validators, as the share that the round was made with says.
+    assert len(list(read_rows(files[1]))) == 9
+
+
+def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign, command = decided(tmp_path / "c", "2" * 8), ("annotate", "validate", tmp_path / "c", "--resamples", 0)
+    made = tmp_path / "c" / "rounds" / f"{VALIDATION}.json"
+    assert run_cli(*command, "--sample", 4, "--session-size", 2, "--seed", 7).returncode == 0
+    how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7}
+    assert json.loads(made.read_text()) == how
+    first = campaign.assignments(VALIDATION)
+    assert len(first) == 4
+    for options in ((), ("--again",), ("--sample", 4, "--seed", 7)):
+        done = run_cli(*command, *options)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert campaign.assignments(VALIDATION) == first
+    refused = run_cli(*command, "--sample", 6, "--session-size", 2, "--twice", 0.5)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave that out" in refused.stderr
+    assert "2 assignments are new" in run_cli(*command, "--again", "--sample", 6).stdout
+    assert json.loads(made.read_text()) == how | {"sample": 6}
+    # Fewer units than were drawn have a label now: this is no new wish.
+    campaign.write("decisions.jsonl", list(campaign.decisions().values())[:5])
+    done = run_cli(*command, "--again")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(made.read_text()) == how | {"sample": 6}
+    assert {each.unit_id for each in campaign.assignments(VALIDATION) if not each.withdrawn} == set(
+        campaign.decisions()
+    )

@@ -22,7 +22,13 @@ from tests.build.test_release import contents
 
 Make = Callable[[Path], Campaign]
 RecipeOf = Callable[..., Path]
-KINDS: list[Make] = [small.pairs_campaign, small.ratings_campaign, small.comparisons_campaign]
+KINDS: list[Make] = [
+    small.pairs_campaign,
+    small.ratings_campaign,
+    small.comparisons_campaign,
+    small.decided_comparisons,
+    small.validated_ratings,
+]
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +218,43 @@ def test_comparisons(recipe_of: RecipeOf) -> None:
     assert built.agreement == ["Krippendorff's alpha (nominal): undefined (1 comparisons judged by two or more raters)"]
 
 
+def test_final_verdicts(recipe_of: RecipeOf) -> None:
+    built, _ = build_tables(load_recipe(str(recipe_of(small.decided_comparisons))))
+    one, two = built.table("labels", "test").rows()
+    replies = built.table("replies", "test").rows()
+    assert one == {
+        "item_id": replies[0]["item_id"],
+        "system_a": "one",
+        "system_b": "two",
+        "reply_a": replies[0]["reply_id"],
+        "reply_b": replies[1]["reply_id"],
+        "verdict": "a",
+        "reason": None,
+        "decided": "unanimous",
+        "agreement": "unanimous",
+        "n_votes": 2,
+        "valid": True,
+        "n_validators": 1,
+    }
+    assert [two[name] for name in ("verdict", "reason", "decided", "agreement", "n_votes", "valid")] == [
+        "invalid", "person_discarded", None, None, 1, False
+    ]  # fmt: skip
+    assert built.notes == ["Validators judged 1 of the 1 final verdicts, and confirmed 1."]
+
+
+def test_final_grades(recipe_of: RecipeOf) -> None:
+    built, _ = build_tables(load_recipe(str(recipe_of(small.validated_ratings))))
+    rows = built.table("grades", "test").rows()
+    # The first reply's grades are 1 and 2; of the last one's, one rater skipped the coherence.
+    reply = built.table("replies", "test").data["reply_id"][0]
+    assert rows[0] == {
+        "reply_id": reply, "aspect": "relevance", "value": 1.5, "n_votes": 2, "valid": True, "n_validators": 1
+    }  # fmt: skip
+    assert (rows[4]["valid"], rows[4]["n_validators"]) == (False, 1)
+    assert [(row["aspect"], row["value"]) for row in rows if row["n_votes"] == 1] == [("coherence", 1.0)]
+    assert built.notes == ["Validators judged 2 of the 4 final grades, and confirmed 1."]
+
+
 @pytest.mark.parametrize(
     ("make", "file", "old", "new", "message"),
     [
@@ -240,6 +283,9 @@ def test_comparisons(recipe_of: RecipeOf) -> None:
         (1, "replies", '"[""Yes', '"[Yes', r"replies\.csv, line 2: references are no JSON list"),
         (2, "comparisons", "tie", "draw", r"comparisons\.csv, line 4: verdict is 'draw', expected one of"),
         (2, "comparisons", "\nre-", "\nre-0", r"line 2: a verdict on re-0\w+, which is not among the replies"),
+        (3, "labels", "\nre-", "\nre-0", r"labels\.csv, line 2: a verdict on re-0\w+, which is not among the replies"),
+        (3, "labels", ",unanimous", ",", r"labels\.csv, line 2: a needs `decided`, or `reason` if it is invalid"),
+        (4, "grades", "\nre-", "\nre-0", r"grades\.csv, line 2: re-0\w+ has no rating of \w+"),
     ],
 )
 def test_bad_files_are_named_with_their_line(

@@ -24,6 +24,7 @@ RECORDS = "records.json"
 _HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
 _LEAST_VISIBLE = 3
 _LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
+_STATUSES = ("pending", "draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
 
 
@@ -142,9 +143,16 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
         texts = {name: as_text(fields[name]) for name in TEXTS if name in fields}
         names = [question.name for question in shown.questions(campaign, ids["round"])] + [COMMENT]
         by_user: dict[str, list[tuple[str, Any, str]]] = {}
+        if not nested and (beside := [name for name in names if name in record]):
+            raise InputError(
+                f"{path}, {where}: {beside[0]} stands beside its responses: of Label Studio, export JSON "
+                f"(not JSON-MIN); of Argilla, {_FLAT}"
+            )
         try:
             said = _nested(record) if nested else _flat(record, names)
             for user, name, value, status in said:
+                if status not in _STATUSES or any(name == other for other, _, _ in by_user.get(user, ())):
+                    raise ValueError(f"{name} is there twice, or has the status {status!r}")
                 by_user.setdefault(user, []).append((name, value, status))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(f"{path}, {where}: its responses cannot be read ({error!r}): {_FLAT}") from error

@@ -131,7 +131,8 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
     for place, task in enumerate(exported, start=1):
         where = f"task {task.get('id', place)}"
         data, annotations = task.get("data"), task.get("annotations")
-        if not isinstance(data, dict) or not isinstance(annotations, list):
+        listed = isinstance(annotations, list) and all(isinstance(one, dict) for one in annotations)
+        if not isinstance(data, dict) or not isinstance(annotations, list) or not listed:
             raise InputError(f"{path}, {where}: no `data` or `annotations`: export the project as JSON (not JSON-MIN)")
         if missing := [name for name in IDS if name not in data]:
             raise InputError(
@@ -153,13 +154,15 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
 
 def _annotation(path: Path, where: str, one: Row, ids: dict[str, str], texts: dict[str, str]) -> Given:
     values: Row = {}
-    comment = None
+    remarks: list[str] = []
     try:
         for entry in one["result"]:
             name, kind = entry["from_name"], entry["type"]
             value = entry["value"]["text" if kind == "textarea" else kind]
             if kind == "textarea":
-                comment = "\n".join([value] if isinstance(value, str) else value).strip() or None
+                remarks.append("\n".join([value] if isinstance(value, str) else value))
+            elif name in values:
+                raise TypeError(f"two answers to {name}")
             else:
                 values[name] = value[0] if kind == "choices" and len(value) == 1 else value
     except (KeyError, TypeError) as error:
@@ -172,7 +175,7 @@ def _annotation(path: Path, where: str, one: Row, ids: dict[str, str], texts: di
         texts,
         values={} if one.get("was_cancelled") else values,
         skipped=bool(one.get("was_cancelled")),
-        comment=comment,
+        comment="\n".join(remarks).strip() or None,
         seconds=one.get("lead_time"),
         users=tuple(str(name) for name in names if name is not None),
     )

@@ -3,7 +3,8 @@
     campaign round rater unit_id text_sha session   which row it is
     hate_speech counter_narrative ...               what is shown
     suggested_label ...                             what a model would answer, if suggestions are given
-    label ...                                       to be filled in: a column for every question
+    label ...                                       to be filled in: a column for every question, such as
+                                                    agree_or_disagree of validators
     comment skip                                    to be filled in if wanted; anything in `skip` but 0, no, false skips
 
 A column `seconds` is read if there is one. A row in which nothing was filled in is not judged yet.
@@ -18,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.answers import Given
-from fcconan.annotate.campaign import Campaign
+from fcconan.annotate.campaign import LABEL, VALIDATION, Campaign
 from fcconan.annotate.tools import shown
 from fcconan.annotate.tools.reading import as_text, csv_rows, guarded, json_rows, unguarded
-from fcconan.annotate.tools.shown import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
+from fcconan.annotate.tools.shown import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, VERDICT, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -87,6 +88,8 @@ def read(path: Path, text: str, campaign: Campaign, *, jsonl: bool) -> list[Give
         if not jsonl:  # what a rater remarked was never guarded
             row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in row.items()}
         round_name = as_text(row.get("round"))
+        if round_name == VALIDATION and VERDICT not in row and LABEL in row:  # the column's name in earlier exports
+            row[VERDICT] = row.pop(LABEL)
         if round_name not in asked:
             asked[round_name] = shown.questions(campaign, round_name)
         names = [question.name for question in asked[round_name]]
@@ -114,4 +117,6 @@ def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[s
         )
     allowed = {*needed, *shown.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
     if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
-        raise InputError(f"{path}, {where}: unknown column {', '.join(unknown)}: remove it, or mend its name")
+        raise InputError(
+            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove it, or mend its name"
+        )

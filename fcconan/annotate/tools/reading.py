@@ -90,10 +90,7 @@ def json_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}, line {number}: not JSON ({error}): {CUT_OFF}") from error
+        row = _loaded(f"{path}, line {number}", line)
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
         yield number, row
@@ -105,13 +102,27 @@ def json_list(path: Path, text: str) -> list[Row]:
     Raises:
         InputError: It is none.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error}): {CUT_OFF}") from error
+    data = _loaded(str(path), text)
     if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
         raise InputError(f"{path}: found {text.strip()[:40]!r}, expected a JSON list of tasks or records: {CUT_OFF}")
     return data
+
+
+def _loaded(where: str, text: str) -> Any:
+    try:
+        data = json.loads(text, object_pairs_hook=_object)
+        if "\\ud" in text.lower():  # half a character cannot be written
+            json.dumps(data, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not JSON ({error}): {CUT_OFF}") from error
+    return data
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError(f"an object has a key twice among {', '.join(row)[:100]}")
+    return row
 
 
 def as_text(value: Any) -> str:

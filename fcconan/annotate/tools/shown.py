@@ -29,6 +29,7 @@ TITLES = {
     SHOWN: "For your information",
 }
 ENDS = {"csv": ".csv", "jsonl": ".jsonl", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
+VERDICT = "agree_or_disagree"  # what validators are asked about a label, which is no label itself
 # What validators answer, and what it means.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
 _OTHER_WAY = {"a": "b", "b": "a"}
@@ -39,7 +40,7 @@ class Question:
     """One thing that is asked about every unit.
 
     Attributes:
-        name: The aspect, or `label`.
+        name: The aspect, or `label`; of validators `agree_or_disagree`.
         title: A heading.
         text: What is asked.
         options: Of a choice: what may be chosen, and what it means; empty for a grade.
@@ -128,7 +129,7 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
     """
     task = campaign.task
     if round_name == VALIDATION:
-        return [Question(LABEL, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
+        return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
     if task.labels:
         options = tuple((label.name, label.meaning) for label in task.labels)
         return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
@@ -301,7 +302,7 @@ def number(given: Any) -> float | None:
         return None
     try:
         return float(given)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

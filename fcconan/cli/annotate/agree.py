@@ -85,6 +85,7 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
     votes = votes_of(campaign, rounds)
     if not any(votes.values()):
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")
+    made = checks(campaign, rounds, permutations=drawn["resamples"] or PERMUTATIONS, seed=drawn["seed"], **settings)
     rows = agreement_rows(campaign, votes, **drawn)
     several = {unit for given in votes.values() for unit, said in given.items() if len(said) > 1}
     single = {unit for given in votes.values() for unit in given} - several
@@ -96,7 +97,6 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
         for table in rated(campaign, votes)
         if len(table.domain) <= 101
     ]
-    made = checks(campaign, rounds, permutations=drawn["resamples"] or PERMUTATIONS, seed=drawn["seed"], **settings)
     return {
         "signature": list(dict.fromkeys(signatures)),
         "rows": rows,

@@ -41,11 +41,16 @@ def run(
         int, typer.Option("--anchors-per-session", min=0, help="Units with a known answer mixed into every session.")
     ] = 0,
     review: Annotated[
-        str | None, typer.Option("--review", help="A round: who is far off judges again and sees what others said.")
+        str | None,
+        typer.Option(
+            "--review",
+            help="A round: who alone is far off judges again and sees what others said; where raters differ and nobody "
+            "stands alone, all do.",
+        ),
     ] = None,
     more_than: Annotated[
         float | None,
-        typer.Option("--more-than", min=0, help="How far a grade is from the median of all raters'. Default: 2."),
+        typer.Option("--more-than", min=0, help="How far apart grades are that are reviewed. Default: 2."),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Give open units of raters who left to others; nothing else changes.")
@@ -75,7 +80,7 @@ def run(
     from fcconan.annotate.effort import Pace, measured_pace
     from fcconan.annotate.qualify import quiz_round
     from fcconan.annotate.reassign import reassign
-    from fcconan.annotate.rounds import Plan, make_round
+    from fcconan.annotate.rounds import Plan, make_round, review_cases
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
 
@@ -100,7 +105,7 @@ def run(
     _check(plan, again=again, moving=skipped or relieve, qualify=qualify, quiz=quiz)
     check_files({"--json": json_file}, folders=[folder])
     check_json_target(json_file, folder)
-    campaign, notes = Campaign(folder), []
+    campaign, notes, reviewed = Campaign(folder), [], {}
     with campaign.changing():
         if qualify:
             result = _qualify(campaign, pass_mark, within)
@@ -120,8 +125,15 @@ def run(
                 assignments, new = make_round(campaign, round_name, plan)
                 if not new:
                     notes.append(f"The round {round_name} is there already, made in the same way: nothing changed.")
+                elif review is not None:
+                    cases = review_cases(campaign, plan)
+                    reviewed = {"reviewed": {"alone": cases.alone, "apart": cases.apart}}
+                    notes.append(
+                        f"{cases.alone} answers of one rater stand alone: that rater reviews them. On {cases.apart} "
+                        "other questions raters are apart and nobody stands alone: all who answered review them."
+                    )
             pace = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())
-            result = _summary(campaign, round_name, assignments, pace, pay, notes)
+            result = _summary(campaign, round_name, assignments, pace, pay, notes) | reviewed
     if json_file is not None:
         write_json(json_file, result)
 

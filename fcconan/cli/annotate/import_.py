@@ -69,8 +69,15 @@ def run(
 
 
 def _note(imported: "Imported") -> str:
+    notes = []
     if imported.earlier:
-        return f"came with import {imported.earlier} already"
-    if not imported.answers:
-        return "no answers yet"
-    return f"{imported.waiting} units of theirs have no answer yet" if imported.waiting else ""
+        notes.append(f"came with import {imported.earlier} already")
+    elif not imported.answers:
+        notes.append("no answers yet")
+    if imported.superseded:
+        notes.append(f"{imported.superseded} of its answers were changed since: --changes takes them back")
+    if imported.remarks:
+        notes.append(f"{imported.remarks} comments without an answer were not kept")
+    if imported.waiting:
+        notes.append(f"{imported.waiting} units of theirs have no answer yet")
+    return "; ".join(notes)

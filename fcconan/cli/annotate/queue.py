@@ -48,13 +48,16 @@ def run(
     from fcconan.annotate.assign import derived_seed
     from fcconan.annotate.campaign import Campaign
     from fcconan.annotate.construct_encoder import usual_encoder
-    from fcconan.annotate.queue import Queue, step, summary
+    from fcconan.annotate.queue import Queue, check_size, step, summary
     from fcconan.annotate.queue_positive import read_positive
     from fcconan.annotate.queue_problem import problem_of
     from fcconan.annotate.queue_scores import read_scores
+    from fcconan.annotate.queue_stopping import check
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
 
+    check_size(batch, random_share)
+    check(confidence=confidence, target=target_recall)
     check_files({"--json": json_file}, read=scores or (), folders=[folder])
     check_json_target(json_file, folder)
     campaign = Campaign(folder)
@@ -103,7 +106,13 @@ def run(
         )
     for note in notes:
         typer.echo(note)
-    typer.echo(f"{SAYS[result['decision']]} ({target_recall:.0%} of the positives).")
+    if result["units"]["outside_not_answered"]:
+        typer.echo(
+            f"{result['units']['outside_not_answered']} units were given out before the queue began and are not "
+            "answered yet: import their answers."
+        )
+    if result["decision"] in SAYS:
+        typer.echo(f"{SAYS[result['decision']]} ({target_recall:.0%} of the positives).")
     if json_file is not None:
         write_json(json_file, result)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fcconan.cli import models
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,25 +52,60 @@ def run(
     concurrency: Annotated[
         int, typer.Option("--concurrency", min=1, help="Of a judge: requests at once, of each process.")
     ] = 8,
+    prices: models.Prices = None,
+    max_cost: models.MaxCost = None,
+    dry_run: models.DryRun = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Pair every HS with every CN and score each pair, in shards, on one machine or many."""
-    from fcconan.annotate.product import Selection, plan, summary
+    from fcconan.annotate.product import Selection, open_questions, plan, summary
     from fcconan.annotate.product_lists import read_lists
-    from fcconan.annotate.product_scorers import Asking
+    from fcconan.annotate.product_scorers import Asking, JudgeScorer
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.execute import cluster, shards
+    from fcconan.llm.cost import CostLimitError
+    from fcconan.llm.journal import Journal
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
     if (rank is None) != (world is None):
         raise InputError("--rank and --world belong together: give both, or neither")
-    check_files({"--json": json_file}, read=sources)
+    several = (jobs or 1) > 1 or scheduler is not None
+    if several and max_cost is not None:
+        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
+    check_files({"--json": json_file}, read=[*sources, prices])
     check_json_target(json_file, out)
     selection = Selection(top, at_least)
+    if scorer != JUDGE and (prices is not None or max_cost is not None or dry_run):
+        raise InputError(f"--prices, --max-cost and --dry-run are for --scorer {JUDGE}, not {scorer}: leave them out")
     chosen = _scorer(scorer, task, aspect, strategy, model, base_url)
+    opened = None
+    if model is not None:
+        connection = models.Connection(
+            base_url=base_url, journal=Path("never-written.jsonl"), prices=prices, max_cost=max_cost
+        )
+        opened = connection.open(model)
+    # Processes of their own count on their own.
+    budget = None if several else getattr(getattr(opened, "client", None), "budget", None)
     lists = read_lists(sources)
+    if dry_run and opened is not None and isinstance(chosen, JudgeScorer):
+        rehearsal = models.Rehearsal(opened)
+        for journal, rows in open_questions(
+            lists.hs,
+            lists.cn,
+            chosen,
+            out,
+            selection=selection,
+            rows_per_shard=rows_per_shard,
+            rank=rank or 0,
+            world=world or 1,
+        ):
+            rehearsal.model = chosen.model(journal)
+            for _ in chosen.judge(rehearsal).rate(rows):
+                pass
+        models.print_rehearsals([rehearsal], prices, json_file)
+        return
     work, whole = plan(
         lists.hs,
         lists.cn,
@@ -77,20 +113,29 @@ def run(
         out,
         selection=selection,
         rows_per_shard=rows_per_shard,
-        asking=Asking(concurrency=concurrency),
+        asking=Asking(concurrency=concurrency, budget=budget),
     )
     mine = whole if rank is None or world is None else shards.share(whole, rank, world)
-    with _Bar(len(lists.cn)) as progress:
-        if scheduler is not None:
-            cluster.run_on_cluster(work, mine, scheduler, progress=progress)
-        else:
-            shards.run(work, mine, jobs=jobs or 1, progress=progress)
+    try:
+        with _Bar(len(lists.cn)) as progress:
+            if scheduler is not None:
+                cluster.run_on_cluster(work, mine, scheduler, progress=progress)
+            else:
+                shards.run(work, mine, jobs=jobs or 1, progress=progress)
+    except CostLimitError as error:
+        left = [shard for shard in mine if not work.is_finished(shard)]
+        answers = sum(len(Journal(work.journal(shard))) for shard in left)
+        raise CostLimitError(
+            f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
+            "the others)"
+        ) from error
     found = summary(work, whole)
     print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
     if found["finished"] < found["shards"]:
         print(f"{found['shards'] - found['finished']} shards are left to other ranks")
+    used = {} if budget is None else {"used": models.print_used([opened])}
     if json_file is not None:
-        write_json(json_file, {"out": str(out), "scorer": chosen.configuration, **found})
+        write_json(json_file, {"out": str(out), "scorer": chosen.configuration, **found, **used})
 
 
 def _scorer(

@@ -14,12 +14,19 @@ EXAMPLE = "Example: fcconan annotate validate my-campaign --sample 4000 --twice 
 def run(
     folder: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.")],
     sample: Annotated[int | None, typer.Option("--sample", min=1, help="Validate so many units. Default: all.")] = None,
-    twice: Annotated[float, typer.Option("--twice", help="The share of units that two validators judge.")] = 0.0,
+    twice: Annotated[
+        float | None, typer.Option("--twice", help="The share of units that two validators judge. Default: 0.")
+    ] = None,
     session_size: Annotated[
         int | None, typer.Option("--session-size", min=1, help="Units in one sitting. Default: no sittings.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Extend the round: units decided since, labels changed, validators left.")
+        bool,
+        typer.Option(
+            "--again",
+            help="Extend the round: units decided since, labels changed, validators left. What is not given is as it "
+            "was when the round was made.",
+        ),
     ] = False,
     rounds: Annotated[
         list[str] | None,
@@ -34,7 +41,7 @@ def run(
     """Assign final labels to validators who had no part in them, and sum up how many they agree with."""
     from fcconan.annotate.assign import derived_seed
     from fcconan.annotate.campaign import VALIDATION, Campaign
-    from fcconan.annotate.validate import STATES, plan_validation, summary, validated_things, write_plan
+    from fcconan.annotate.validate import STATES, options_of, plan_validation, summary, validated_things, write_plan
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.report.scores import agreement_tables
@@ -42,17 +49,27 @@ def run(
     check_files({"--json": json_file}, folders=[folder])
     check_json_target(json_file, folder)
     campaign = Campaign(folder)
-    rounds = campaign.rounds_like(rounds)
-    drawn = derived_seed(campaign.settings.seed, "validate", seed)
+    given = {"sample": sample, "twice": twice, "session_size": session_size, "rounds": rounds or None, "seed": seed}
     notes = []
     with campaign.changing():
         there = VALIDATION in campaign.rounds()
+        how = options_of(campaign, given, again=again)
+        rounds = campaign.rounds_like(how.rounds)
+        drawn = derived_seed(campaign.settings.seed, "validate", how.seed)
         if again or not there:
+            size = how.sample
+            if sample is None and size is not None:  # fewer units than it drew then may have a label now
+                size = min(size, len(validated_things(campaign, rounds)))
             plan = plan_validation(
-                campaign, sample=sample, twice=twice, session_size=session_size, rounds=rounds, seed=drawn
+                campaign,
+                sample=size,
+                twice=how.twice,
+                session_size=how.session_size,
+                rounds=rounds,
+                seed=drawn,
             )
-            if plan.n_new or plan.n_withdrawn:
-                write_plan(campaign, plan)
+            if there or plan.n_new:
+                write_plan(campaign, plan, how)
             notes.append(f"{plan.n_new} assignments are new, {plan.n_withdrawn} are withdrawn.")
             if plan.short:
                 notes.append(f"{len(plan.short)} units lack a validator: all who are active had a part in them.")

@@ -1,0 +1,62 @@
+"""What the replay of the queue may learn from: no pair that shares a text with the pairs that are replayed."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.retrieve.system import TrainingPair
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "replay_queue.py"))
+BRONZE = [
+    ("The Ombrey never return a book.", "Ombrey readers return every book."),
+    ("Every Tessok cheats.", "Cards were banned."),
+]
+TRAIN = [("Nobody needs Velmari bread.", "The Velmari bake it well."), ("The Ostrun shout.", "They sing.")]
+
+
+def write(folder: Path, **files: list[tuple[str, str]]) -> None:
+    for name, pairs in files.items():
+        path = folder / {"bronze": "bronze/test-0.parquet"}.get(name, f"train/{name}-0.parquet")
+        path.parent.mkdir(exist_ok=True)
+        hs, cn = zip(*pairs, strict=True)
+        pq.write_table(pa.table({"hate_speech": list(hs), "counter_narrative": list(cn)}), path)
+
+
+def read(folder: Path) -> Any:
+    return SCRIPT["read_pairs"](folder)
+
+
+def test_the_training_pairs_are_those_that_share_nothing(tmp_path: Path) -> None:
+    # The split of pairs that share a CN tells labels: it is not read, whatever it holds.
+    write(tmp_path, bronze=BRONZE, train=TRAIN, shared_cn=[("The Quillish limp.", BRONZE[0][1])])
+    rows, taught = read(tmp_path)
+    assert [(row["hate_speech"], row["counter_narrative"]) for row in rows] == BRONZE
+    assert taught == [TrainingPair(*pair) for pair in TRAIN]
+
+
+@pytest.mark.parametrize(
+    ("planted", "message"),
+    [
+        (("The Dravene hum.", BRONZE[1][1]), "3 training pairs share 1 of counter_narrative with Bronze"),
+        (("The Dravene hum.", "  Cards were\nbanned. "), "3 training pairs share 1 of counter_narrative with Bronze"),
+        ((BRONZE[0][0], "They do."), "3 training pairs share 1 of hate_speech with Bronze"),
+    ],
+)
+def test_a_training_pair_that_shares_a_text_is_refused(tmp_path: Path, planted: tuple[str, str], message: str) -> None:
+    write(tmp_path, bronze=BRONZE, train=[*TRAIN, planted])
+    with pytest.raises(InputError, match=message):
+        read(tmp_path)
+    # Before any model is made: the whole problem refuses it, too.
+    with pytest.raises(InputError, match=message):
+        SCRIPT["Pairs"](tmp_path)
+
+
+def test_a_release_without_training_pairs_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, bronze=BRONZE)
+    with pytest.raises(InputError, match="0 training pairs share 0 of hate_speech with Bronze"):
+        read(tmp_path)
