@@ -14,6 +14,7 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.llm.call import Call, Model, Reply
+    from fcconan.llm.chat_format import Format
     from fcconan.llm.cost import Purse
 
 BaseUrl = Annotated[
@@ -141,13 +142,14 @@ class Connection:
             folders=[*folders, *local],
         )
 
-    def open(self, name: str, *, beside: Sequence[str] = ()) -> "Model":
+    def open(self, name: str, *, beside: Sequence[str] = (), template: "Format | None" = None) -> "Model":
         """Returns the model that a name stands for.
 
         Args:
             name: See `MODEL_HELP`.
             beside: All models, this one among them, whose answers are waited for in turn. They share the limits of
                 requests, of which everyone gets one at least.
+            template: How a model on this machine is prompted; None for its own chat template.
 
         Raises:
             InputError: There is no such model, or the options do not go together.
@@ -166,7 +168,13 @@ class Connection:
         if kind == "local":
             from fcconan.llm.local import LocalModel
 
-            return LocalModel(rest, journal=self.journal_path(), device=self.device, batch_size=self.batch_size)
+            return LocalModel(
+                rest,
+                journal=self.journal_path(),
+                device=self.device,
+                batch_size=self.batch_size,
+                template=template,
+            )
         from fcconan.llm.client import Client
         from fcconan.llm.cost import Budget, load_price
         from fcconan.llm.endpoint import EndpointModel

@@ -35,6 +35,8 @@ class Sampling:
         stop: The answer ends before any of these.
         seed: Of the draw.
         top_logprobs: How many alternatives of every token are asked for; 0 asks for none.
+        top_k: From how many of the likeliest tokens is drawn, before the mass is looked at. A model on this machine
+            draws from all where it is None.
 
     Raises:
         InputError: A number is out of its range.
@@ -46,13 +48,16 @@ class Sampling:
     stop: tuple[str, ...] = ()
     seed: int | None = 0
     top_logprobs: int = 0
+    top_k: int | None = None
 
     def __post_init__(self) -> None:
         temperature, longest, top_p, alternatives = self.temperature, self.max_tokens, self.top_p, self.top_logprobs
+        top_k = self.top_k
         for name, number, fits, expected in (
             ("temperature", temperature, temperature is None or 0 <= temperature < inf, "a number from 0"),
             ("max_tokens", longest, longest is None or 1 <= longest < inf, "a number from 1"),
             ("top_p", top_p, top_p is None or 0 < top_p <= 1, "a number above 0 and up to 1"),
+            ("top_k", top_k, top_k is None or 1 <= top_k < inf, "a number from 1"),
             ("top_logprobs", alternatives, 0 <= alternatives <= 20, "a number from 0 to 20"),
         ):
             if not fits:

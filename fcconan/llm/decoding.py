@@ -23,11 +23,19 @@ class Row:
     temperature: float
     top_p: float
     sampling: Sampling
-    draw: np.random.Generator
+    seed: int
     tokens: list[int] = field(default_factory=list)
     alternatives: list[tuple[int, float, list[tuple[int, float]]]] = field(default_factory=list)
     text: str = ""
     finish: str | None = None
+    draw: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draw = np.random.default_rng(self.seed)
+
+    def anew(self) -> "Row":
+        """Returns the row as it was before its first token."""
+        return Row(self.request, self.prompt, self.limit, self.temperature, self.top_p, self.sampling, self.seed)
 
 
 class Batch:
@@ -53,8 +61,11 @@ class Batch:
         numbers = torch.tensor([row.draw.random() for row in rows], dtype=torch.float64)
         heat = torch.tensor([row.temperature for row in rows], dtype=torch.float64)
         mass = torch.tensor([row.top_p for row in rows], dtype=torch.float64)
+        words = scores.shape[1]
+        likeliest = torch.tensor([min(row.sampling.top_k or words, words) for row in rows])
         home = "cpu" if scores.device.type == "mps" else scores.device  # the one that knows no 64-bit floats
-        chosen = draw_tokens(scores[drawn].to(home), *(each.to(home)[:, None] for each in (numbers, heat, mass)))
+        settings = (each.to(home)[:, None] for each in (numbers, heat, mass, likeliest))
+        chosen = draw_tokens(scores[drawn].to(home), *settings)
         alone = torch.full_like(scores[drawn], -torch.inf).scatter_(1, chosen.to(scores.device), 0.0)
         scores[drawn] = alone
         return scores
@@ -91,7 +102,11 @@ class Batch:
 
 
 def draw_tokens(
-    scores: "torch.Tensor", numbers: "torch.Tensor", temperature: "torch.Tensor", top_p: "torch.Tensor"
+    scores: "torch.Tensor",
+    numbers: "torch.Tensor",
+    temperature: "torch.Tensor",
+    top_p: "torch.Tensor",
+    top_k: "torch.Tensor | None" = None,
 ) -> "torch.Tensor":
     """Draws a token for every row by inverting the cumulative distribution.
 
@@ -103,13 +118,19 @@ def draw_tokens(
         numbers: Where in [0, 1) the distribution is inverted; this and the others of shape (rows, 1).
         temperature: Divides the logits; above 0.
         top_p: The mass from which is drawn: the fewest of the likeliest tokens that have it (Holtzman et al. 2020).
+        top_k: From how many of the likeliest tokens is drawn, and those as likely as the last of them; what they have
+            together is the mass of which `top_p` is a part. At most as many as there are words; None for all.
 
     Returns:
         Ids of tokens, of shape (rows, 1).
     """
     import torch
 
-    probabilities = (scores.double() / temperature).softmax(-1)
+    heated = scores.double() / temperature
+    if top_k is not None and bool((top_k < heated.shape[1]).any()):
+        least = heated.sort(dim=-1, descending=True).values.gather(1, top_k - 1)
+        heated = heated.masked_fill(heated < least, -torch.inf)
+    probabilities = heated.softmax(-1)
     if bool((top_p < 1).any()):
         ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
         beyond = ordered.cumsum(-1) - ordered >= top_p

@@ -196,6 +196,7 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
         "temperature": sampling.temperature,
         "max_tokens": sampling.max_tokens,
         "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
     }

@@ -5,25 +5,29 @@ order of the calls nor the batch size changes it. What padding changes is the la
 `batch_size=1` excludes that: in 32-bit floats they hardly ever turn a token, in 16-bit floats now and then.
 """
 
-import hashlib
 import json
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
-
-import numpy as np
+from warnings import catch_warnings
 
 from fcconan.errors import InputError
 from fcconan.llm.call import Call, Reply
+from fcconan.llm.chat_format import Format, control_tokens, held_token, prompt_tokens
 from fcconan.llm.completion import read_reply
 from fcconan.llm.decoding import Batch, Row, kept_tokens, longest
 from fcconan.llm.journal import Finished, Journal, request_key
-from fcconan.llm.weights import loading, locate, one_line
+from fcconan.llm.weights import loading, locate, locate_base, needs_peft, one_line
+
+# What is said by an allocator that has nothing left, besides torch's own error.
+_FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
 
 
 class LocalModel:
@@ -37,8 +41,13 @@ class LocalModel:
     the context, `bad_request` if the chat template refuses the messages, or they hold a control token of the model,
     which it would obey.
 
+    An instruction is never left out: where a chat template has no place for messages of the system, they go to the
+    front of what the user says next. A batch that does not fit the memory is halved, and so are all later ones; the
+    answers stay the same.
+
     Args:
-        model: A folder, or a name on the Hugging Face Hub.
+        model: A folder, or a name on the Hugging Face Hub. A folder may hold an adapter that peft wrote; the model
+            that it was trained upon is then loaded with it.
         journal: The file that keeps the answers.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto` for all accelerators together; by default the first one.
         dtype: `float32`, `bfloat16`, `float16`, or `auto` for that of the weights.
@@ -47,6 +56,7 @@ class LocalModel:
         context: Tokens that prompt and answer may have together; by default what the model's configuration says.
         plain: For models without a chat template: the messages' contents, with an empty line between them, are the
             prompt. Control tokens are then refused in the call's variables only.
+        template: How messages are written, in the place of the tokenizer's chat template.
 
     Attributes:
         name: The folder's own name, or the name on the Hub.
@@ -67,15 +77,19 @@ class LocalModel:
         revision: str | None = None,
         context: int | None = None,
         plain: bool = False,
+        template: Format | None = None,
     ) -> None:
         for setting, number in (("batch_size", batch_size), ("context", context)):
             if number is not None and number < 1:
                 raise InputError(f"{setting} is {number}: give 1 or more")
+        if plain and template is not None:
+            raise InputError(f"prompts are plain text or of the format {template.name}, not both: choose one")
         self._source, commit, weights = locate(str(model), revision)
         self.name = str(model) if commit else Path(self._source).resolve().name
+        self._commit, self._adapter = commit, None if commit else locate_base(Path(self._source))
         self.journal = Journal(journal)
         self._device, self._dtype, self._batch_size = device, dtype, batch_size
-        self._revision, self._context, self._plain = commit, context, plain
+        self._context, self._plain, self._template = context, plain, template
         self.configuration: dict[str, Any] = {
             "kind": "local",
             "model": self.name,
@@ -85,6 +99,12 @@ class LocalModel:
             "context": context,
             "plain": plain,
         }
+        if self._adapter is not None:
+            _, base_commit, base_weights, base = self._adapter
+            together = sha256(f"{weights}\n{base_weights or base_commit}".encode()).hexdigest()[:12]
+            self.configuration |= {"weights": together, "base": {"model": base, "revision": base_commit}}
+        if template is not None:  # or what was answered without one would not be found
+            self.configuration["format"] = {"name": template.name, "hash": template.hash}
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Yields one reply for every call, in their order, reading a batch of calls at a time.
@@ -111,19 +131,27 @@ class LocalModel:
                 known[key] = made
             else:
                 rows[key] = made
-        for batch in self._fitting(list(rows.values())):
+        waiting = list(rows.values())
+        while waiting:
+            batch = self._first(waiting)
             start = time.monotonic()
-            self._generate(batch)
+            if not self._generate(batch):
+                self._halve(batch)
+                waiting = [row.anew() for row in waiting]
+                continue
             seconds = round(time.monotonic() - start, 3)
             at = datetime.now(UTC).isoformat(timespec="seconds")
             finished = [Finished(row.request, self._body(row), at, seconds) for row in batch]
             for row, body in zip(batch, self.journal.put_all(finished), strict=True):
                 known[request_key(row.request)] = read_reply(body)
+            waiting = waiting[len(batch) :]
         return [known[key] for key in keys]
 
     def _request(self, call: Call) -> dict[str, Any]:
         """A request of the shape that a client keeps, with the model's files in the place of the endpoint."""
         sampling = {**asdict(call.sampling), "stop": list(call.sampling.stop)}
+        if call.sampling.top_k is None:  # requests of the time before there was one are the same
+            del sampling["top_k"]
         body = {"model": self.name, "messages": call.messages, **sampling}
         return {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
 
@@ -151,43 +179,63 @@ class LocalModel:
             top_p = sampling.top_p
         limit = room if sampling.max_tokens is None else min(room, sampling.max_tokens)
         numbers = json.dumps([sampling.seed, call.sample, call.messages], sort_keys=True).encode()
-        draw = np.random.default_rng(int.from_bytes(hashlib.sha256(numbers).digest()))
-        return Row(request, prompt, limit, temperature, top_p, sampling, draw)
+        seed = int.from_bytes(sha256(numbers).digest())
+        return Row(request, prompt, limit, temperature, top_p, sampling, seed)
 
     def _prompt(self, call: Call) -> list[int]:
         if self._plain:
             return list(self._tokenizer("\n\n".join(message["content"] for message in call.messages))["input_ids"])
-        if not self._tokenizer.chat_template:
+        template = self._template
+        if template is None and not self._tokenizer.chat_template:
+            from fcconan.generate.formats import format_names
+
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "
-                "chat_template.jinja into its folder, or have prompts written as plain text (plain)"
+                "chat_template.jinja into its folder, name a format (`fcconan generate --format`: "
+                f"{', '.join(format_names())}), or have prompts written as plain text (plain)"
             )
-        return list(
-            self._tokenizer.apply_chat_template(
-                call.messages, add_generation_prompt=True, tokenize=True, return_dict=False
+        if template is not None and "eos_token" in template.template and self._tokenizer.eos_token is None:
+            raise InputError(
+                f"the format {template.name} needs an end token, and {self.name} has none: set the eos_token of its "
+                "tokenizer, or choose another format"
             )
-        )
+        return prompt_tokens(self._tokenizer, call.messages, None if template is None else template.template)
 
     def _control_token(self, call: Call) -> str:
-        texts = call.variables.values() if self._plain else (message["content"] for message in call.messages)
-        for text in texts:
-            found = [token for token in self._control_tokens if token in text]
-            if found:
-                return f"the text holds {found[0]!r}, which {self.name} reads as a control token: take it out"
+        texts = list(call.variables.values() if self._plain else (message["content"] for message in call.messages))
+        found = held_token(texts, self._control_tokens)
+        if found is not None:
+            return f"the text holds {found!r}, which {self.name} reads as a control token: take it out"
+        mark = None if self._template is None else held_token(texts, self._template.marks)
+        if mark is not None and self._template is not None:
+            return f"the text holds {mark!r}, which the format {self._template.name} sets around messages: take it out"
         return ""
 
-    def _fitting(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
-        """Batches in which the longest prompt and the longest answer together fit the context."""
-        batch: list[Row] = []
-        for row in rows:
-            if batch and longest([*batch, row]) > self._limit:
-                yield batch
-                batch = []
+    def _first(self, rows: Sequence[Row]) -> list[Row]:
+        """A batch of which the longest prompt and the longest answer together fit the context."""
+        batch = [rows[0]]
+        for row in rows[1 : self._batch_size]:
+            if longest([*batch, row]) > self._limit:
+                break
             batch.append(row)
-        if batch:
-            yield batch
+        return batch
 
-    def _generate(self, rows: list[Row]) -> None:
+    def _halve(self, rows: Sequence[Row]) -> None:
+        """Makes batches smaller after one that did not fit the memory."""
+        if len(rows) == 1:
+            raise InputError(
+                f"one call with a prompt of {len(rows[0].prompt)} tokens does not fit the memory of "
+                f"{self._model.device}: give shorter prompts, a smaller dtype, or another device"
+            )
+        self._batch_size = len(rows) // 2
+        print(
+            f"fcconan: {len(rows)} calls at once do not fit the memory for {self.name}: going on with "
+            f"{self._batch_size}",
+            file=sys.stderr,
+        )
+
+    def _generate(self, rows: list[Row]) -> bool:
+        """Answers the calls of a batch; returns whether they fitted the memory."""
         import torch
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
@@ -210,11 +258,14 @@ class LocalModel:
                 logits_processor=LogitsProcessorList([batch.choose]),
                 stopping_criteria=StoppingCriteriaList([batch.note]),
             )
-        except torch.OutOfMemoryError as error:
-            raise InputError(
-                f"{len(rows)} calls with prompts of up to {width} tokens do not fit the memory of {device}: "
-                "give a smaller batch size"
-            ) from error
+        except (RuntimeError, MemoryError) as error:
+            if not _is_full(error):
+                raise
+        else:
+            return True
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # what the error held is free only now
+        return False
 
     def _body(self, row: Row) -> dict[str, Any]:
         choice: dict[str, Any] = {
@@ -245,15 +296,34 @@ class LocalModel:
         with loading(self.name):
             from transformers import AutoTokenizer
 
-            return AutoTokenizer.from_pretrained(self._source, revision=self._revision)
+            if self._adapter is None:
+                return AutoTokenizer.from_pretrained(self._source, revision=self._commit)
+            own = Path(self._source)
+            if (own / "tokenizer_config.json").is_file():
+                return AutoTokenizer.from_pretrained(own)
+            tokenizer = AutoTokenizer.from_pretrained(self._base, revision=self._base_commit)
+            template = own / "chat_template.jinja"
+            if template.is_file():
+                tokenizer.chat_template = template.read_text(encoding="utf-8")
+            return tokenizer
+
+    @property
+    def _base(self) -> str:
+        """What holds the weights and their configuration: an adapter's model, or the model itself."""
+        return self._source if self._adapter is None else self._adapter[0]
+
+    @property
+    def _base_commit(self) -> str | None:
+        return self._commit if self._adapter is None else self._adapter[1]
 
     @cached_property
     def _control_tokens(self) -> list[str]:
-        added = self._tokenizer.added_tokens_decoder.values()
-        return sorted({*self._tokenizer.all_special_tokens, *(token.content for token in added if token.special)})
+        return control_tokens(self._tokenizer)
 
     @cached_property
     def _model(self) -> Any:
+        if self._adapter is not None:
+            needs_peft(self.name)
         with loading(self.name):
             import torch
             from transformers import AutoModelForCausalLM, GenerationConfig
@@ -262,8 +332,13 @@ class LocalModel:
             logging.disable_progress_bar()
             found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
             model = AutoModelForCausalLM.from_pretrained(
-                self._source, revision=self._revision, dtype=self._dtype, device_map=self._device or str(found)
+                self._base, revision=self._base_commit, dtype=self._dtype, device_map=self._device or str(found)
             )
+            if self._adapter is not None:
+                from peft import PeftModel
+
+                with catch_warnings(action="ignore", category=FutureWarning):  # peft asks transformers in an old way
+                    model = PeftModel.from_pretrained(model, self._source)
             model.eval()
             model.generation_config = GenerationConfig()  # or its penalties would be filled in
             return model
@@ -275,7 +350,7 @@ class LocalModel:
             from transformers import GenerationConfig
 
             try:
-                return GenerationConfig.from_pretrained(self._source, revision=self._revision)
+                return GenerationConfig.from_pretrained(self._base, revision=self._base_commit)
             except OSError:  # it has none
                 return GenerationConfig()
 
@@ -303,8 +378,14 @@ class LocalModel:
         with loading(self.name):
             from transformers import AutoConfig
 
-            config = AutoConfig.from_pretrained(self._source, revision=self._revision)
+            config = AutoConfig.from_pretrained(self._base, revision=self._base_commit)
         stated = getattr(config.get_text_config(), "max_position_embeddings", None)
         if stated is None:
             raise InputError(f"the configuration of {self.name} names no longest context: give one (context)")
         return int(stated)
+
+
+def _is_full(error: BaseException) -> bool:
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(said in str(error) for said in _FULL)

@@ -41,6 +41,52 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
     return model, Path(config).parent.name, None  # a snapshot's folder has the name of its commit
 
 
+def locate_base(adapter: Path) -> tuple[str, str | None, str | None, str] | None:
+    """Returns what a folder that peft wrote was trained upon; None for a folder of another kind.
+
+    Args:
+        adapter: The folder.
+
+    Returns:
+        What to load, the commit of a model on the Hub, the hash of a folder, and the base's own name.
+
+    Raises:
+        InputError: The adapter does not say what it was trained upon, or that cannot be found.
+    """
+    path = adapter / "adapter_config.json"
+    if not path.is_file():
+        return None
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({one_line(error)}): write the adapter again") from error
+    name = stated.get("base_model_name_or_path") if isinstance(stated, dict) else None
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{path} names no base_model_name_or_path: write there the model that was adapted")
+    beside = adapter / name
+    base = str(beside) if beside.is_dir() and not Path(name).is_dir() else name
+    try:
+        source, commit, weights = locate(base, None if Path(base).is_dir() else stated.get("revision"))
+    except InputError as error:
+        raise InputError(f"{adapter} was trained upon {name}, which is needed, too: {error}") from error
+    return source, commit, weights, base if commit else Path(source).resolve().name
+
+
+def needs_peft(name: str) -> None:
+    """Checks that adapters can be loaded.
+
+    Raises:
+        InputError: The package for them is not installed.
+    """
+    try:
+        import peft  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"{name} is an adapter, and the package for these is missing ({one_line(error)}): "
+            "`pip install 'fcconan[finetune]'`"
+        ) from error
+
+
 def _weights_hash(folder: Path) -> str:
     """Returns 12 hexadecimal digits that change with any file that is loaded from a folder.
 

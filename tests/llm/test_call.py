@@ -16,6 +16,7 @@ from fcconan.llm.call import Sampling
         ({"temperature": float("inf")}, "temperature is inf: give a number from 0"),
         ({"top_p": 0.0}, "top_p is 0.0: give a number above 0 and up to 1"),
         ({"top_p": 1.01}, "top_p is 1.01: give a number above 0 and up to 1"),
+        ({"top_k": 0}, "top_k is 0: give a number from 1"),
         ({"max_tokens": 0}, "max_tokens is 0: give a number from 1"),
         ({"top_logprobs": -1}, "top_logprobs is -1: give a number from 0 to 20"),
         ({"top_logprobs": 21}, "top_logprobs is 21: give a number from 0 to 20"),

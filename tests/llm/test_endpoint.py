@@ -71,6 +71,14 @@ def test_settings_become_fields_and_none_is_left_to_the_endpoint(tmp_path: Path)
         ]
 
 
+def test_the_likeliest_tokens_are_counted_only_where_they_shall_be(tmp_path: Path) -> None:
+    with Server(says("3")) as server:
+        asked = [call(), call(sampling=Sampling(top_k=40))]
+        list(model(server, tmp_path, concurrency=1).replies(asked))
+        usual = {"model": "m", "temperature": 0.0, "max_tokens": 512, "seed": 0, "messages": asked[0].messages}
+        assert server.bodies == [usual, {**usual, "top_k": 40}]
+
+
 def test_a_schema_is_sent_where_it_is_taken(tmp_path: Path) -> None:
     with Server(says(echo)) as server:
         replies = list(model(server, tmp_path, concurrency=8).replies(calls(20)))

@@ -283,7 +283,9 @@ def test_a_model_without_a_chat_template_takes_plain_text(tmp_path: Path) -> Non
 
     folder = tiny_chat(tmp_path / "base", template=None)
     with pytest.raises(
-        InputError, match=r"^base has no chat template: choose .* or have prompts written as plain text"
+        InputError,
+        match=r"^base has no chat template: choose .*, name a format \(`fcconan generate --format`: dialogpt, llama-2-"
+        r"chat, mistral, mistral-instruct, zephyr\), or have prompts written as plain text",
     ):
         answers(folder, [call(TEXTS[0])], tmp_path / "journal")
     messages = [{"role": "system", "content": TEXTS[1]}, {"role": "user", "content": TEXTS[0]}]

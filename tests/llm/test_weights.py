@@ -4,7 +4,9 @@ import hashlib
 import logging
 import os
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -173,3 +175,35 @@ def test_only_the_error_says_that_the_hub_cannot_be_reached(monkeypatch: pytest.
         assert get_verbosity() == before
     finally:
         log.removeHandler(listener)
+
+
+class _Nothing(BaseHTTPRequestHandler):
+    """A Hub that holds nothing."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.end_headers()
+
+    def log_message(self, *unused: object) -> None:
+        pass
+
+
+def test_a_model_that_the_hub_does_not_have_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Nothing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", url)
+        template = url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        try:
+            with pytest.raises(InputError) as caught:
+                locate("ombrey/books", None)
+        finally:
+            server.shutdown()
+    assert str(caught.value).startswith("the model ombrey/books cannot be found (404 ")
+    assert str(caught.value).endswith("check the name and the revision, or download it to a folder and give that")
+    assert "\n" not in str(caught.value)
