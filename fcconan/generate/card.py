@@ -1,0 +1,229 @@
+"""The generation card: all that one has to know about a file of replies, next to it as Markdown.
+
+It follows from the replies and from what is kept on disk: a second run writes the same bytes.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+from fcconan.generate.item import Item
+from fcconan.identity import digest
+from fcconan.llm.call import Call, Model, Reply
+from fcconan.llm.journal import Journal
+
+if TYPE_CHECKING:
+    from fcconan.generate.parts import Part
+
+# Packages whose versions may change what is written, by what uses them.
+_PACKAGES = {
+    "local": ("torch", "transformers", "tokenizers", "peft"),
+    "endpoint": ("openai",),
+    "found": ("sentence-transformers", "scikit-learn", "rank-bm25", "bm25s"),
+}
+COUNTED = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
+_SAMPLED = ("temperature", "top_p", "top_k", "seed")
+
+
+class Dated:
+    """A model whose calls are noted, so that the dates of their answers can be found in the journal.
+
+    Args:
+        model: The model.
+
+    Attributes:
+        name: The model's.
+        configuration: The model's.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.name, self.configuration = model, model.name, model.configuration
+        self._asked: set[str] = set()
+
+    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        """Yields the model's replies."""
+
+        def noted() -> Iterator[Call]:
+            for call in calls:
+                self._asked.add(_of_call(self.model, call))
+                yield call
+
+        yield from self.model.replies(noted())
+
+    def dates(self, journal: Path) -> tuple[str, str] | None:
+        """Returns when the first and the last of the answers came (ISO 8601, UTC); None where no answer has a date.
+
+        Args:
+            journal: The file that keeps the answers.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        if "endpoint" not in self.configuration and self.configuration.get("kind") != "local":
+            return None  # recorded answers, which no journal keeps
+        first = last = None
+        for record in Journal(journal).records():
+            at = record.get("at")
+            if at and self._is_mine(record["request"]) and _of_request(record["request"]) in self._asked:
+                first, last = min(first or at, at), max(last or at, at)
+        return None if first is None or last is None else (first, last)
+
+    def _is_mine(self, request: Mapping[str, Any]) -> bool:
+        if "endpoint" in self.configuration:
+            body = request.get("body") or {}
+            return request.get("endpoint") == self.configuration["endpoint"] and body.get("model") == self.name
+        return bool(request.get("local") == self.configuration)
+
+
+def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
+    """Returns what the messages are: dataset, fingerprint, which part of it, how many, and a digest of them."""
+    content = digest(*(text for item in items for text in (item.item_id, item.hate_speech, *item.references)))
+    found: dict[str, Any] = {
+        "name": part.dataset,
+        "fingerprint": part.fingerprint,
+        "config": part.config,
+        "split": part.split,
+    }
+    found |= {"items": len(items), "items_digest": content}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def packages_of(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the installed versions of fcconan and of the packages that a generator's answers depend on."""
+    import fcconan
+
+    model = configuration.get("model") or {}
+    names: list[str] = []
+    if model.get("kind") == "local":
+        names += _PACKAGES["local"]
+    if "endpoint" in model:
+        names += _PACKAGES["endpoint"]
+    if any(configuration.get(each) for each in ("examples", "candidates", "background")):
+        names += _PACKAGES["found"]
+    found = {"fcconan": fcconan.__version__}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def card_of(name: str, summary: Mapping[str, Any]) -> str:
+    """Returns the card as Markdown.
+
+    Args:
+        name: Of the file of replies.
+        summary: As `fcconan generate --json` writes it: `dataset`, `systems`, `configuration`, `answers`, `packages`
+            and, where there are any, `picked`, `import` and `notes`.
+    """
+    tokens = ("prompt", "completion")
+    table = [
+        [*line, *(each["tokens"][name] for name in tokens)]
+        for each, line in zip(summary["systems"], counts_of(summary), strict=True)
+    ]
+    parts = [
+        f"# {_cell(name)}",
+        "Counter-narratives, one row a message and system: the columns of a Reply and how each was made. A reply that "
+        "is missing has a `reason` and no text; `flags` names what a reader should look at. Nobody has checked these "
+        "replies: look at them before anyone is shown them.",
+        _table([*COUNTED, *(f"{name} tokens" for name in tokens)], table),
+        "## Messages",
+        _settings(summary["dataset"]),
+        "## How they were made",
+        _settings(summary["configuration"]),
+    ]
+    answers = summary.get("answers")
+    if answers:
+        parts.append(f"The answers came between {answers['first']} and {answers['last']}.")
+    elif summary["configuration"].get("model"):
+        parts.append("The answers have no date: they were read from a record, or nothing was answered.")
+    for title, key in (("Choice among candidates", "picked"), ("Import", "import"), ("Software", "packages")):
+        if summary.get(key):
+            parts += [f"## {title}", _settings(summary[key])]
+    if summary.get("notes"):
+        parts += ["## Notes", "\n".join(f"- {_cell(note)}" for note in summary["notes"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
+    """Writes the card of a file of replies next to it, whole or not at all, and returns where it is.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    from fcconan.whole_files import write_whole
+
+    path = card_path(out)
+    try:
+        write_whole(path, card_of(out.name, summary), errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error}): choose another --out") from error
+    return path
+
+
+def card_path(out: Path) -> Path:
+    """Returns where the card of a file of replies is."""
+    return out.with_name(f"{out.name}.card.md")
+
+
+def counts_of(summary: Mapping[str, Any]) -> list[list[Any]]:
+    """Returns the columns `COUNTED` of every system, for people."""
+    return [
+        [
+            each["system"],
+            each["strategy"],
+            each["n"],
+            _counted(each["missing"]),
+            each["refusals"],
+            _counted(each["flags"]),
+            "" if each["mean_words"] is None else each["mean_words"],
+        ]
+        for each in summary["systems"]
+    ]
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())
+
+
+def _settings(found: Mapping[str, Any]) -> str:
+    return _table(("setting", "value"), list(_flat(found)))
+
+
+def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in found.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{before}{key}.")
+        elif isinstance(value, str) and value:
+            yield f"{before}{key}", value
+        else:
+            yield f"{before}{key}", json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _of_call(model: Model, call: Call) -> str:
+    body = model.body(call) if hasattr(model, "body") else asdict(call.sampling)
+    return _key(call.messages, call.sample, body)
+
+
+def _of_request(request: Mapping[str, Any]) -> str:
+    body = request.get("body") or {}
+    return _key(body.get("messages"), request.get("sample"), body)
+
+
+def _key(messages: Any, sample: Any, body: Mapping[str, Any]) -> str:
+    limit = body.get("max_tokens", body.get("max_completion_tokens"))  # reasoning models have another name for it
+    sampled = [body.get(name) for name in _SAMPLED]
+    return digest(json.dumps([messages, sample, sampled, limit, list(body.get("stop") or ())], sort_keys=True))

@@ -1,0 +1,159 @@
+"""Retrieval as a way to answer: the CNs of a catalogue that a system of the benchmark ranks best for a message."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.generate.item import Example, Item
+from fcconan.generate.pool import Pair, Pool
+from fcconan.retrieve.dense import MINILM
+from fcconan.retrieve.suite import Maker, load_suite
+from fcconan.retrieve.system import Ranking, Retriever, rank_all
+
+LEARNS_FROM = "pairs that are kin of no item"
+_DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # what a system says of the pairs that it learned from
+
+
+class Catalogue:
+    """The best CNs of a catalogue, the best first; never one that is kin of the item.
+
+    All items are ranked at once, deep enough that k CNs are left when those of the item's kin are taken out. Systems
+    that learn from pairs learn from those that are kin of none of the items. So `prepare` wants all items of a run,
+    also those that an earlier run has answered already.
+
+    Args:
+        pool: The pairs whose CNs are the catalogue.
+        retriever: A system of `benchmarks/retrieval.yaml` or of another suite, `module:factory`, `minilm`, the folder
+            or the name on the Hub (`owner/model`) of a sentence-transformers model, or a system.
+        k: How many CNs are given.
+        own: Leave the item's own CNs in: only where finding them is the task, as on a retrieval benchmark.
+        train: The pairs that systems learn from; by default the pool.
+        suite: A suite of one's own.
+        client: Makes the client of systems behind an endpoint when the first one is asked for.
+        device: Of local models.
+        batch_size: Of local models.
+
+    Attributes:
+        configuration: All that changes what is found, as JSON-able values.
+        fewer: Item id to how many CNs were found, for the items for which there are too few.
+        failures: Item id to the reason why the system ranked nothing.
+        resolved: What the system found out or chose while it ranked.
+
+    Raises:
+        InputError: There is no such system, or it cannot be made.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        retriever: str | Retriever = "tfidf",
+        k: int = 1,
+        *,
+        own: bool = False,
+        train: Pool | None = None,
+        suite: Path | None = None,
+        client: Callable[[], Any] | None = None,
+        device: str | None = None,
+        batch_size: int | None = None,
+    ) -> None:
+        if k < 1:
+            raise InputError(f"the number of CNs is {k}: give 1 or more")
+        self.pool, self.k, self.own, self._train = pool, k, own, train or pool
+        self._first: dict[str, Pair] = {}
+        for pair in pool.pairs:
+            self._first.setdefault(pair.cn_id, pair)
+        self._texts = {key: pair.counter_narrative for key, pair in self._first.items()}
+        self._retriever = retriever
+        self._maker = Maker(
+            load_suite(suite), self._train.training(), client=client, device=device, batch_size=batch_size
+        )
+        system = self._system()
+        said = {key: value for key, value in _configuration(system).items() if key not in _DEPENDS_ON_ITEMS}
+        self.configuration: dict[str, Any] = {
+            "pool": pool.configuration,
+            "catalogue": len(self._texts),
+            "retriever": system.name,
+            "system": said,
+            "train": self._train.configuration,
+            "learns_from": LEARNS_FROM if isinstance(retriever, str) else None,
+            "k": k,
+            "own": own,
+        }
+        self.fewer: dict[str, int] = {}
+        self.failures: dict[str, str] = {}
+        self.resolved: dict[str, Any] = {}
+        self._found: dict[str, tuple[Example, ...]] = {}
+
+    def prepare(self, items: Iterable[Item]) -> None:
+        """Ranks the catalogue for all items of a run.
+
+        Raises:
+            InputError: The system cannot be used, or its ranking is none.
+        """
+        new = {item.item_id: item for item in items}
+        if not new:
+            return
+        left_out = {key: self._left_out(item) for key, item in new.items()}
+        kin = frozenset[int]().union(*(self._train.kin_of(item) for item in new.values()))
+        self._maker.train = tuple(self._train.training(without=kin))
+        system = self._learnt(len(new))
+        depth = min(len(self._texts), self.k + max(map(len, left_out.values())))
+        queries = {key: item.hate_speech for key, item in new.items()}
+        ranked = rank_all(system, queries, self._texts, depth)
+        self.failures |= ranked.failures
+        self.resolved = dict(ranked.resolved)
+        for key in new:
+            self._found[key] = self._best(ranked.get(key, []), left_out[key])
+            if len(self._found[key]) < self.k:
+                self.fewer[key] = len(self._found[key])
+
+    def of(self, item: Item) -> tuple[Example, ...]:
+        """Returns the pairs whose CNs are ranked best, the best first; each CN once.
+
+        An item that was not prepared is ranked alone.
+
+        Raises:
+            InputError: As `prepare`.
+        """
+        if item.item_id not in self._found:
+            self.prepare([item])
+        return self._found[item.item_id]
+
+    def _left_out(self, item: Item) -> frozenset[str]:
+        if self.own:
+            return frozenset()
+        return frozenset(self.pool.pairs[position].cn_id for position in self.pool.kin_of(item))
+
+    def _best(self, ranking: Ranking, left_out: frozenset[str]) -> tuple[Example, ...]:
+        best = sorted(ranking, key=lambda entry: -entry[1])  # stable: of equal scores the system's order holds
+        allowed = [(key, score) for key, score in best if key not in left_out]
+        return tuple(self._first[key].example(score) for key, score in allowed[: self.k])
+
+    def _learnt(self, n_items: int) -> Retriever:
+        try:
+            return self._system()
+        except InputError as error:
+            known = len(self._train.training())
+            if self._maker.train or not known:
+                raise
+            raise InputError(
+                f"all {known} training pairs are kin of the {n_items} items, and {self.configuration['retriever']} "
+                "learns from others: give another pool, or a retriever that learns from none"
+            ) from error
+
+    def _system(self) -> Retriever:
+        retriever = self._retriever
+        if not isinstance(retriever, str):
+            return retriever
+        if retriever not in self._maker.suite.systems and ":" not in retriever and _names_model(retriever):
+            return self._maker.dense(retriever)
+        return self._maker.make(retriever)
+
+
+def _names_model(name: str) -> bool:
+    return name == MINILM or "/" in name or Path(name).is_dir()
+
+
+def _configuration(system: Retriever) -> dict[str, Any]:
+    return dict(getattr(system, "configuration", {}))

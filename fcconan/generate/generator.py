@@ -1,0 +1,273 @@
+"""Systems that answer messages: a model, a catalogue, and the people whose CNs are the references."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.generate.item import Generated, Item, Shown, Source
+from fcconan.generate.pick import First, Pick, key_of
+from fcconan.generate.plan import NO_CANDIDATES, Plan, name_of
+from fcconan.llm.call import Call, Model, Reply
+
+# Failures that another try may mend; the others say something about the model.
+PASSING = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
+TRUNCATED = "truncated"
+NO_REFERENCE = "no_reference"
+
+
+class Generator(Protocol):
+    """Anything that answers messages.
+
+    Attributes:
+        name: Of the system, in the column `system`.
+        strategy: How it answers.
+        configuration: All that changes its answers, as JSON-able values.
+    """
+
+    name: str
+    strategy: str
+    configuration: dict[str, Any]
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        """Yields what came of each item, in their order, reading the items as they are needed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One answer to a message.
+
+    Attributes:
+        text: Its words, without white space around them; None where there are none.
+        reason: Why there are none.
+        cut: Whether it was cut at its longest.
+        model: The name under which the model answered.
+        prompt_tokens: As the model counts.
+        completion_tokens: As the model counts.
+    """
+
+    text: str | None
+    reason: str | None = None
+    cut: bool = False
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass
+class Drawn:
+    """A message with all answers to it.
+
+    Attributes:
+        item: The message.
+        shown: What the prompt showed besides.
+        calls: What was asked.
+        reason: Why nothing was asked.
+        candidates: The answers, in the order of the calls.
+    """
+
+    item: Item
+    shown: Shown
+    calls: list[Call]
+    reason: str | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """The candidates that have words, by their place."""
+        return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
+
+
+class ModelGenerator:
+    """A system that asks a model.
+
+    One message in two items is asked once: the requests are the same, and so is the answer.
+
+    Args:
+        model: The model.
+        plan: What it is asked.
+        pick: Chooses among candidates; by default the first one with words.
+        name: The system's name; by default model and strategy, and what differs from the defaults: see
+            `fcconan.generate.plan.name_of`.
+        format: Name of the format that took the place of the tokenizer's chat template.
+
+    Attributes:
+        name: Of the system.
+        strategy: The plan's.
+        configuration: All that changes its answers.
+        failed: Calls without an answer so far for a passing reason; another run asks them again.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        *,
+        pick: Pick | None = None,
+        name: str | None = None,
+        format: str | None = None,
+    ) -> None:
+        self.model, self.plan, self.strategy = model, plan, plan.strategy
+        self.name = name or f"{model.name}:{name_of(plan, format)}"
+        self.failed = 0
+        self._pick, self._format = pick or First(), format
+        self.configuration: dict[str, Any] = {
+            "model": model.configuration,
+            "format": format,
+            **plan.configuration,
+            "pick": self._pick.configuration,
+        }
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        """Yields what came of each item, in their order, while later ones are being asked about.
+
+        Raises:
+            InputError: The model cannot be used at all.
+        """
+        for drawn, picked in self._pick.of(self.drawn(items)):
+            yield self._generated(drawn, picked)
+
+    def drawn(self, items: Iterable[Item]) -> Iterator[Drawn]:
+        """Yields each item with all its candidates, in their order.
+
+        Raises:
+            InputError: The model cannot be used at all.
+        """
+        waiting: deque[Drawn] = deque()
+
+        def calls() -> Iterator[Call]:
+            for item in items:
+                shown, reason = self.plan.shown(item)
+                asked = self.plan.calls(item, shown) if reason is None else []
+                waiting.append(Drawn(item, shown, asked, reason))
+                yield from asked
+
+        def ready() -> Iterator[Drawn]:
+            while waiting and len(waiting[0].candidates) == len(waiting[0].calls):
+                yield waiting.popleft()
+
+        for reply in self.model.replies(calls()):
+            yield from ready()
+            if not waiting:
+                raise InputError(f"{self.model.name}: gave more replies than calls; a model gives one each")
+            waiting[0].candidates.append(self._candidate(reply))
+            yield from ready()
+        yield from ready()
+        if waiting:
+            raise InputError(f"{self.model.name}: gave fewer replies than calls; a model gives one each")
+
+    def _candidate(self, reply: Reply) -> Candidate:
+        self.failed += reply.text is None and reply.reason in PASSING
+        text, reason, cut = reply.text, reply.reason, False
+        whole = reply.cut if text is None else text
+        if whole is not None:  # not every back end ends at a stop string
+            text = before_stop(whole, self.plan.decoding.stop).strip()
+            cut = reply.text is None and text == whole.strip()
+            reason = None if text else reason if cut else "empty"
+        return Candidate(text or None, reason, cut, reply.model, reply.prompt_tokens, reply.completion_tokens)
+
+    def _generated(self, drawn: Drawn, picked: int | None) -> Generated:
+        decoding, seed = self.plan.decoding, self.plan.seed
+        asked = drawn.candidates
+        chosen = None if picked is None else asked[picked]
+        reason = drawn.reason if not asked else None if chosen else asked[0].reason
+        of = self.model.configuration
+        said = next((each.model for each in ([chosen] if chosen else asked) if each.model not in (None, "")), None)
+        more = {
+            "model": self.model.name,
+            "revision": of.get("revision") or of.get("weights") or (said if said != self.model.name else None),
+            "prompt_hash": self.plan.prompt.hash,
+            "format": self._format,
+            "decoding": decoding.name,
+            "seed": seed,
+            "examples": [each.pair_id for each in drawn.shown.examples],
+            "sources": [each.cn_id for each in drawn.shown.candidates],
+            "candidates": len(asked),
+            "picked": picked,
+            "prompt_tokens": _sum(each.prompt_tokens for each in asked),
+            "completion_tokens": _sum(each.completion_tokens for each in asked),
+            "flags": [TRUNCATED] if chosen and chosen.cut else [],
+        }
+        return Generated(chosen.text if chosen else None, reason, more)
+
+
+class CatalogueGenerator:
+    """A system that answers with the CN of a catalogue that a retriever puts first.
+
+    Args:
+        source: Finds the pairs whose CNs are offered.
+        name: Of the system; by default that of the retriever.
+
+    Attributes:
+        name: Of the system.
+        strategy: `retrieval`.
+        configuration: The source's.
+    """
+
+    strategy = "retrieval"
+
+    def __init__(self, source: Source, *, name: str | None = None) -> None:
+        self._source = source
+        self.name = name or f"{source.configuration.get('retriever', 'catalogue')}:retrieval"
+        self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        """Yields the best CN for each item; `no_candidates` where the item's own kin is all there is.
+
+        The source ranks for each item alone, unless it was prepared for all of them.
+        """
+        failures: dict[str, str] = getattr(self._source, "failures", {})
+        for item in items:
+            found = self._source.of(item)[:1]
+            text = found[0].counter_narrative.strip() if found else ""
+            reason = None if text else "empty" if found else failures.get(item.item_id, NO_CANDIDATES)
+            yield Generated(text or None, reason, {"sources": [each.cn_id for each in found]})
+
+
+class References:
+    """The people's own CNs as a system: one reference of each item, drawn by seed and item.
+
+    The reference that is the reply is left out of the row's `references`: who is compared with himself is always right.
+    An item with one reference has none left.
+
+    Args:
+        seed: Of the choice, which depends on nothing else but the item.
+        name: Of the system.
+
+    Attributes:
+        name: Of the system.
+        strategy: `reference`.
+        configuration: The seed.
+    """
+
+    strategy = "reference"
+
+    def __init__(self, *, seed: int = 0, name: str = "gold") -> None:
+        self.name, self._seed = name, seed
+        self.configuration: dict[str, Any] = {"strategy": self.strategy, "seed": seed}
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        """Yields a reference of each item; `no_reference` where it has none with words."""
+        for item in items:
+            there = [text for text in item.references if text.strip()]
+            if not there:
+                yield Generated(None, NO_REFERENCE, {"seed": self._seed})
+                continue
+            drawn = int(np.random.default_rng([self._seed, key_of(item.item_id)]).integers(len(there)))
+            rest = [*there[:drawn], *there[drawn + 1 :]]
+            yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
+
+
+def before_stop(text: str, stop: Iterable[str]) -> str:
+    """Returns what of a text stands before the first of some strings."""
+    ends = [place for each in stop if (place := text.find(each)) >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

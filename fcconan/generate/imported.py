@@ -1,0 +1,216 @@
+"""Replies that were made elsewhere, as replies to the items of a dataset."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.errors import InputError
+from fcconan.generate.item import Generated, Item, Row
+from fcconan.generate.parts import open_part
+from fcconan.row_ids import id_of, is_missing
+
+STRATEGY = "imported"
+EMPTY, NO_REPLY = "empty", "no_reply"
+# Names that the columns of replies go by; the first one that is there counts.
+_TEXTS = ("text", "reply", "response", "counter_speech", "counterspeech", "counter_narrative")
+_MESSAGES = ("hate_speech", "item_id", "hs_id")
+_COLUMNS = ("text", *_MESSAGES, "references", "system", "strategy", "reply_id")
+
+
+class ImportedReplies:
+    """The replies of a file or of a dataset folder, each put to an item.
+
+    A reply belongs to the item whose id it names, or to that of its message and references, or else to the items of
+    its message: a system's only reply to a message answers all its items, and as many replies as there are items
+    answer them in their order.
+
+    Args:
+        source: A CSV, JSONL or parquet file, or a folder that `fcconan build` wrote.
+        items: The dataset's.
+        config: Part of the folder; by default its replies.
+        split: Of the folder; needed where it has several.
+        columns: Name of a column here (`text`, `hate_speech`, `item_id`, `references`, `system`, `strategy`) -> its
+            name in the file.
+        system: With a column of systems, the only one that is read; without one, the name of the system, by default
+            the file's.
+
+    Attributes:
+        configuration: File and content.
+        counts: `rows`; `left_out` (of other systems); `unknown` (answers to no item); `empty`; `repeated` (further
+            replies of one system to one item); `missing`, for every system: items without a reply of it.
+
+    Raises:
+        InputError: The file cannot be read, lacks a column, holds no such system or no reply to any of the items, or it
+            cannot be told which of several items a reply is for.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        items: Sequence[Item],
+        *,
+        config: str | None = None,
+        split: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        system: str | None = None,
+    ) -> None:
+        self.source, self._items = source, items
+        read = list(_read(source, config, split, columns or {}, system or source.stem))
+        named = list(dict.fromkeys(row["system"] for row in read))
+        chosen = read
+        if system is not None and system not in named:
+            raise InputError(f"{source} has no replies of {system!r}, but of {', '.join(named)}: name one of these")
+        if system is not None:
+            chosen = [row for row in read if row["system"] == system]
+        self._by_system: dict[str, dict[str, list[Generated]]] = {}
+        unknown = self._match(chosen)
+        if len(unknown) == len(chosen):
+            raise InputError(
+                f"none of the {len(chosen)} replies in {source} answers an item of the dataset: check the columns "
+                "hate_speech and item_id (--column), the dataset and its split"
+            )
+        found = [said for by_item in self._by_system.values() for said in by_item.values()]
+        self.counts: dict[str, Any] = {
+            "rows": len(read),
+            "left_out": len(read) - len(chosen),
+            "unknown": len(unknown),
+            "empty": sum(each.text is None for said in found for each in said),
+            "repeated": sum(len(said) - 1 for said in found),
+            "missing": {name: len(items) - len(by_item) for name, by_item in self._by_system.items()},
+        }
+        texts = (identity.digest(row["system"], row["message"], row["text"]) for row in read)
+        self.configuration: dict[str, Any] = {
+            "strategy": STRATEGY,
+            "file": source.name,
+            "content": identity.digest(*texts),
+        }
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Those with a reply to one of the items, in the order of the file."""
+        return tuple(self._by_system)
+
+    def of(self, system: str) -> Iterator[tuple[Item, Generated]]:
+        """Yields every reply of a system with its item, in the order of the items."""
+        for item in self._items:
+            for each in self._by_system[system].get(item.item_id, ()):
+                yield item, each
+
+    def generator(self, system: str) -> "ImportedSystem":
+        """Returns a system as a generator: its first reply to each item, `no_reply` where it has none."""
+        return ImportedSystem(system, self._by_system[system], self.configuration)
+
+    def notes(self) -> list[str]:
+        """Returns what a reader should know, a sentence each."""
+        counts = self.counts
+        said = []
+        if counts["unknown"]:
+            said.append(f"{counts['unknown']} of {counts['rows']} replies answer no message of the dataset: left out.")
+        if counts["repeated"]:
+            said.append(
+                f"{counts['repeated']} replies are a further one of their system to its item: all are kept, and "
+                "`fcconan judge compare` takes one."
+            )
+        lacking = {name: number for name, number in counts["missing"].items() if number}
+        if lacking:
+            told = ", ".join(f"{name} {number}" for name, number in lacking.items())
+            said.append(f"Of {len(self._items)} items, so many have no reply: {told}.")
+        return said
+
+    def _match(self, rows: Sequence[Row]) -> list[Row]:
+        """Puts every reply to its item; returns those without one."""
+        by_id = {item.item_id: item for item in self._items}
+        of_message: dict[str, list[Item]] = {}
+        for item in self._items:
+            of_message.setdefault(identity.hs_id(item.hate_speech), []).append(item)
+        unknown: list[Row] = []
+        open_: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            named = next((each for each in row["items"] if each in by_id), None)
+            if named is not None:
+                self._put(by_id[named], row)
+            elif row["message"] in of_message:
+                open_.setdefault((row["system"], row["message"]), []).append(row)
+            else:
+                unknown.append(row)
+        for (system, message), replies in open_.items():
+            items = of_message[message]
+            if len(replies) == 1 or len(items) == 1:
+                pairs = [(item, reply) for item in items for reply in replies]
+            elif len(replies) == len(items):
+                pairs = list(zip(items, replies, strict=True))
+            else:
+                raise InputError(
+                    f"{replies[0]['place']}: {system} has {len(replies)} replies to this message, of which the dataset "
+                    f"has {len(items)} items: say which reply is for which by a column item_id or references"
+                )
+            for item, reply in pairs:
+                self._put(item, reply)
+        return unknown
+
+    def _put(self, item: Item, row: Row) -> None:
+        text = row["text"].strip() or None
+        said = self._by_system.setdefault(row["system"], {}).setdefault(item.item_id, [])
+        own = identity.reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
+        # A reply that keeps its id goes together with the ratings that it has had.
+        kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
+        more = {"reply_id": kept or own, "strategy": row["strategy"] or STRATEGY}
+        said.append(Generated(text, None if text else EMPTY, more))
+
+
+class ImportedSystem:
+    """One system of a file; see `ImportedReplies.generator`."""
+
+    strategy = STRATEGY
+
+    def __init__(self, name: str, replies: Mapping[str, Sequence[Generated]], configuration: dict[str, Any]) -> None:
+        self.name, self.configuration = name, configuration
+        self._replies = replies
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        """Yields the first reply to each item."""
+        for item in items:
+            yield next(iter(self._replies.get(item.item_id, ())), Generated(None, NO_REPLY))
+
+
+def _read(source: Path, config: str | None, split: str | None, columns: Mapping[str, str], name: str) -> Iterator[Row]:
+    for each, theirs in columns.items():
+        if each not in _COLUMNS:
+            raise InputError(f"--column {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
+    part = open_part(source, config=config, split=split, columns=columns)
+    number = 0
+    for number, (place, row) in enumerate(part.rows(), start=1):
+        if number == 1:
+            _check(row, source)
+        yield _reply(row, place, name)
+    if not number:
+        raise InputError(f"{source} has no rows: give replies")
+
+
+def _check(row: Row, source: Path) -> None:
+    if not any(name in row for name in _TEXTS) or not any(name in row for name in _MESSAGES):
+        raise InputError(
+            f"{source} has the columns {', '.join(row)}, expected `text` and one of {', '.join(_MESSAGES)}: name them "
+            "with --column text=COLUMN"
+        )
+
+
+def _reply(row: Row, place: str, name: str) -> Row:
+    text = next((row[each] for each in _TEXTS if each in row), None)
+    text = "" if is_missing(text) else text
+    if not isinstance(text, str):
+        raise InputError(f"{place}: the reply is {repr(text)[:40]}, expected a text; mend that row")
+    said = row.get("hate_speech") or ""
+    message = identity.hs_id(said) if said else id_of(row, "hs_id", place) or ""
+    references = [identity.cn_id(each) for each in row["references"]]
+    items = [id_of(row, "item_id", place), identity.item_id(message, references) if message else None]
+    return {
+        "text": text,
+        "message": message,
+        "items": [each for each in items if each],
+        "system": id_of(row, "system", place) or name,
+        "strategy": row.get("strategy") or None,
+        "reply_id": id_of(row, "reply_id", place),
+        "place": place,
+    }

@@ -1,0 +1,94 @@
+"""The messages that generators answer, with their references: from a built dataset or a file."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.errors import InputError
+from fcconan.generate.item import Item
+from fcconan.generate.kinship import codes_of_row, kin_of
+from fcconan.generate.parts import Part, Row, is_judged, open_part
+from fcconan.row_ids import id_of
+
+APPROPRIATE = "appropriate"
+
+
+def load_items(
+    source: Path,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+) -> list[Item]:
+    """Reads items, in the order of the data.
+
+    Replies give the items that they answer. Pairs give one item for every message, with the CNs that fit it as its
+    references. Otherwise every row is an item, and rows that are alike in message and references are one.
+
+    Args:
+        source: A folder that `fcconan build` wrote, a BEIR folder, or a CSV, JSONL or parquet file with a column
+            `hate_speech` and, where there are any, `references`, `counter_narrative`, `item_id`, `hs_id`, `language`.
+        config: A part of the folder; by default its replies, else its pairs, else its queries.
+        split: A split of that part; needed where it has several.
+        columns: Name of a column here -> its name in a file.
+        limit: How many items are read; by default all.
+
+    Raises:
+        InputError: There is no such file, folder or part; it holds no messages, an empty one, or two under one id.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"the limit is {limit}: give 1 or more items")
+    part = open_part(source, config=config, split=split, columns=columns)
+    rows = part.all_rows()
+    for place, row in rows:
+        if not str(row.get("hate_speech", "")).strip():
+            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or mend that row")
+    judged = is_judged(rows)
+    paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
+    items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]
+    return items if limit is None else items[:limit]
+
+
+def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]:
+    """Groups the rows of one item: those with its id; without ids, pairs of one message, and rows that are alike."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for place, row in rows:
+        references = row["references"]
+        if paired and row.get("label") in (None, "", APPROPRIATE) and row.get("counter_narrative", "").strip():
+            references = (row["counter_narrative"],)
+        message = id_of(row, "hs_id", place) or identity.hs_id(row["hate_speech"])
+        item = id_of(row, "item_id", place)
+        kind, key = ("item", item) if item else ("message", message if paired else _item_id(message, references))
+        same = groups.setdefault((kind, key), [])
+        same.append({**row, "hs_id": message, "item_id": item, "references": references})
+        _check_same_text(same, f"the {kind} {key}", place)
+    return list(groups.values())
+
+
+def _check_same_text(rows: Sequence[Row], what: str, place: str) -> None:
+    if identity.normalise(rows[0]["hate_speech"]) != identity.normalise(rows[-1]["hate_speech"]):
+        raise InputError(f"{place}: {what} has another text in an earlier row; give every message an id of its own")
+
+
+def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
+    first = rows[0]
+    references = tuple(dict.fromkeys(text for row in rows for text in row["references"]))
+    codes = {code for row in rows for code in codes_of_row(row, dataset=part.dataset, judged=judged)}
+    return Item(
+        item_id=first["item_id"] or _item_id(first["hs_id"], references),
+        hs_id=first["hs_id"],
+        hate_speech=first["hate_speech"],
+        references=references,
+        language=_language(first) or part.language,
+        kin=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
+    )
+
+
+def _item_id(message: str, references: Sequence[str]) -> str:
+    return identity.item_id(message, [identity.cn_id(text) for text in references])
+
+
+def _language(row: Mapping[str, Any]) -> str | None:
+    return row.get("text_language") or row.get("language") or None

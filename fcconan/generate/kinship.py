@@ -1,0 +1,185 @@
+"""Which messages are one message in other words, so that none of them is shown for another.
+
+Four things tell. The text, whatever its case, punctuation and white space. The upstream code of the message, which
+CONAN's paraphrases and translations share: from the columns of a row, or, as copies of CONAN's texts go about without
+their ids, from a table of all its messages that comes with the package (hashes and codes only). The CNs: what people
+wrote for a message gives it away. And, where a message has no code, the CNs that people wrote for it: paraphrases share
+theirs. CNs that people only judged to fit a message do not make it one with other messages that they fit.
+"""
+
+import csv
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from fcconan.build.pairs import decode_conan_id
+from fcconan.catalog import content_folder
+from fcconan.identity import digest, normalise
+from fcconan.row_files import SUFFIXES
+
+TABLE = "annotations/generation/kin/conan.csv"
+MESSAGE, CODE, REPLY, WRITTEN = "hs:", "code:", "cn:", "written:"
+_ALIKE = (MESSAGE, CODE, WRITTEN)  # pairs that share one of these have one message
+
+
+def simplified(text: str) -> str:
+    """Returns the letters and digits of a text, in lower case; the text itself where it has none."""
+    return "".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())) or normalise(text)
+
+
+def kin_of(
+    hate_speech: str, replies: Iterable[str] = (), *, codes: Iterable[str] = (), judged: bool = False
+) -> frozenset[str]:
+    """Returns everything that tells which messages are this one in other words.
+
+    Args:
+        hate_speech: The message; empty for a CN without a message.
+        replies: The CNs that belong to it.
+        codes: Its upstream codes, besides those that are known from its text.
+        judged: Whether people judged that the CNs fit, rather than wrote them for the message.
+
+    Returns:
+        `hs:` with a hash of the letters of the message, `code:` with an upstream code, `cn:` with a hash of the letters
+        of a CN, and `written:` with the same hash where the CN was written for the message and no code is known.
+    """
+    own = {f"{CODE}{code}" for code in (*codes, *known_codes(hate_speech))}
+    hashes = [digest(simplified(text)) for text in replies]
+    found = own | {f"{REPLY}{each}" for each in hashes}
+    if hate_speech:
+        found.add(f"{MESSAGE}{digest(simplified(hate_speech))}")
+        if not own and not judged:
+            found |= {f"{WRITTEN}{each}" for each in hashes}
+    return frozenset(found)
+
+
+def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
+    """Returns the upstream codes of the message of a row.
+
+    CONAN numbers the messages of each language anew: HS0033 of the English and of the French part are two messages.
+
+    Args:
+        row: A pair, with `hs_code` (and `language`, where it is CONAN's) or CONAN's id as `source_id`.
+        dataset: Where other codes are from: they say nothing about another dataset. The name of a file says nothing
+            about its codes, so those of any two files are compared.
+        judged: Whether the pair was made by combining a message with a CN: its id is then that of the CN.
+    """
+    code = row.get("hs_code")
+    if code and "subtopic_code" in row and row.get("language"):
+        return (f"conan-{row['language']}:{code}",)
+    if code:
+        return (f"{'' if dataset.endswith(SUFFIXES) else dataset}:{code}",)
+    decoded = None if judged else decode_conan_id(str(row.get("source_id") or ""))
+    return (f"conan-{decoded['language']}:{decoded['hs_code']}",) if decoded else ()
+
+
+def known_codes(hate_speech: str) -> tuple[str, ...]:
+    """Returns the codes of a message of CONAN, in whichever dataset it stands; none for other messages."""
+    return _table().get(digest(simplified(hate_speech)), ())
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    with (content_folder() / TABLE).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["message"]] = (*found.get(row["message"], ()), row["code"])
+    return found
+
+
+def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of the package: a hash and a code on every line.
+
+    Args:
+        rows: Those of all parts of `conan`.
+        copies: Pairs of CONAN without its ids, in some of whose messages mistakes were mended (`conan-pairs` of
+            `cn-ranking`). Such a message has the code under which its CNs stand most often in CONAN.
+    """
+    codes: dict[str, set[str]] = defaultdict(set)
+    of_reply: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        codes[simplified(row["hate_speech"])].update(codes_of_row(row))
+        of_reply[simplified(row["counter_narrative"])].update(codes_of_row(row))
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in copies:
+        message = simplified(row["hate_speech"])
+        if message not in codes:
+            votes[message].update(of_reply.get(simplified(row["counter_narrative"]), ()))
+    for message, counts in votes.items():
+        most = max(counts.values(), default=0)
+        codes[message] = {code for code, count in counts.items() if count == most}
+    lines = {f"{digest(message)},{code}" for message, found in codes.items() for code in found}
+    return "\n".join(("message,code", *sorted(lines), ""))
+
+
+class Kinship:
+    """The kin among training pairs.
+
+    Args:
+        kin: Of every pair what `kin_of` says.
+
+    Attributes:
+        groups: The group of every pair; pairs of one group have one message, in the same or other words.
+    """
+
+    def __init__(self, kin: Sequence[frozenset[str]]) -> None:
+        self._kin = kin
+        self._with: dict[str, list[int]] = defaultdict(list)
+        for position, each in enumerate(kin):
+            for token in each:
+                self._with[token].append(position)
+        self.groups = _components(kin, self._with)
+        self._members: dict[int, list[int]] = defaultdict(list)
+        for position, group in enumerate(self.groups):
+            self._members[group].append(position)
+
+    def of(self, kin: Iterable[str]) -> frozenset[int]:
+        """Returns the positions of the pairs that may not be shown for a message.
+
+        These are all pairs with the same message in the same or other words, and all pairs with a CN of these.
+
+        Args:
+            kin: Of the message, what `kin_of` says.
+        """
+        tokens = set(kin)
+        written = {token.removeprefix(WRITTEN) for token in tokens if token.startswith(WRITTEN)}
+        own = [position for token in tokens if token.startswith(_ALIKE) for position in self._positions(token)]
+        own += [position for each in written for position in self._positions(REPLY + each)]
+        found = self._whole(own)
+        replies = self._replies(found) | {token for token in tokens if token.startswith(REPLY)}
+        linked = [p for token in replies for p in self._positions(WRITTEN + token.removeprefix(REPLY))]
+        found |= self._whole(linked)
+        return frozenset(found | {p for token in replies | self._replies(found) for p in self._positions(token)})
+
+    def _positions(self, token: str) -> Sequence[int]:
+        return self._with.get(token, ())
+
+    def _whole(self, positions: Iterable[int]) -> set[int]:
+        return {member for group in {self.groups[p] for p in positions} for member in self._members[group]}
+
+    def _replies(self, positions: Iterable[int]) -> set[str]:
+        return {token for p in positions for token in self._kin[p] if token.startswith(REPLY)}
+
+
+def _components(kin: Sequence[frozenset[str]], having: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    """Numbers the groups of pairs that hang together by what makes messages one, in the order of the pairs."""
+    group = [-1] * len(kin)
+    n_groups = 0
+    for first in range(len(kin)):
+        if group[first] >= 0:
+            continue
+        group[first], waiting = n_groups, [first]
+        passed: set[str] = set()
+        while waiting:
+            for token in kin[waiting.pop()]:
+                if token in passed or not token.startswith(_ALIKE):
+                    continue
+                passed.add(token)
+                for other in having[token]:
+                    if group[other] < 0:
+                        group[other] = n_groups
+                        waiting.append(other)
+        n_groups += 1
+    return tuple(group)

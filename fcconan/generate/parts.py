@@ -1,0 +1,235 @@
+"""Which rows of a dataset are read for items and training pairs, and by which names their columns go."""
+
+import ast
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.release import MANIFEST, read_manifest
+from fcconan.errors import InputError
+from fcconan.identity import digest
+from fcconan.judge.replies import files_of
+from fcconan.row_files import SUFFIXES, read_rows
+from fcconan.row_ids import is_missing
+from fcconan.rows import TIERS
+from fcconan.sources import sha256_of
+
+Row = dict[str, Any]
+QUERIES_FILE = "queries.jsonl"
+TRAIN = "train"
+# Names that texts go by in files of other people.
+_OTHER_NAMES = {
+    "hate_speech": ("hatespeech", "hateSpeech", "HATE_SPEECH", "HS", "hs"),
+    "counter_narrative": (
+        "counternarrative", "counter_speech", "counterspeech", "counterSpeech", "COUNTER_NARRATIVE", "CN", "cn",
+    ),
+    "references": ("reference",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """One split of one config of a dataset folder, or a file of rows.
+
+    Attributes:
+        files: The files.
+        dataset: The name of the dataset, or of the file.
+        fingerprint: Changes with the content.
+        config: The config; None for a file.
+        split: The split, where one was chosen.
+        language: The code of the language, where the card of the dataset names a single one.
+        columns: Name of a column here -> its name in the files, as the user says.
+    """
+
+    files: tuple[Path, ...]
+    dataset: str
+    fingerprint: str
+    config: str | None = None
+    split: str | None = None
+    language: str | None = None
+    columns: Mapping[str, str] | None = None
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yields the place of every row, for complaints, and the row with its texts under the names of this package.
+
+        Raises:
+            InputError: A file cannot be read, or has no column that was named, or a text is no text.
+        """
+        for file in self.files:
+            for number, row in enumerate(read_rows(file), start=1):
+                place = f"{file}, row {number}"
+                yield place, self._named(row, file, place)
+
+    def all_rows(self) -> list[tuple[str, Row]]:
+        """Returns all rows, each with its place.
+
+        Raises:
+            InputError: As `rows`; there are none; or they have no messages.
+        """
+        rows = list(self.rows())
+        where = ", ".join(map(str, self.files))
+        if not rows:
+            raise InputError(f"{where} has no rows: give hate speech, one message a row")
+        if not any("hate_speech" in row for _, row in rows):
+            first = rows[0][1]
+            if "hs_id" in first:
+                raise InputError(f"{where} holds labels without texts: `fcconan hydrate` brings them back")
+            names = ", ".join(name for name in first if name != "references" or first[name])
+            raise InputError(
+                f"{where} has the columns {names}, expected `hate_speech`: rename the column of messages, "
+                "or say which one it is"
+            )
+        return rows
+
+    def _named(self, row: Row, file: Path, place: str) -> Row:
+        found = dict(row)
+        for name, theirs in (self.columns or {}).items():
+            if theirs not in row:
+                raise InputError(f"{file} has no column {theirs!r}, but {', '.join(row)}: name one of these")
+            found[name] = row[theirs]
+        for name, others in _OTHER_NAMES.items():
+            theirs = next((each for each in others if each in found), "")
+            if name not in found and theirs:
+                found[name] = found[theirs]
+        if "hate_speech" not in found and {"_id", "text"} <= found.keys():  # a query of BEIR
+            found |= {"hate_speech": found["text"], "hs_id": found["_id"]}
+        for name in ("hate_speech", "counter_narrative"):
+            if name in found:
+                found[name] = _text(found[name], name, place)
+        found["references"] = _texts(found.get("references"), place)
+        return found
+
+
+def is_judged(rows: Sequence[tuple[str, Row]]) -> bool:
+    """Tells whether the pairs were made by combining messages with CNs, which people then judged."""
+    return any(row.get("label") == "not_appropriate" or row.get("tier") for _, row in rows)
+
+
+def open_part(
+    source: Path,
+    *,
+    config: str | None,
+    split: str | None,
+    columns: Mapping[str, str] | None = None,
+    training: bool = False,
+    usual: str | None = None,
+) -> Part:
+    """Finds the part of a dataset that items or training pairs are read from.
+
+    Args:
+        source: A folder that `fcconan build` wrote, a BEIR folder, or a CSV, JSONL or parquet file.
+        config: A part of the folder; without it, for items its replies, else its pairs, else its queries, and for
+            training pairs the part `train`, else its pairs.
+        split: A split of that part; needed where it has several, but for training pairs that have a split `train`.
+        columns: Name of a column here -> its name in a file.
+        training: Whether training pairs are asked for.
+        usual: The part that training pairs are read from where no config is given and there is no part `train`.
+
+    Raises:
+        InputError: There is no such file, folder, part or split, several parts could be meant, or it has no texts.
+    """
+    if source.suffix in SUFFIXES and not source.is_dir():
+        if config is not None:
+            raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
+        files = files_of(source, split, "")
+        return Part(tuple(files), source.name, sha256_of(source)[:12], columns=columns)
+    if config is None and not training and (source / QUERIES_FILE).is_file():
+        file = source / QUERIES_FILE
+        return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns)
+    manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
+    if manifest.get("labels_only"):
+        raise InputError(f"{source} holds labels without texts: `fcconan hydrate {source} --out DIR` brings them back")
+    config = config or _choose(source, training=training, usual=usual)
+    if training and split is None and any((source / config).glob(f"{TRAIN}-*.parquet")):
+        split = TRAIN
+    files = files_of(source, split, config)
+    return Part(
+        tuple(files),
+        manifest.get("name") or source.resolve().name,
+        manifest.get("fingerprint") or digest(*map(sha256_of, files)),
+        config,
+        split or files[0].name.split("-")[0],
+        _language(source),
+        columns,
+    )
+
+
+def _choose(source: Path, *, training: bool, usual: str | None) -> str:
+    columns = {each.parent.name: _columns(each) for each in sorted(source.glob("*/*.parquet"))}
+    pairs = [name for name, has in columns.items() if {"hate_speech", "counter_narrative"} <= has]
+    if training and TRAIN in pairs:
+        return TRAIN
+    if training and usual in pairs:
+        return usual
+    if not training and "replies" in columns:
+        return "replies"
+    tiers = [tier for tier in TIERS if tier in pairs]
+    if tiers:
+        return tiers[-1]  # the broadest holds the others
+    others = [name for name in pairs if name != TRAIN] or pairs
+    if len(others) > 1:
+        wanted = "training pairs" if training else "messages"
+        raise InputError(f"{source} has {wanted} in {', '.join(others)}: choose one of these configs")
+    if others:
+        return others[0]
+    if not training and "queries" in columns:
+        return "queries"
+    if columns:
+        wanted = "pairs" if training else "replies, pairs or queries"
+        raise InputError(f"{source} has the configs {', '.join(columns)}, and no {wanted}: choose another dataset")
+    return TRAIN if training else "replies"  # whose absence `files_of` explains
+
+
+def _columns(path: Path) -> set[str]:
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
+            return set(pq.ParquetFile(raw).schema_arrow.names)
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"{path} cannot be read ({said}): build the dataset again") from error
+
+
+def _language(source: Path) -> str | None:
+    """Returns the language of a dataset whose card names a single one."""
+    import yaml
+
+    try:
+        card = (source / "README.md").read_text(encoding="utf-8")
+        header = yaml.safe_load(card.split("\n---")[0]) if card.startswith("---") else None
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    languages = header.get("language") if isinstance(header, dict) else None
+    if isinstance(languages, str):
+        return languages
+    return str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None
+
+
+def _text(value: Any, name: str, place: str) -> str:
+    if is_missing(value):
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row")
+    return value
+
+
+def _texts(value: Any, place: str) -> tuple[str, ...]:
+    """Returns the texts of a cell: a list, a list as JSON or pandas writes it into CSV, or a single text."""
+    listed = value if isinstance(value, list | tuple) else None
+    if isinstance(value, str) and value.startswith("["):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
+                    found = read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(found, list):
+                listed = found
+                break
+    if listed is None:
+        listed = [value]
+    return tuple(text for each in listed if (text := _text(each, "references", place)).strip())

@@ -1,0 +1,170 @@
+"""Which of several candidates becomes the reply: the first, a seeded draw, or the one that a judge rates best."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.identity import digest, reply_id
+
+if TYPE_CHECKING:
+    from fcconan.generate.generator import Drawn
+    from fcconan.judge.rate import ModelJudge
+
+PICKS = ("first", "random", "judge")
+_DECIMALS = 9  # of a mean; further ones are rounding
+Row = dict[str, Any]
+Picked = tuple["Drawn", int | None]
+
+
+class Pick(Protocol):
+    """Chooses among the candidates for a message.
+
+    Attributes:
+        configuration: All that changes its choice, as JSON-able values.
+    """
+
+    configuration: dict[str, Any]
+
+    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+        """Yields each message with the place of the candidate; None where no candidate has words."""
+        ...
+
+
+class First:
+    """The first candidate with words."""
+
+    def __init__(self) -> None:
+        self.configuration: dict[str, Any] = {"pick": "first"}
+
+    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+        """Yields each message with the place of the candidate."""
+        for each in drawn:
+            yield each, next(iter(each.texts), None)
+
+
+class Random:
+    """A draw among the candidates with words; it depends on seed and item alone, not on the order of the items.
+
+    Args:
+        seed: Of the draw.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self.configuration: dict[str, Any] = {"pick": "random", "seed": seed}
+
+    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+        """Yields each message with the place of the candidate."""
+        for each in drawn:
+            yield each, next(iter(order_of(each, self._seed)), None)
+
+
+class BestOf:
+    """The candidate with the best mean rating.
+
+    Every aspect counts alike: a grade becomes its place between the lowest (0) and the highest (1) of its scale, turned
+    round where low grades are praise. Candidates without a grade on every aspect do not compete; where none has one, a
+    seeded draw decides, which `unjudged` counts. Ties go to the draw, too. A text that several candidates share is
+    rated once.
+
+    Args:
+        judge: Rates on aspects.
+        seed: Of the draw.
+
+    Attributes:
+        configuration: The judge's name and configuration, and the seed.
+        judged: Messages whose candidate a rating chose, so far.
+        unjudged: Messages with different candidates of which none was rated, so far.
+        missing: How often each reason was given for a grade that is missing, so far.
+
+    Raises:
+        InputError: The judge's task has labels instead of aspects.
+    """
+
+    def __init__(self, judge: "ModelJudge", seed: int = 0) -> None:
+        if judge.plan.task.labels:
+            raise InputError(
+                f"the task {judge.plan.task.name} has labels, and the best reply is chosen by grades: name a task with "
+                "aspects"
+            )
+        self.judge, self._seed = judge, seed
+        self.judged = self.unjudged = 0
+        self.missing: Counter[str] = Counter()
+        self.configuration: dict[str, Any] = {
+            "pick": "judge",
+            "seed": seed,
+            "judge": judge.name,
+            "judge_configuration": judge.configuration,
+        }
+
+    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+        """Yields each message with the place of the candidate, while the candidates of later ones are rated."""
+        waiting: deque[tuple[Drawn, list[str], list[float | None]]] = deque()
+
+        def rows() -> Iterator[Row]:
+            for each in drawn:
+                texts = list(dict.fromkeys(each.texts.values()))
+                texts = texts if len(texts) > 1 else []  # one text needs no judge
+                waiting.append((each, texts, []))
+                for text in texts:
+                    yield _row(each, text)
+
+        def ready() -> Iterator[Picked]:
+            while waiting and len(waiting[0][1]) == len(waiting[0][2]):
+                each, texts, means = waiting.popleft()
+                yield each, self._best(each, dict(zip(texts, means, strict=True)))
+
+        for rated in self.judge.rate(rows()):
+            yield from ready()
+            waiting[0][2].append(mean_of(rated))
+            self.missing.update(str(row["reason"]) for row in rated if row["value"] is None)
+            yield from ready()
+        yield from ready()
+
+    def _best(self, drawn: "Drawn", means: dict[str, float | None]) -> int | None:
+        order = order_of(drawn, self._seed)
+        rated = {place: mean for place in order if (mean := means.get(drawn.texts[place])) is not None}
+        if rated:
+            self.judged += 1
+            return max(rated, key=rated.__getitem__)  # the first of equals, in the order of the draw
+        self.unjudged += bool(means)
+        return next(iter(order), None)
+
+
+def mean_of(ratings: Iterable[Row]) -> float | None:
+    """Returns the mean place of a reply's grades on their scales, from 0 to 1 (best); None if one is missing."""
+    places: list[float] = []
+    for row in ratings:
+        if row["value"] is None:
+            return None
+        place = (row["value"] - row["low"]) / (row["high"] - row["low"])
+        places.append(place if row["higher_is_better"] else 1 - place)
+    return round(sum(places) / len(places), _DECIMALS)
+
+
+def order_of(drawn: "Drawn", seed: int) -> list[int]:
+    """Returns the places of the candidates with words, in an order that follows from seed and item."""
+    generator = np.random.default_rng([seed, key_of(drawn.item.item_id)])
+    texts = drawn.texts
+    return [int(place) for place in generator.permutation(len(drawn.candidates)) if place in texts]
+
+
+def key_of(item_id: str) -> int:
+    """Returns a number for a seed that follows from an item alone."""
+    return int(digest(item_id), 16)
+
+
+def _row(drawn: "Drawn", text: str) -> Row:
+    item = drawn.item
+    return {
+        "reply_id": reply_id(item.item_id, "candidate", text),
+        "item_id": item.item_id,
+        "hs_id": item.hs_id,
+        "hate_speech": item.hate_speech,
+        "text": text,
+        "references": list(item.references),
+        "background": "\n\n".join(drawn.shown.background) or None,
+    }

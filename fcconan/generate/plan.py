@@ -1,0 +1,176 @@
+"""What a model is asked about a message: the prompt with all that it shows, and one call for every candidate."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+from fcconan.generate.item import Item, Shown, Source
+from fcconan.llm.call import Call
+
+if TYPE_CHECKING:
+    from fcconan.generate.decoding import Decoding
+    from fcconan.generate.prompts import GenerationPrompt
+
+Background = Callable[[Mapping[str, Any]], str | None]
+# The strategies that ask a model, and the prompt of each where none is named.
+PROMPTS = {
+    "zero-shot": "brief",
+    "few-shot": "brief",
+    "grounded": "grounded",
+    "retrieval-conditioned": "retrieval",
+}
+USUAL_DECODING = "greedy"
+NO_BACKGROUND, NO_CANDIDATES = "no_background", "no_candidates"
+_SHOWN = {"background": "background knowledge", "candidates": "CNs of others"}
+_GIVEN = {"background": "--background FOLDER", "candidates": "--strategy retrieval-conditioned"}
+_USUAL = 3  # examples, and candidates
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked.
+
+    Attributes:
+        prompt: The messages.
+        decoding: How the model draws its words, and how many candidates it writes.
+        examples: Finds the pairs that are shown as turns of the chat.
+        candidates: Finds the pairs whose CNs the prompt offers.
+        background: Finds passages about a message; an attribute `configuration` says all that changes what it finds.
+        seed: Of the draws; None for endpoints that take none.
+
+    Raises:
+        InputError: The settings do not go together.
+    """
+
+    prompt: "GenerationPrompt"
+    decoding: "Decoding"
+    examples: Source | None = None
+    candidates: Source | None = None
+    background: Background | None = None
+    seed: int | None = 0
+
+    def __post_init__(self) -> None:
+        check_prompt(self.prompt, background=self.background is not None, candidates=self.candidates is not None)
+
+    @property
+    def strategy(self) -> str:
+        """`retrieval-conditioned`, `grounded`, `few-shot` or `zero-shot`: the first that fits."""
+        if self.candidates is not None:
+            return "retrieval-conditioned"
+        if self.background is not None:
+            return "grounded"
+        return "zero-shot" if self.examples is None else "few-shot"
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """All that changes the calls, as JSON-able values."""
+        return {
+            "strategy": self.strategy,
+            "prompt": {"name": self.prompt.name, "hash": self.prompt.hash, "messages": _messages(self.prompt)},
+            "decoding": self.decoding.configuration,
+            "seed": self.seed,
+            **{
+                name: getattr(getattr(self, name), "configuration", None)
+                for name in ("examples", "candidates", "background")
+            },
+        }
+
+    def prepare(self, items: Iterable[Item]) -> None:
+        """Finds examples and candidates for many items at once, which is faster, and for some retrievers another thing.
+
+        Raises:
+            InputError: What finds them cannot be used.
+        """
+        found = list(items)
+        for source in (self.examples, self.candidates):
+            if source is not None:
+                prepare(source, found)
+
+    def shown(self, item: Item) -> tuple[Shown, str | None]:
+        """Returns what the prompt shows besides the message, and why the message cannot be asked about."""
+        found = self.background({"hs_id": item.hs_id, "hate_speech": item.hate_speech}) if self.background else None
+        shown = Shown(
+            () if self.examples is None else self.examples.of(item),
+            () if self.candidates is None else self.candidates.of(item),
+            tuple(found.split("\n\n")) if found else (),
+        )
+        if self.background is not None and not shown.background:
+            return shown, NO_BACKGROUND
+        if self.candidates is not None and not shown.candidates:
+            return shown, NO_CANDIDATES
+        return shown, None
+
+    def calls(self, item: Item, shown: Shown) -> list[Call]:
+        """Returns the calls for one message: one for every candidate, with a seed of its own."""
+        messages, variables = self.prompt.messages(item, shown)
+        sampling = self.decoding.sampling(self.seed or 0)
+        return [
+            Call(
+                messages,
+                # Endpoints that honour a seed would give one answer for all candidates.
+                replace(sampling, seed=None if self.seed is None else self.seed + sample),
+                sample=sample,
+                variables=variables,
+            )
+            for sample in range(self.decoding.candidates)
+        ]
+
+
+def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bool) -> None:
+    """Checks that a prompt shows what is there to show, and nothing else.
+
+    Raises:
+        InputError: It does not.
+    """
+    for name, given in (("background", background), ("candidates", candidates)):
+        shown = name in prompt.variables
+        if given and not shown:
+            raise InputError(
+                f"the prompt {prompt.name} shows no {_SHOWN[name]}: choose one with {{{{{name}}}}}, or give none"
+            )
+        if shown and not given:
+            raise InputError(
+                f"the prompt {prompt.name} shows {_SHOWN[name]}, and there is none: give {_GIVEN[name]}, or choose "
+                "another prompt"
+            )
+
+
+def prepare(source: Source, items: Iterable[Item]) -> None:
+    """Lets a source look for many items at once, if it can."""
+    many = getattr(source, "prepare", None)
+    if many is not None:
+        many(items)
+
+
+def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:
+    """The messages with their variables, so that a card tells them also where a prompt file has gone."""
+    return [{"role": role, "content": content} for role, content in prompt.prompt.messages]
+
+
+def name_of(plan: Plan, format: str | None = None) -> str:
+    """Returns a strategy with what differs from its defaults: `few-shot-5-examples`, `zero-shot-one-line-seed-1`.
+
+    The pool of the examples and the catalogue are not in it.
+
+    Args:
+        plan: The plan.
+        format: What took the place of the tokenizer's chat template, if anything did.
+    """
+    parts = [plan.strategy]
+    for name, source in (("examples", plan.examples), ("candidates", plan.candidates)):
+        k = None if source is None else source.configuration.get("k")
+        if k not in (None, _USUAL) or (name == "examples" and source is not None and plan.strategy != "few-shot"):
+            parts.append(f"{k}-{name}")
+    if plan.prompt.name != PROMPTS[plan.strategy]:
+        parts.append(plan.prompt.name)
+    if format is not None:
+        parts.append(PurePath(format).stem)
+    if plan.decoding.name != USUAL_DECODING:
+        changed = plan.decoding.name.removeprefix(f"{USUAL_DECODING}, ")
+        parts.append(re.sub(r"[^\w.=-]+", "-", changed).strip("-"))
+    if plan.seed != 0:
+        parts.append("no-seed" if plan.seed is None else f"seed-{plan.seed}")
+    return "-".join(parts)

@@ -1,0 +1,138 @@
+"""The training pairs that examples and catalogues are taken from, and which of them a message may be shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fcconan import identity
+from fcconan.errors import InputError
+from fcconan.generate.item import Example, Item
+from fcconan.generate.items import APPROPRIATE
+from fcconan.generate.kinship import Kinship, codes_of_row, kin_of
+from fcconan.generate.parts import is_judged, open_part
+from fcconan.retrieve.system import TrainingPair
+from fcconan.row_ids import id_of
+
+CORPUS = "corpus"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A message with a CN that people wrote for it or found to fit it.
+
+    Attributes:
+        hate_speech: The message; empty for a CN of a catalogue without messages.
+        kin: What `fcconan.generate.kinship.kin_of` says of it.
+    """
+
+    pair_id: str
+    cn_id: str
+    hate_speech: str
+    counter_narrative: str
+    kin: frozenset[str]
+
+    def example(self, score: float = 0.0) -> Example:
+        """Returns the pair as what is shown."""
+        return Example(self.pair_id, self.cn_id, self.hate_speech, self.counter_narrative, score)
+
+
+class Pool:
+    """Training pairs, each once, and the kin among them.
+
+    Args:
+        pairs: The pairs.
+        configuration: Where they are from, as JSON-able values.
+
+    Attributes:
+        pairs: The pairs.
+        groups: The group of every pair: of one group are the pairs with one message, in the same or other words.
+        configuration: Where the pairs are from, and how many there are.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], configuration: Mapping[str, Any] | None = None) -> None:
+        unique: dict[str, Pair] = {}
+        for pair in pairs:
+            first = unique.setdefault(pair.pair_id, pair)
+            unique[pair.pair_id] = replace(first, kin=first.kin | pair.kin)
+        self.pairs = tuple(unique.values())
+        self._kinship = Kinship([pair.kin for pair in self.pairs])
+        self.groups = self._kinship.groups
+        self.configuration: dict[str, Any] = {**(configuration or {}), "pairs": len(self.pairs)}
+        self._known: dict[frozenset[str], frozenset[int]] = {}
+
+    def kin_of(self, item: Item) -> frozenset[int]:
+        """Returns the positions of the pairs that may not be shown for an item.
+
+        What follows from the item's texts counts also where `item.kin` does not say it.
+        """
+        known = any(token.startswith("hs:") for token in item.kin)
+        kin = item.kin if known else item.kin | kin_of(item.hate_speech, item.references)
+        if kin not in self._known:
+            self._known[kin] = self._kinship.of(kin)
+        return self._known[kin]
+
+    def training(self, without: frozenset[int] = frozenset()) -> list[TrainingPair]:
+        """Returns the pairs with a message as retrieval systems learn from them, without those at some positions."""
+        return [
+            TrainingPair(pair.hate_speech, pair.counter_narrative)
+            for position, pair in enumerate(self.pairs)
+            if pair.hate_speech and position not in without
+        ]
+
+
+def load_pool(
+    source: Path,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    items_config: str | None = None,
+) -> Pool:
+    """Reads training pairs; those whose label says that the CN does not fit are left out.
+
+    Args:
+        source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file with columns `hate_speech` and
+            `counter_narrative`.
+        config: A part of the folder; by default its training part, else its pairs. `corpus` gives the catalogue of a
+            benchmark: CNs without messages.
+        split: A split of that part; by default `train` where there is one.
+        columns: Name of a column here -> its name in a file.
+        items_config: The config of the items, where they are of the same folder: its pairs are taken where no config is
+            given and there is no training part.
+
+    Raises:
+        InputError: There is no such file, folder or part, it holds no pairs, or a text is empty.
+    """
+    part = open_part(source, config=config, split=split, columns=columns, training=True, usual=items_config)
+    configuration = {
+        "dataset": part.dataset,
+        "fingerprint": part.fingerprint,
+        "config": part.config,
+        "split": part.split,
+    }
+    rows = part.all_rows()
+    if config == CORPUS:
+        return Pool([_catalogue_entry(row["hs_id"], row["hate_speech"]) for _, row in rows], configuration)
+    judged = is_judged(rows)
+    pairs = []
+    for place, row in rows:
+        if "counter_narrative" not in row:
+            raise InputError(f"{place}: there is no `counter_narrative`: training pairs have a message and a CN")
+        for name in ("hate_speech", "counter_narrative"):
+            if not row.get(name, "").strip():
+                raise InputError(f"{place}: {name} is empty; remove or mend that row")
+        if row.get("label") not in (None, "", APPROPRIATE):
+            continue
+        message, reply = row["hate_speech"], row["counter_narrative"]
+        own_id = id_of(row, "pair_id", place) or identity.pair_id(identity.hs_id(message), identity.cn_id(reply))
+        codes = codes_of_row(row, dataset=part.dataset, judged=judged)
+        kin = kin_of(message, [reply], codes=codes, judged=judged)
+        pairs.append(Pair(own_id, identity.cn_id(reply), message, reply, kin))
+    if not pairs:
+        raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
+    return Pool(pairs, configuration)
+
+
+def _catalogue_entry(key: str, text: str) -> Pair:
+    return Pair(key, identity.cn_id(text), "", text, kin_of("", [text]))

@@ -1,0 +1,157 @@
+"""Prompts for generation: the messages that a model sees for one hateful message."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fcconan.catalog import content_folder
+from fcconan.errors import InputError
+from fcconan.generate.item import Example, Item, Shown
+from fcconan.judge.prompt import Prompt, load_prompt
+from fcconan.llm.call import Messages
+
+HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
+VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)
+EXAMPLES = "examples"  # no variable of prompts: the turns of examples, for what is told by all that a prompt shows
+SUFFIXES = (".yaml", ".yml")
+_LANGUAGES = {
+    "ca": "Catalan",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "eu": "Basque",
+    "fr": "French",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+}
+_ITS_OWN = "the language of the message"
+
+
+@dataclass(frozen=True)
+class GenerationPrompt:
+    """A prompt whose last message is what the user says: the hateful message, with or without words around it.
+
+    Attributes:
+        name: Of the prompt in the catalogue, or of its file.
+        prompt: The messages, with variables.
+    """
+
+    name: str
+    prompt: Prompt
+
+    @property
+    def hash(self) -> str:
+        """12 hexadecimal digits that change with the messages."""
+        return self.prompt.hash
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """What the prompt shows, some of `VARIABLES`."""
+        return self.prompt.variables
+
+    def messages(self, item: Item, shown: Shown) -> tuple[Messages, dict[str, str]]:
+        """Returns the messages for an item, and what they are filled with.
+
+        Every example becomes two turns before the last message: the last message with the example's HS in it, and the
+        example's CN.
+
+        Raises:
+            InputError: The prompt has no place for what is to be shown, or there is nothing to fill a variable with.
+        """
+        self._check(item, shown)
+        values = {
+            HATE_SPEECH: item.hate_speech.strip(),
+            BACKGROUND: "\n\n".join(passage.strip() for passage in shown.background),
+            CANDIDATES: _numbered(shown.candidates),
+            LANGUAGE: language_name(item.language),
+        }
+        *before, last = self.prompt.render(values)
+        turns = [turn for example in shown.examples for turn in self._turns(example, values)]
+        messages = [{**message, "content": message["content"].strip()} for message in [*before, *turns, last]]
+        filled = {name: value for name, value in values.items() if name in self.variables}
+        if turns:
+            filled[EXAMPLES] = "\n\n".join(turn["content"] for turn in turns)
+        return messages, filled
+
+    def _turns(self, example: Example, values: dict[str, str]) -> Messages:
+        asked = Prompt(self.prompt.messages[-1:]).render({**values, HATE_SPEECH: example.hate_speech.strip()})[0]
+        return [
+            {**asked, "content": asked["content"].strip()},
+            {"role": "assistant", "content": example.counter_narrative.strip()},
+        ]
+
+    def _check(self, item: Item, shown: Shown) -> None:
+        for name, given in ((BACKGROUND, shown.background), (CANDIDATES, shown.candidates)):
+            if name in self.variables and not given:
+                raise InputError(
+                    f"the prompt {self.name} shows {{{{{name}}}}}, and there is none for {item.item_id}: leave the "
+                    f"item out, or choose a prompt without {name}"
+                )
+            if given and name not in self.variables:
+                raise InputError(
+                    f"the prompt {self.name} has no place for {name}: put {{{{{name}}}}} into it, or choose a prompt "
+                    "that shows it"
+                )
+        of_the_item = Prompt(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
+        if shown.examples and of_the_item:
+            raise InputError(
+                f"the last message of the prompt {self.name} shows {{{{{min(of_the_item)}}}}}, which examples do not "
+                "have: put it into the message of the system"
+            )
+
+
+def prompt_names() -> list[str]:
+    """Returns the names of the prompts in the catalogue, sorted."""
+    return sorted(path.stem for path in _folder().glob("*.yaml"))
+
+
+def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
+    """Loads a prompt.
+
+    Args:
+        name_or_path: A prompt of the catalogue, or the path of a prompt file of one's own (it ends in `.yaml` or
+            `.yml`): a list of entries with `role` and `content`, the last one the user's, with `{{hate_speech}}`.
+
+    Raises:
+        InputError: There is no such prompt, or the file holds something else.
+    """
+    path = Path(name_or_path)
+    if path.suffix not in SUFFIXES:
+        names = prompt_names()
+        if str(name_or_path) not in names:
+            near = difflib.get_close_matches(str(name_or_path).lower(), names, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(
+                f"unknown prompt {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a .yaml file"
+            )
+        path = _folder() / f"{name_or_path}.yaml"
+    elif not path.is_file():
+        raise InputError(f"no prompt file at {path}: give a .yaml file, or one of {', '.join(prompt_names())}")
+    prompt = load_prompt(path, known=VARIABLES, needed=(HATE_SPEECH,))
+    last = Prompt(prompt.messages[-1:])
+    if prompt.messages[-1][0] != "user" or HATE_SPEECH not in last.variables:
+        raise InputError(
+            f"{path}: the last message is the {prompt.messages[-1][0]}'s, with "
+            f"{', '.join(sorted(last.variables)) or 'no variable'} in it; end by a message of the user that shows "
+            f"{{{{{HATE_SPEECH}}}}}"
+        )
+    return GenerationPrompt(path.stem, prompt)
+
+
+def language_name(code: str | None) -> str:
+    """Returns what a prompt calls a language, of its code; words that fit any language where there is none."""
+    if code is None or not code.strip():
+        return _ITS_OWN
+    return _LANGUAGES.get(code.strip().lower().replace("_", "-").partition("-")[0], code.strip())
+
+
+def _numbered(candidates: Sequence[Example]) -> str:
+    texts = (" ".join(candidate.counter_narrative.split()) for candidate in candidates)
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
+
+
+def _folder() -> Path:
+    return content_folder() / "annotations" / "generation" / "prompts"

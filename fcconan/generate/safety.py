@@ -1,0 +1,130 @@
+"""What is wrong with a reply, whatever it is worth as a CN: flags from a closed list.
+
+A flag is a fact about the text, told by rules and lists, and no grade: a CN may insult and be strong.
+"""
+
+import re
+from functools import cache
+from math import ceil
+from pathlib import Path
+
+import yaml
+
+from fcconan.generate.safety_language import in_other_language
+from fcconan.judge.refusal import refusal_kind
+
+FLAGS = (
+    "empty",  # no letter and no digit
+    "refusal:request",  # the three kinds of `fcconan.judge.refusal`
+    "refusal:assistant",
+    "refusal:endorsement",
+    "repeats_hate_speech",  # says much of the message again, word by word
+    "insult",  # insults the person who is answered
+    "other_language",  # is surely in another language than the message
+    "prompt_leak",  # holds marks of a prompt's template
+    "role_play",  # goes on as the other side
+    "truncated",  # was cut at the most tokens allowed; only the generator knows
+)
+INSULTS = Path(__file__).with_name("safety_insults.yaml")
+MOST_READ = 50_000  # characters of a reply; ten times what a model writes
+MOST_OF_MESSAGE = 5_000  # characters
+TAKEN = 0.9  # of a sentence's words, in one run
+REPEATED = 0.5  # of a message's words
+SHORT = 3  # words; fewer are no quotation, no message to repeat, nor what is left around a quotation
+_WORD = re.compile(r"\w+(?:[.'’]\w+)*")  # `U.S.` and `it's` are one word each
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_LABELLED = re.compile(r"^\s*[^\W\d_]{1,20}(?:[ -][^\W\d_]{1,20})?:\s")
+_ANYTHING = re.compile(r"[^\W_]")
+_APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
+# No quotation holds another one's first mark: so the search ends at once where marks do not match.
+_QUOTATION = re.compile(
+    r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|(?<!\w)[‘'](?:[^‘’']|(?<=\w)['’](?=\w)){2,}['’](?!\w)"
+)
+_LABEL = r"(?:^|\n)[ \t>*#_]*"
+_LEAK = re.compile(
+    r"\[/?INST\]|<</?SYS>>|<[|｜][\w▁ ]{1,40}[|｜]>|\{\{ ?\w{1,40} ?\}\}|</?s>|<(?:start|end)_of_turn>|<eos>"
+    rf"|{_LABEL}(?:hate[- ]?speech|hateful message|input|output|instructions?|response|reply|answer|prompt"
+    r"|counter[- ]?(?:speech|narrative|statement)|examples?(?: \d+)?|system)(?: \d+)?[*_]{0,2}[ \t]*:"
+    rf"|(?:^|\n)[ \t]*#{{2,}}[ \t]*(?:instruction|input|output|response|system|user|assistant|human|end)\b",
+    re.IGNORECASE,
+)
+_OTHER_SIDE = re.compile(
+    rf"(?:{_LABEL}|(?<=[.!?…][ \t]))(?:user|human|hater|troll|interlocutor|(?:person|speaker|user|commenter) ?[a-d1-4])"
+    r"[*_]{0,2}[ \t]*:",
+    re.IGNORECASE,
+)
+
+
+def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
+    """Returns what is wrong with a reply, in the order of `FLAGS`; never `truncated`, which no text shows.
+
+    - `empty`: it has no letter and no digit.
+    - `refusal:KIND`: its first sentences decline; see `fcconan.judge.refusal`.
+    - `repeats_hate_speech`: it says half of the message again. What counts are sentences of three words and more of
+      which nine words in ten stand in one run in the message, outside of quotations, and no questions, unless the
+      message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes
+      a sentence the reply's own. A reply that repeats and then counters has the flag.
+    - `insult`: it insults the reader outside of quotations, by the lists of `safety_insults.yaml` (seven languages).
+    - `other_language`: see `fcconan.generate.safety_language`.
+    - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`.
+    - `role_play`: it has a turn of the other side, such as `User:`.
+
+    Args:
+        hate_speech: The message.
+        text: The reply; only its first 50 000 characters are read.
+        language: Code of the message's language, where it is known.
+    """
+    if not _ANYTHING.search(text):
+        return ("empty",)
+    hate_speech, text = hate_speech[:MOST_OF_MESSAGE], text[:MOST_READ]
+    refusal, spoken = refusal_kind(text), _without_quotations(text)
+    found = {
+        f"refusal:{refusal.kind}" if refusal else "": True,
+        "repeats_hate_speech": _repeats(hate_speech, spoken),
+        "insult": bool(_insult().search(" ".join(spoken.translate(_APOSTROPHES).split()))),
+        "other_language": in_other_language(hate_speech, text, language=language),
+        "prompt_leak": bool(_LEAK.search(text)),
+        "role_play": bool(_OTHER_SIDE.search(text)),
+    }
+    return tuple(flag for flag in FLAGS if found.get(flag))
+
+
+def _without_quotations(text: str) -> str:
+    outside = _QUOTATION.sub(" … ", text)
+    # What is one quotation as a whole quotes nothing.
+    return outside if len(_words(outside)) >= SHORT else text
+
+
+def _repeats(hate_speech: str, text: str) -> bool:
+    words = _words(hate_speech)
+    message = f" {' '.join(words)} "
+    asks = "?" in hate_speech
+    pieces = (piece for piece in _SENTENCE_END.split(text) if asks or not piece.endswith("?"))
+    sentences = {tuple(_words(_LABELLED.sub("", piece))) for piece in pieces}
+    taken = sum(len(sentence) for sentence in sentences if _is_taken(sentence, message))
+    return taken >= max(SHORT, REPEATED * len(words))
+
+
+def _is_taken(sentence: tuple[str, ...], message: str) -> bool:
+    """Whether most of a sentence stands in one run in the message, which has spaces around its words."""
+    run = ceil(TAKEN * len(sentence))
+    starts = range(len(sentence) - run + 1) if SHORT <= run < message.count(" ") else ()
+    return any(f" {' '.join(sentence[start : start + run])} " in message for start in starts)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+@cache
+def _insult() -> re.Pattern[str]:
+    with INSULTS.open(encoding="utf-8") as file:
+        languages: dict[str, dict[str, str]] = yaml.safe_load(file)
+    either = [
+        rf"{_either(of['address'])}\s?{_either(of['words'])}|{_either(of['phrases'])}" for of in languages.values()
+    ]
+    return re.compile(rf"(?<![\w'])(?:{'|'.join(either)})(?!\w)", re.IGNORECASE)
+
+
+def _either(lines: str) -> str:
+    return f"(?:{'|'.join(lines.splitlines())})"

@@ -1,0 +1,83 @@
+"""Settings of decoding: the values of the papers, and what does not go together."""
+
+from typing import Any
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.generate.decoding import Decoding, decoding_names, load_decoding
+from fcconan.llm.call import Sampling
+
+
+def test_presets_have_the_values_of_the_papers() -> None:
+    assert [load_decoding(name) for name in decoding_names()] == [
+        Decoding("greedy", temperature=0, max_tokens=512),
+        Decoding("paper-zero-shot", temperature=1, max_tokens=512),
+        Decoding("one-line", temperature=0, max_tokens=512, stop=("\n",)),
+        Decoding("top-pk", temperature=1, top_p=0.92, top_k=40, max_tokens=156, candidates=5, pick="random"),
+        Decoding("best-of-5", temperature=1, max_tokens=512, candidates=5, pick="judge"),
+    ]
+
+
+def test_sampling_is_that_of_the_settings() -> None:
+    assert load_decoding("top-pk").sampling(7) == Sampling(
+        temperature=1, max_tokens=156, top_p=0.92, top_k=40, stop=(), seed=7
+    )
+    assert load_decoding("one-line").sampling(0) == Sampling(temperature=0, max_tokens=512, stop=("\n",), seed=0)
+
+
+def test_a_changed_setting_is_in_the_name() -> None:
+    preset = load_decoding("top-pk")
+    changed = preset.with_(temperature=0.7, top_p=0.92, stop=["\n"])
+    assert changed == Decoding(
+        "top-pk, temperature=0.7, stop=['\\n']", 0.7, 0.92, 40, 156, stop=("\n",), candidates=5, pick="random"
+    )
+    assert preset.with_() == preset.with_(top_k=40) == preset
+    assert preset.with_(top_k=None).name == "top-pk, top_k=None"
+    assert preset.with_(candidates=1) == Decoding("top-pk, candidates=1, pick=None", 1, 0.92, 40, 156)
+    assert changed.configuration == {
+        "name": "top-pk, temperature=0.7, stop=['\\n']",
+        "temperature": 0.7,
+        "top_p": 0.92,
+        "top_k": 40,
+        "max_tokens": 156,
+        "stop": ["\n"],
+        "candidates": 5,
+        "pick": "random",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": -1}, "temperature is -1: give a number from 0"),
+        ({"top_k": 0}, "top_k is 0: give a number from 1"),
+        ({"top_k": 2.5}, "top_k is 2.5: give a whole number"),
+        ({"candidates": 0, "pick": "first"}, "candidates is 0: give a number from 1"),
+        ({"candidates": 2}, "one of 2 candidates is the reply: say by pick which: first, random, judge"),
+        ({"candidates": 2, "pick": "best"}, "pick is 'best': give one of first, random, judge"),
+        (
+            {"candidates": 2, "pick": "judge"},
+            "2 candidates at temperature 0 are all the same: give a higher one, or 1",
+        ),
+        ({"pick": "judge"}, "a single candidate needs no pick (judge): ask for several candidates"),
+        ({"stop": ["a", ""]}, "a stop string is empty: give words at which the answer ends, or none"),
+        (
+            {"heat": 1},
+            "heat is no setting of decoding: choose among temperature, top_p, top_k, max_tokens, stop, candidates, "
+            "pick",
+        ),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_decoding("greedy").with_(**settings)
+    assert str(caught.value) == message
+
+
+def test_unknown_presets_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        load_decoding("topk")
+    assert str(caught.value) == (
+        "unknown decoding 'topk': did you mean 'top-pk'? known are greedy, paper-zero-shot, one-line, top-pk, best-of-5"
+    )

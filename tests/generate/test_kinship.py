@@ -1,0 +1,160 @@
+"""Which messages are one message in other words, by hand on invented peoples."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fcconan.generate import kinship
+from fcconan.generate.kinship import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The place of a table of codes that takes that of the package's."""
+    path = tmp_path / kinship.TABLE
+    path.parent.mkdir(parents=True)
+    monkeypatch.setattr(kinship, "content_folder", lambda: tmp_path)
+    kinship._table.cache_clear()
+    yield path
+    kinship._table.cache_clear()
+
+
+def sha(text: str) -> str:
+    return hashlib.sha256(text.replace(" ", "").encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Ombrey,  NEVER return\ta book!", "theombreyneverreturnabook"),
+        ("the ombrey never-return a book", "theombreyneverreturnabook"),
+        ("\uff34essok", "tessok"),  # a letter of full width
+        (" ?! ", "?!"),  # no letter: the text itself
+    ],
+)
+def test_letters_alone_tell_messages_apart(text: str, expected: str) -> None:
+    assert simplified(text) == expected
+
+
+def test_kin_of_a_message_without_a_code() -> None:
+    found = kin_of("The Ombrey lie!", ["Do they?", "NA"])
+    message, first, second = sha("the ombrey lie"), sha("do they"), sha("na")
+    assert found == {f"hs:{message}", f"cn:{first}", f"cn:{second}", f"written:{first}", f"written:{second}"}
+
+
+def test_a_code_or_a_judgement_says_that_a_shared_cn_tells_nothing() -> None:
+    expected = {f"hs:{sha('the ombrey lie')}", f"cn:{sha('no')}"}
+    assert kin_of("The Ombrey lie!", ["No."], judged=True) == expected
+    assert kin_of("The Ombrey lie!", ["No."], codes=["zoo:7"]) == expected | {"code:zoo:7"}
+    assert kin_of("", ["No."]) == {f"cn:{sha('no')}"}
+
+
+def test_codes_of_rows() -> None:
+    decoded = {
+        "hs_code": "HS0033",
+        "language": "fr",
+        "subtopic_code": "ST0001",
+        "source_id": "FRT1ST0001HS0033CN000021",
+    }
+    assert codes_of_row(decoded) == ("conan-fr:HS0033",)
+    written = {"source_id": "ITT1ST0012HS0037CN001687P1"}
+    assert codes_of_row(written) == ("conan-it:HS0037",)
+    assert codes_of_row(written, judged=True) == ()  # the id of the CN that a message was combined with
+    assert codes_of_row({"hs_code": "7", "source_id": "x"}, dataset="zoo") == ("zoo:7",)
+    assert codes_of_row({"hs_code": 7}, dataset="mine.csv") == codes_of_row({"hs_code": "7"}, dataset="yours.jsonl")
+    assert codes_of_row({"hs_code": None, "source_id": "12"}) == ()
+
+
+def test_codes_are_known_from_the_text(table: Path) -> None:
+    table.write_text(
+        f"message,code\n{sha('the ombrey lie')},conan-en:HS0001\n{sha('the ombrey lie')},conan-fr:HS0002\n"
+    )
+    assert known_codes("the OMBREY lie...") == ("conan-en:HS0001", "conan-fr:HS0002")
+    assert known_codes("The Ombrey lied.") == ()
+    assert {"code:conan-en:HS0001", "code:conan-fr:HS0002"} <= kin_of("The Ombrey lie")
+
+
+def test_the_table_follows_from_the_rows(table: Path) -> None:
+    table.write_text("message,code\n")
+    rows = [
+        {"hate_speech": text, "counter_narrative": reply, "source_id": f"ENT1ST0001HS{code}CN000001{form}"}
+        for text, reply, code, form in [
+            ("The Ombrey lie", "Why?", "0001", ""),
+            ("Ombrey are liars", "Why?", "0001", "P1"),
+            ("The Tessok cheat", "Why?", "0002", ""),
+            ("The Tessok cheat", "Since when?", "0002", ""),
+        ]
+    ]
+    copies = [
+        {"hate_speech": "the ombrey lie.", "counter_narrative": "Since when?"},  # known: no vote
+        {"hate_speech": "The Tessok all cheat", "counter_narrative": "why"},  # one vote for 1, one for 2
+        {"hate_speech": "The Tessok all cheat", "counter_narrative": "Since when?"},  # two for 2
+        {"hate_speech": "The Dravene sing", "counter_narrative": "Let them"},  # no CN of the rows: no code
+    ]
+    expected = sorted(
+        [
+            f"{sha('the ombrey lie')},conan-en:HS0001",
+            f"{sha('ombrey are liars')},conan-en:HS0001",
+            f"{sha('the tessok cheat')},conan-en:HS0002",
+            f"{sha('the tessok all cheat')},conan-en:HS0002",
+        ]
+    )
+    assert code_table(rows, copies) == "\n".join(["message,code", *expected, ""])
+
+
+def test_kin_by_codes() -> None:
+    pairs = [
+        kin_of("The Ombrey lie", ["Why?"], codes=["c:1"]),
+        kin_of("Ombrey are liars", ["Why?"], codes=["c:1"]),
+        kin_of("Liars, all Ombrey", ["Who says so?"], codes=["c:1"]),
+        kin_of("The Tessok cheat", ["Why?"], codes=["c:2"]),  # a CN of the Ombrey's
+        kin_of("The Tessok cheat", ["Not at cards."], codes=["c:2"]),
+        kin_of("The Dravene sing", ["Well, too."], codes=["c:3"]),
+    ]
+    known = Kinship(pairs)
+    assert known.groups == (0, 0, 0, 1, 1, 2)
+    assert known.of(kin_of("Liars all, Ombrey", ["Another CN"], codes=["c:1"])) == {0, 1, 2, 3}
+    assert known.of(kin_of("The tessok cheat!", codes=["c:2"])) == {0, 1, 3, 4}
+    assert known.of(kin_of("The Dravene sing", codes=["c:3"])) == {5}
+    assert known.of(kin_of("The Quillish sweep", ["Well too"], codes=["c:4"])) == {5}  # its own CN
+    assert known.of(kin_of("The Quillish sweep", codes=["c:4"])) == set()
+
+
+def test_kin_is_handed_on_from_text_to_code_to_text() -> None:
+    pairs = [
+        kin_of("The Ombrey lie", ["a"], codes=["x:1"]),
+        kin_of("The Ombrey lie", ["b"], codes=["y:9"]),
+        kin_of("Ombrey are liars", ["c"], codes=["y:9"]),
+        kin_of("The Tessok cheat", ["d"], codes=["y:8"]),
+    ]
+    assert Kinship(pairs).groups == (0, 0, 0, 1)
+    assert Kinship(pairs).of(kin_of("What Ombrey say is false", codes=["x:1"])) == {0, 1, 2}
+
+
+def test_without_codes_a_cn_that_people_wrote_for_both_makes_messages_one() -> None:
+    pairs = [
+        kin_of("The Ombrey lie", ["Why?"]),
+        kin_of("Ombrey are liars", ["Why?"]),
+        kin_of("Ombrey are liars", ["Who says so?"]),
+        kin_of("The Tessok cheat", ["Not at cards."]),
+    ]
+    known = Kinship(pairs)
+    assert known.groups == (0, 0, 0, 1)
+    assert known.of(kin_of("The Ombrey lie")) == {0, 1, 2}
+    # One side has a code, the other one has none: the CN tells here, too.
+    assert known.of(kin_of("What Ombrey say is false", ["Why?"], codes=["c:1"])) == {0, 1, 2}
+    coded = [kin_of("Ombrey are liars", [reply], codes=["c:1"]) for reply in ("Why?", "Who says so?")]
+    assert Kinship(coded).of(kin_of("The Ombrey lie", ["Why?"])) == {0, 1}
+
+
+def test_a_cn_that_was_judged_to_fit_two_messages_does_not_make_them_one() -> None:
+    pairs = [
+        kin_of("The Ombrey lie", ["Why?"], judged=True),
+        kin_of("The Tessok cheat", ["Why?"], judged=True),
+        kin_of("The Tessok cheat", ["Not at cards."], judged=True),
+    ]
+    known = Kinship(pairs)
+    assert known.groups == (0, 1, 1)
+    assert known.of(kin_of("The Ombrey lie", ["Why?"], judged=True)) == {0, 1}

