@@ -60,7 +60,7 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
     from matplotlib.figure import Figure
 
     systems, partitions = ranked_systems(result), list(result["partitions"])
-    with _style(name):
+    with style(name):
         figure = Figure(figsize=(max(6.0, 1.2 + (0.35 + 0.13 * len(partitions)) * len(systems)), 4.2))
         figure.set_layout_engine("constrained")
         axes = figure.add_subplot()
@@ -91,14 +91,14 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
         axes.set_ylim(0, min(1.02, 1.1 * highest) if highest else 1.02)
         axes.grid(axis="y", color="#D9DEE6", linewidth=0.6)
         axes.legend(ncols=min(4, len(partitions)), frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
-        return _svg(figure, name, title, note)
+        return svg(figure, name, title, note)
 
 
 def _averages(result: Mapping[str, Any], title: str, note: str) -> str:
     from matplotlib.figure import Figure
 
     systems = ranked_systems(result)[::-1]
-    with _style("averages"):
+    with style("averages"):
         figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(systems)))
         figure.set_layout_engine("constrained")
         axes = figure.add_subplot()
@@ -116,7 +116,7 @@ def _averages(result: Mapping[str, Any], title: str, note: str) -> str:
         axes.set_xlim(left=0)
         axes.set_xlabel("average")
         axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
-        return _svg(figure, "averages", title, note)
+        return svg(figure, "averages", title, note)
 
 
 def _differences(result: Mapping[str, Any], metric: str, partition: str, title: str, note: str) -> str:
@@ -137,7 +137,7 @@ def _differences(result: Mapping[str, Any], metric: str, partition: str, title: 
         for i, j, difference in ((a, b, row["difference"]), (b, a, -row["difference"])):
             grid[i][j] = difference
             marks[i, j] = f"{difference:+.3f}\n{p_text(p)}", p is not None and p < SIGNIFICANT
-    with _style("differences"):
+    with style("differences"):
         size = 2.0 + 0.62 * len(systems)
         figure = Figure(figsize=(size + 0.6, size))
         figure.set_layout_engine("constrained")
@@ -157,7 +157,7 @@ def _differences(result: Mapping[str, Any], metric: str, partition: str, title: 
         axes.tick_params(length=0)
         axes.invert_yaxis()
         axes.set_frame_on(False)
-        return _svg(figure, "differences", title, note)
+        return svg(figure, "differences", title, note)
 
 
 def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -171,7 +171,7 @@ def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
     systems = [row for row in result["systems"] if row["bradley_terry"] is not None][::-1]
     title = "Bradley-Terry strengths"
     note = f"In log odds, mean 0; lines are {100 * result['settings']['confidence']:g}% intervals over items."
-    with _style("strengths"):
+    with style("strengths"):
         figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(systems)))
         figure.set_layout_engine("constrained")
         axes = figure.add_subplot()
@@ -185,7 +185,7 @@ def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
         axes.axvline(0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.9)
         axes.set_xlabel("strength (log odds)")
         axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
-        return f"{title}. {note}", _svg(figure, "strengths", title, note)
+        return f"{title}. {note}", svg(figure, "strengths", title, note)
 
 
 def _readable_on(ground: Sequence[float]) -> str:
@@ -221,7 +221,7 @@ def _drawable(text: str) -> str:
 
 
 @contextmanager
-def _style(salt: str) -> Iterator[None]:
+def style(salt: str) -> Iterator[None]:
     """Sets every option of matplotlib that changes the bytes, whatever the user's own matplotlibrc says."""
     import matplotlib as mpl
 
@@ -245,18 +245,18 @@ def _style(salt: str) -> Iterator[None]:
         yield
 
 
-def _svg(figure: "Figure", name: str, title: str, note: str) -> str:
+def svg(figure: "Figure", name: str, title: str, note: str) -> str:
     """Returns an SVG element whose bytes depend on its content only, and whose ids are not those of other plots."""
     title, note = _drawable(title), _drawable(note)
     file = io.StringIO()
     none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(file, format="svg", metadata=none, transparent=True)
-    svg = file.getvalue()
-    svg = re.sub(r"<[^<>]*>", lambda tag: _own_ids(tag[0], name), svg[svg.index("<svg") :])
-    start = svg.index(">")
-    head = f'{svg[:start]} role="img" aria-label="{escape(f"{title}. {note}", quote=True)}">'
+    drawn = file.getvalue()
+    drawn = re.sub(r"<[^<>]*>", lambda tag: _own_ids(tag[0], name), drawn[drawn.index("<svg") :])
+    start = drawn.index(">")
+    head = f'{drawn[:start]} role="img" aria-label="{escape(f"{title}. {note}", quote=True)}">'
     names = f"<title>{escape(title)}</title>\n <desc>{escape(note)}</desc>"
-    return f"{head}\n {names}{svg[start + 1 :]}"
+    return f"{head}\n {names}{drawn[start + 1 :]}"
 
 
 def _own_ids(tag: str, name: str) -> str:

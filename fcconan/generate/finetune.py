@@ -1,0 +1,279 @@
+"""Fine-tuning of a causal language model on pairs: adapters or all weights, and the learning rate that serves best.
+
+Each learning rate is trained on its own (`fcconan.generate.finetune_run`), in `<out>.partial`; the one with the lowest
+validation perplexity becomes the folder `out`, which `local:FOLDER` generates with in the same prompt and format.
+Perplexity is the exponential of the mean negative log likelihood of all reply tokens, the end token among them.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.generate.finetune_model import Base, Encoded, check_four_bit, device_of, dtype_of
+from fcconan.generate.finetune_run import Entry, Material, Say, perplexity, train_at, untuned_loss
+from fcconan.generate.finetune_settings import Finetuning
+from fcconan.generate.training_curve import curve_plot
+from fcconan.generate.training_data import Parts, encode
+from fcconan.whole_files import write_whole
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes are not told apart there
+    fcntl = None  # type: ignore[assignment]
+
+REPORT = "training.json"
+CURVE = "curve.svg"
+CARD = "README.md"
+WHAT = "what.json"
+# What Trainer and peft write beside a model.
+_NOT_THE_MODEL = (
+    "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin", "whole",
+    "README.md",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Pairs as a model sees them.
+
+    Attributes:
+        prompt: A `GenerationPrompt`.
+        template: A `Format`; None for the tokenizer's own chat template.
+        parts: The pairs that are learnt from, and those that say when to stop.
+        notes: Where the pairs are from, and what was left out of them; for the report.
+    """
+
+    prompt: Any
+    template: Any
+    parts: Parts
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Finetuner:
+    """A fine-tuning that was checked and can begin.
+
+    Args:
+        base: The model to start from.
+        lesson: What it is to learn.
+        how: The settings.
+        device: `cpu` or `cuda`; by default the first CUDA device, or else the CPU.
+
+    Raises:
+        InputError: The tokenizer has no chat template and no format is given, the device has no 4 bit, or no pair can
+            be learnt from.
+    """
+
+    def __init__(self, base: Base, lesson: Lesson, how: Finetuning, *, device: str | None = None) -> None:
+        self.base, self.lesson, self.how, self.device = base, lesson, how, device_of(device)
+        if how.method == "qlora":
+            check_four_bit(self.device)
+        self.tokenizer = base.tokenizer()
+        if lesson.template is None and not self.tokenizer.chat_template:
+            from fcconan.generate.formats import format_names
+
+            raise InputError(
+                f"{base.name} has no chat template: name a format with --format ({', '.join(format_names())})"
+            )
+        context = base.context()
+        longest = how.max_length if context is None else min(how.max_length, context)
+        self._left_out: dict[str, dict[str, list[str]]] = {}
+        self._encoded: dict[str, list[Encoded]] = {}
+        for name, examples in lesson.parts._asdict().items():
+            if not examples:
+                raise InputError(f"the {name} part has no pairs: give more, or another share for validation")
+            self._encoded[name], self._left_out[name] = encode(
+                examples,
+                tokenizer=self.tokenizer,
+                prompt=lesson.prompt,
+                template=lesson.template,
+                max_length=longest,
+            )
+        self.longest = longest
+
+    def plan(self) -> dict[str, Any]:
+        """Returns what there is to do: pairs, tokens, and steps of one training."""
+        counts = {
+            name: {
+                "pairs": len(pairs),
+                "tokens": sum(len(pair.tokens) for pair in pairs),
+                "reply_tokens": sum(pair.reply for pair in pairs),
+                "longest": max(len(pair.tokens) for pair in pairs),
+                "left_out": {reason: len(ids) for reason, ids in self._left_out[name].items()},
+            }
+            for name, pairs in self._encoded.items()
+        }
+        steps = -(-len(self._encoded["train"]) // self.how.batch_size)
+        return {
+            "model": self.base.name,
+            "parts": counts,
+            "max_length": self.longest,
+            "steps_an_epoch": steps,
+            "steps_at_most": steps * self.how.epochs * len(self.how.learning_rates),
+            "learning_rates": list(self.how.learning_rates),
+            "epochs_at_most": self.how.epochs,
+        }
+
+    def run(self, out: Path, *, say: Say = lambda line: None) -> dict[str, Any]:
+        """Trains, or goes on with a training that was interrupted, and writes the folder.
+
+        Args:
+            out: The folder; it must not be there, or be empty.
+            say: Is told what a user must know in the middle: that a batch did not fit the memory.
+
+        Returns:
+            What was done, as `training.json` in the folder has it.
+
+        Raises:
+            InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
+                cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
+        """
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+        work = out.with_name(f"{out.name}.partial")
+        _claim(work, self._what())
+        with _alone(work):
+            return self._trained(out, work, say)
+
+    def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
+        material = Material(
+            self.base, self._encoded["train"], self._encoded["validation"], _padding(self.tokenizer), self.device
+        )
+        before = untuned_loss(material, self.how, work, say)
+        runs = [train_at(rate, material, self.how, work / f"rate-{rate!r}", say) for rate in self.how.learning_rates]
+        finite = [run for run in runs if run["validation_loss"] is not None]
+        if not finite:
+            shutil.rmtree(work)
+            rates = ", ".join(f"{rate:g}" for rate in self.how.learning_rates)
+            raise InputError(f"training diverged at every learning rate ({rates}): give a smaller one")
+        best = min(finite, key=lambda run: float(run["validation_loss"]))  # the first of equals
+        report = self._report(before, runs, best)
+        self._write(out, work, report, best)
+        return report
+
+    def _what(self) -> dict[str, Any]:
+        """What must be the same for an interrupted training to go on."""
+        tokens = hashlib.sha256()
+        for pairs in self._encoded.values():
+            tokens.update(json.dumps(pairs).encode())
+        return {
+            "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
+            "pairs": tokens.hexdigest(),
+            "device": self.device,
+            **json.loads(json.dumps(asdict(self.how))),
+        }
+
+    def _report(self, before: float, runs: Sequence[Entry], best: Entry) -> dict[str, Any]:
+        curves = [entry for run in runs for entry in run["curve"]]
+        memory = [entry["peak_bytes"] for entry in curves if entry["peak_bytes"] is not None]
+        template = self.lesson.template
+        plan = self.plan()
+        return {
+            "fcconan": fcconan.__version__,
+            "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
+            "data": dict(self.lesson.notes),
+            "parts": {name: {**counts, "left_out": self._left_out[name]} for name, counts in plan["parts"].items()},
+            "prompt": {"name": self.lesson.prompt.name, "hash": self.lesson.prompt.hash},
+            "format": None if template is None else {"name": template.name, "hash": template.hash},
+            "settings": {**asdict(self.how), "max_length": self.longest},
+            "computed_in": str(dtype_of(self.how, self.device)).removeprefix("torch."),
+            "device": self.device,
+            "before": {"validation_loss": before, "perplexity": perplexity(before)},
+            "after": {"validation_loss": best["validation_loss"], "perplexity": best["perplexity"]},
+            "learning_rate": best["learning_rate"],
+            "best_epoch": best["best_epoch"],
+            "runs": [{key: value for key, value in run.items() if key != "checkpoint"} for run in runs],
+            "seconds": round(sum(entry["seconds"] for entry in curves), 3),
+            "peak_bytes": max(memory, default=None),
+            "versions": {name: version(name) for name in _packages(self.how)},
+        }
+
+    def _write(self, out: Path, work: Path, report: Mapping[str, Any], best: Entry) -> None:
+        checkpoint = work / f"rate-{best['learning_rate']!r}" / best["checkpoint"]
+        stage = work / "finished"
+        shutil.rmtree(stage, ignore_errors=True)
+        shutil.copytree(checkpoint, stage, ignore=lambda folder, names: {*_NOT_THE_MODEL} & {*names})
+        _with_cache(stage / "config.json")
+        if self.lesson.template is not None:
+            self.tokenizer.chat_template = self.lesson.template.template
+        self.tokenizer.save_pretrained(stage)
+        write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+        write_whole(stage / CURVE, curve_plot(report) + "\n")
+        write_whole(stage / CARD, _card(report))
+        if out.is_dir():
+            out.rmdir()
+        stage.rename(out)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _claim(work: Path, what: Mapping[str, Any]) -> None:
+    """Makes the folder of what is unfinished, or refuses one of another training."""
+    mark = work / WHAT
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        if mark.is_file():
+            before = json.loads(mark.read_text(encoding="utf-8"))
+            other = sorted(key for key in {*what, *before} if what.get(key) != before.get(key))
+            if other:
+                raise InputError(
+                    f"{work} holds an unfinished training with another {', '.join(other)}: finish it with what it was "
+                    "begun with, or remove it"
+                )
+        else:
+            write_whole(mark, json.dumps(what, indent=2) + "\n")
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{work} cannot be used ({error}): remove it or choose another --out") from error
+
+
+@contextmanager
+def _alone(work: Path) -> Iterator[None]:
+    """Keeps a second process out of the folder."""
+    with (work / "lock").open("w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise InputError(
+                    f"another process is training in {work}: wait for it, or choose another --out"
+                ) from error
+        yield
+
+
+def _padding(tokenizer: Any) -> int:
+    """Returns a token to fill up with; where the tokenizer has none any will do, as it is masked."""
+    own = tokenizer.pad_token_id
+    return int(tokenizer.eos_token_id if own is None else own)
+
+
+def _with_cache(configuration: Path) -> None:
+    """Has a model remember what it computed, which Trainer switched off: generation takes many times longer without."""
+    if configuration.is_file():
+        settings = json.loads(configuration.read_text(encoding="utf-8"))
+        configuration.write_text(json.dumps({**settings, "use_cache": True}, indent=2) + "\n", encoding="utf-8")
+
+
+def _packages(how: Finetuning) -> tuple[str, ...]:
+    extra = {"full": (), "lora": ("peft",), "qlora": ("peft", "bitsandbytes")}[how.method]
+    return ("accelerate", *extra, "torch", "transformers")
+
+
+def _card(report: Mapping[str, Any]) -> str:
+    what = {"full": "all weights", "lora": "LoRA adapters", "qlora": "LoRA adapters on 4 bit"}
+    settings, train = report["settings"], report["parts"]["train"]
+    shape = "its own chat template" if report["format"] is None else f"the format `{report['format']['name']}`"
+    library = "transformers" if settings["method"] == "full" else "peft"
+    return (
+        f"---\nlibrary_name: {library}\npipeline_tag: text-generation\n---\n\n# Counter-narrative generator\n\n"
+        f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} ({what[settings['method']]}) on "
+        f"{train['pairs']} pairs of hate speech and counter-narrative, in the prompt `{report['prompt']['name']}` and "
+        f"{shape}. Learning rate {report['learning_rate']:g}, epoch {report['best_epoch']}. `{REPORT}` holds every "
+        f"setting and figure, `{CURVE}` the curve.\n\n"
+        "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
+    )

@@ -1,0 +1,298 @@
+"""The model that is fine-tuned: how it is loaded, where its adapters go, and how surprised it is by replies."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fcconan.errors import InputError
+from fcconan.generate.finetune_settings import Finetuning
+from fcconan.llm.weights import loading, locate
+
+if TYPE_CHECKING:
+    import torch
+
+IGNORED = -100  # labels without a loss
+_EXTRA = "fine-tuning needs the extra: `pip install 'fcconan[finetune]'`"
+# Modules that hold the projections of attention are called `attn`, `self_attn`, `attention`, `self_attention`.
+_ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
+
+
+class Encoded(NamedTuple):
+    """A pair in tokens.
+
+    Attributes:
+        tokens: Of prompt, reply and end.
+        prompt: How many of them are the prompt, for which there is no loss.
+    """
+
+    tokens: tuple[int, ...]
+    prompt: int
+
+    @property
+    def reply(self) -> int:
+        """The number of tokens with a loss."""
+        return len(self.tokens) - self.prompt
+
+
+class Base:
+    """A model to start from, found but not yet loaded.
+
+    Args:
+        model: A folder, or a name on the Hugging Face Hub.
+        revision: The commit, tag or branch of a model on the Hub.
+
+    Attributes:
+        name: The folder's own name, or the name on the Hub.
+        revision: The commit, of a model on the Hub.
+        weights: The hash of a folder's files.
+
+    Raises:
+        InputError: There is no such model, or it is an adapter.
+    """
+
+    def __init__(self, model: str, revision: str | None = None) -> None:
+        self._source, self.revision, self.weights = locate(model, revision)
+        if Path(self._source, "adapter_config.json").is_file():
+            raise InputError(
+                f"{model} holds an adapter: fine-tune the model that it belongs to, or merge the two first"
+            )
+        self.name = model if self.revision else Path(self._source).resolve().name
+        # What an adapter says it belongs to must hold in any working folder.
+        self.source = model if self.revision else str(Path(self._source).resolve())
+
+    def tokenizer(self) -> Any:
+        """Returns the model's tokenizer.
+
+        Raises:
+            InputError: It cannot be loaded, or names no end of a text.
+        """
+        with loading(self.name):
+            from transformers import AutoTokenizer
+
+            tokenizer = AutoTokenizer.from_pretrained(self.source, revision=self.revision)
+        if tokenizer.eos_token_id is None:
+            raise InputError(
+                f"the tokenizer of {self.name} has no end token (eos_token): give it one, or no reply ends"
+            )
+        return tokenizer
+
+    def context(self) -> int | None:
+        """Returns how many tokens the model reads at most; None where its configuration does not say.
+
+        Raises:
+            InputError: The configuration cannot be loaded.
+        """
+        with loading(self.name):
+            from transformers import AutoConfig
+
+            config = AutoConfig.from_pretrained(self.source, revision=self.revision)
+        stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+        return None if stated is None else int(stated)
+
+    def load(self, how: Finetuning, device: str) -> Any:
+        """Returns the model, ready to be trained: for `lora` and `qlora` with new adapters.
+
+        The first matrices are drawn with the seed.
+
+        Raises:
+            InputError: The model cannot be loaded or has no attention blocks, the extra is missing, or the device has
+                no 4 bit.
+        """
+        import torch
+
+        quantised = (
+            {"quantization_config": four_bit(device), "device_map": {"": device}} if how.method == "qlora" else {}
+        )
+        with loading(self.name):
+            from transformers import AutoModelForCausalLM, set_seed
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()
+            # All weights are kept in 32 bits where all are trained: small steps would be lost in 16.
+            dtype = torch.float32 if how.method == "full" else dtype_of(how, device)
+            model = AutoModelForCausalLM.from_pretrained(self.source, revision=self.revision, dtype=dtype, **quantised)
+            if not quantised:
+                model.to(device)
+        model.config.use_cache = False
+        if how.method == "full":
+            return model
+        set_seed(how.seed)
+        return self._with_adapters(model, how)
+
+    def _with_adapters(self, model: Any, how: Finetuning) -> Any:
+        try:
+            from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+        except ImportError as error:
+            raise InputError(_EXTRA) from error
+
+        if how.method == "qlora":
+            model = prepare_model_for_kbit_training(model)  # type: ignore[no-untyped-call]
+        config = LoraConfig(
+            r=how.rank,
+            lora_alpha=how.alpha,
+            lora_dropout=how.dropout,
+            bias="none",
+            target_modules=attention_pattern(model, self.name),
+            fan_in_fan_out=any(type(layer).__name__ == "Conv1D" for _, layer in attention_layers(model)),
+            task_type="CAUSAL_LM",
+            base_model_name_or_path=self.source,
+            revision=self.revision,
+        )
+        return get_peft_model(model, config)
+
+
+def device_of(device: str | None) -> str:
+    """Returns where is trained: what was asked for, or else the first CUDA device, or else the CPU.
+
+    Raises:
+        InputError: There is no such device.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError(_EXTRA) from error
+    cuda = torch.cuda.is_available()
+    chosen = device or ("cuda" if cuda else "cpu")
+    if chosen not in ("cpu", "cuda") or (chosen == "cuda" and not cuda):
+        raise InputError(f"there is no device {chosen!r} to train on: give cpu{' or cuda' if cuda else ''}")
+    return chosen
+
+
+def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
+    """Returns what is computed in."""
+    import torch
+
+    if how.dtype == "auto":
+        return torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+    return torch.bfloat16 if how.dtype == "bfloat16" else torch.float32
+
+
+def check_four_bit(device: str) -> None:
+    """Raises InputError where a model cannot be held in 4 bit."""
+    from importlib.util import find_spec
+
+    if device != "cuda":
+        raise InputError(
+            f"method qlora holds the model in 4 bit, which needs a CUDA device, not {device}: take method lora (preset "
+            "pairwise-lora)"
+        )
+    if find_spec("bitsandbytes") is None:
+        raise InputError("method qlora needs bitsandbytes: `pip install bitsandbytes`, or take method lora")
+
+
+def four_bit(device: str) -> Any:
+    """Returns the configuration of a model in 4 bit: NF4, computed in bfloat16 (pairwise ranking, section 5.2).
+
+    The constants of the blocks are not quantised in turn: the paper does not say that they were.
+
+    Raises:
+        InputError: The device has no 4 bit, or bitsandbytes is missing.
+    """
+    check_four_bit(device)
+    return _four_bit_configuration()
+
+
+def _four_bit_configuration() -> Any:
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_compute_dtype=torch.bfloat16,
+        bnb_4bit_use_double_quant=False,
+    )
+
+
+def attention_layers(model: Any) -> list[tuple[str, Any]]:
+    """Returns names and layers of all linear projections of a model's attention blocks."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    return [
+        (name, layer)
+        for name, layer in model.named_modules()
+        if isinstance(layer, torch.nn.Linear | Conv1D) and any(_ATTENTION.search(part) for part in name.split(".")[:-1])
+    ]
+
+
+def attention_pattern(model: Any, name: str) -> str:
+    """Returns a regular expression of the names of `attention_layers`, which says each of the blocks' layers once.
+
+    Whole names: in GPT-2 a layer of the feed-forward blocks has the same last name.
+
+    Raises:
+        InputError: There are none.
+    """
+    found = [re.sub(r"(?<=\\\.)\d+(?=\\\.)", r"\\d+", re.escape(path)) for path, _ in attention_layers(model)]
+    if not found:
+        raise InputError(f"{name} has no attention blocks with linear layers: take method full")
+    return "|".join(dict.fromkeys(found))
+
+
+def padded(pairs: Sequence[Encoded], padding: int) -> "dict[str, torch.Tensor]":
+    """Returns a batch: tokens, mask and labels of shape (pairs, longest pair); labels only for the replies."""
+    import torch
+
+    width = max(len(pair.tokens) for pair in pairs)
+    tokens = torch.full((len(pairs), width), padding)
+    labels = torch.full((len(pairs), width), IGNORED)
+    mask = torch.zeros((len(pairs), width), dtype=torch.long)
+    for row, pair in enumerate(pairs):
+        tokens[row, : len(pair.tokens)] = torch.tensor(pair.tokens)
+        labels[row, pair.prompt : len(pair.tokens)] = torch.tensor(pair.tokens[pair.prompt :])
+        mask[row, : len(pair.tokens)] = 1
+    return {"input_ids": tokens, "attention_mask": mask, "labels": labels}
+
+
+def reply_loss(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor":
+    """Returns the sum of the negative log likelihoods (in nats) of all tokens that have a label."""
+    import torch
+
+    return torch.nn.functional.cross_entropy(
+        logits[:, :-1].float().flatten(0, 1),
+        labels[:, 1:].flatten().to(logits.device),
+        ignore_index=IGNORED,
+        reduction="sum",
+    )
+
+
+def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding: int) -> float:
+    """Returns the mean negative log likelihood of a reply token, in nats; its exponential is the perplexity.
+
+    All tokens weigh the same, whatever batch they are in: a mean of the batches' means, which Trainer reports, changes
+    with the batch size.
+
+    Args:
+        model: Of transformers, or peft.
+        pairs: The pairs.
+        batch_size: Pairs that are computed together.
+        padding: The token that fills up shorter pairs; it is masked.
+    """
+    import torch
+
+    total, training = 0.0, model.training
+    model.eval()
+    with torch.no_grad():
+        for batch in _by_length(pairs, batch_size):
+            inputs = {name: values.to(model.device) for name, values in padded(batch, padding).items()}
+            labels = inputs.pop("labels")
+            total += float(reply_loss(model(**inputs).logits, labels))
+    model.train(training)
+    return total / sum(pair.reply for pair in pairs)
+
+
+def computing(how: Finetuning, device: str) -> Any:
+    """Returns the context in which a model is computed in the chosen type."""
+    import torch
+
+    chosen = dtype_of(how, device)
+    return nullcontext() if chosen == torch.float32 else torch.autocast(device, dtype=chosen)
+
+
+def _by_length(pairs: Sequence[Encoded], batch_size: int) -> Iterator[list[Encoded]]:
+    ordered = sorted(pairs, key=lambda pair: len(pair.tokens))
+    for start in range(0, len(ordered), batch_size):
+        yield ordered[start : start + batch_size]

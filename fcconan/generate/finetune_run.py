@@ -1,0 +1,391 @@
+"""One training at one learning rate, with transformers' Trainer: it ends early, keeps its best epoch, and goes on.
+
+After every epoch a checkpoint is written; the last one and the best one stay. A training that was killed goes on from
+the last: weights, optimizer, schedule and random numbers are as they were, and the order of pairs follows from seed and
+epoch, so that it ends with the same weights as one that was not.
+"""
+
+import gc
+import json
+import math
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.generate.finetune_model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
+from fcconan.generate.finetune_settings import Finetuning
+from fcconan.llm.weights import one_line
+from fcconan.whole_files import write_whole
+
+RESULT = "result.json"
+DIVERGED = "diverged"
+_WHOLE = "whole"
+_TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # many times as large as adapters
+_NO_MEMORY = ("DefaultCPUAllocator", "can't allocate memory", "out of memory")
+_MOST = 700.0  # the exponential of more is no number
+Entry = dict[str, Any]
+Say = Callable[[str], None]
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is trained with.
+
+    Attributes:
+        base: The model to start from.
+        train: The pairs that are learnt from.
+        validation: The pairs that say when to stop.
+        padding: The token that fills up shorter pairs.
+        device: `cpu` or `cuda`.
+    """
+
+    base: Base
+    train: Sequence[Encoded]
+    validation: Sequence[Encoded]
+    padding: int
+    device: str
+
+
+def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) -> float:
+    """Returns the validation loss of the model as it was, and keeps it in the folder.
+
+    New adapters change nothing, so it is that of the model without them.
+
+    Raises:
+        InputError: The model cannot be loaded, or does not fit the memory.
+    """
+    kept = folder / "untuned.json"
+    if not kept.is_file():
+
+        def measured(parts: int) -> float:
+            return _validation_loss(material.base.load(how, material.device), material, how, parts)
+
+        with _quiet():
+            loss = with_room(measured, how, folder, say)
+        if not math.isfinite(loss):
+            raise InputError(f"the loss of {material.base.name} is not finite before it is tuned: check its weights")
+        write_whole(kept, json.dumps({"loss": loss}) + "\n")
+    return float(json.loads(kept.read_text(encoding="utf-8"))["loss"])
+
+
+def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say: Say) -> Entry:
+    """Trains at one learning rate, or goes on with it, or returns what it came to if it is finished.
+
+    Args:
+        rate: The learning rate.
+        material: What is trained with.
+        how: The settings.
+        folder: The checkpoints; its parent keeps the number of parts of a batch.
+        say: Is told when a batch did not fit the memory.
+
+    Returns:
+        `learning_rate`, `best_epoch` (from 1), `validation_loss` (nats a reply token) and `perplexity` of it, `curve`
+        (one entry for every epoch), `checkpoint` (the folder of the best epoch) and `accumulation` (the parts of a
+        batch). Where no epoch had a finite loss, `reason` is `diverged` and what the best epoch would say is None.
+
+    Raises:
+        InputError: The model cannot be loaded, or one pair does not fit the memory.
+    """
+    finished = folder / RESULT
+    if finished.is_file():
+        result: Entry = json.loads(finished.read_text(encoding="utf-8"))
+        return result
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def trained(parts: int) -> tuple[list[Entry], int]:
+        last = last_whole_checkpoint(folder)
+        curve = _curve(json.loads((last / "trainer_state.json").read_text("utf-8"))["log_history"]) if last else []
+        return curve if _is_over(curve, how) else _train(rate, material, how, folder, last, parts), parts
+
+    with _quiet():
+        curve, parts = with_room(trained, how, folder.parent, say)
+    best = _best(curve)
+    result = {
+        "learning_rate": rate,
+        "best_epoch": None if best is None else best["epoch"],
+        "validation_loss": None if best is None else best["validation_loss"],
+        "perplexity": None if best is None else perplexity(best["validation_loss"]),
+        "reason": DIVERGED if best is None else None,
+        "curve": curve,
+        "checkpoint": None if best is None else f"checkpoint-{best['step']}",
+        "accumulation": parts,
+    }
+    write_whole(finished, json.dumps(result, indent=2) + "\n")
+    _remove_checkpoints(folder, keep={result["checkpoint"]})
+    for name in _TO_GO_ON if best is not None else ():
+        (folder / str(result["checkpoint"]) / name).unlink(missing_ok=True)
+    return result
+
+
+def perplexity(loss: float) -> float | None:
+    """Returns the exponential of a mean loss in nats; None where it is too large for a number."""
+    return math.exp(loss) if loss < _MOST else None
+
+
+def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: Say) -> Made:
+    """Does something with batches in parts; where the memory does not suffice, in twice as many, or some more.
+
+    The batch behind a step keeps its size. How many parts there are stays in the folder, for what comes later.
+
+    Args:
+        work: Is given the number of parts, and may be called again.
+        how: The settings.
+        folder: Where the number is kept.
+        say: Is told.
+
+    Raises:
+        InputError: Even one pair does not fit.
+    """
+    kept = folder / "parts.json"
+    parts = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else how.accumulation
+    while True:
+        try:
+            return work(parts)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if not any(mark in str(error) for mark in _NO_MEMORY):
+                raise
+            said = one_line(error)
+        # Out here nothing holds the frames of what failed, and with them its memory.
+        _free_memory()
+        more = [number for number in range(2 * parts, how.batch_size + 1) if how.batch_size % number == 0]
+        if not more:
+            raise InputError(
+                f"one pair at a time does not fit the memory ({said}): give a smaller --max-length, method lora or "
+                "qlora, or a smaller model"
+            )
+        parts = more[0]
+        say(f"out of memory: {how.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch")
+        write_whole(kept, json.dumps(parts) + "\n")
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
+    whole = []
+    for path in folder.glob("checkpoint-*"):
+        if (path / _WHOLE).is_file():
+            whole.append(path)
+        else:
+            shutil.rmtree(path)
+    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+class _Order:
+    """The order of pairs in every epoch, which follows from the seed and the epoch's number alone."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self._size, self._seed, self._epoch = size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.random.default_rng([self._seed, self._epoch]).permutation(self._size).tolist())
+
+
+class _Epoch:
+    """What is summed up over an epoch."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self._loss: Any = 0.0
+        self._tokens: Any = 0
+        self._since = time.monotonic()
+
+    def loss(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
+        """Returns the mean loss of a reply token of the whole batch, of which this may be a part."""
+        total = reply_loss(outputs.logits, labels)
+        tokens = (labels[:, 1:] >= 0).sum()
+        self._loss, self._tokens = self._loss + total.detach().double(), self._tokens + tokens
+        return total / (tokens if num_items_in_batch is None else num_items_in_batch)
+
+    def figures(self, device: str) -> Entry:
+        """The mean loss of a reply token while it was learnt, with dropout and ever newer weights; time and memory."""
+        mean = float(self._loss) / max(1, int(self._tokens))
+        return {
+            "training_loss": mean if math.isfinite(mean) else None,
+            "seconds": round(time.monotonic() - self._since, 3),
+            "peak_bytes": peak_bytes(device),
+        }
+
+
+def _train(
+    rate: float, material: Material, how: Finetuning, folder: Path, last: Path | None, parts: int
+) -> list[Entry]:
+    """Trains from a checkpoint, or from the start; returns the curve."""
+    import torch
+    from tqdm import tqdm
+    from transformers import PrinterCallback, TrainerCallback, TrainingArguments
+    from transformers import Trainer as TransformersTrainer
+
+    epoch_so_far = _Epoch()
+
+    class Watch(TrainerCallback):  # type: ignore[misc]
+        bar: Any = None
+
+        def on_train_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            self.bar = tqdm(
+                total=state.max_steps,
+                initial=state.global_step,
+                desc=f"learning rate {rate:g}",
+                disable=None,
+                leave=False,
+            )
+
+        def on_epoch_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            epoch_so_far.start()
+
+        def on_step_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            self.bar.update()
+
+        def on_evaluate(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            control.should_training_stop = _is_over(_curve(state.log_history), how)
+
+        def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            newest = f"checkpoint-{state.global_step}"
+            (folder / newest / _WHOLE).touch()
+            best = _best(_curve(state.log_history))
+            _remove_checkpoints(folder, keep={newest, f"checkpoint-{best['step']}" if best else newest})
+
+        def on_train_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            self.bar.close()
+
+    class Trainer(TransformersTrainer):  # type: ignore[misc]
+        control: Any
+
+        def _get_train_sampler(self, *arguments: Any, **named: Any) -> Any:
+            return _Order(len(material.train), how.seed)
+
+        def evaluate(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+            learnt = epoch_so_far.figures(material.device)
+            loss = _validation_loss(self.model, material, how, parts)
+            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
+            self.log(figures)
+            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+            return figures
+
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=how.epochs,
+        per_device_train_batch_size=how.batch_size // parts,
+        gradient_accumulation_steps=parts,
+        learning_rate=rate,
+        lr_scheduler_type=how.schedule,
+        warmup_steps=how.warmup_steps,
+        optim="adamw_torch",  # without decay of the weights it is Adam
+        weight_decay=0.0,
+        max_grad_norm=how.max_grad_norm,
+        bf16=dtype_of(how, material.device) == torch.bfloat16,
+        seed=how.seed,
+        data_seed=how.seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=material.device == "cpu",
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+    )
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1  # or the batch would be multiplied by their number
+    model = material.base.load(how, material.device)
+    trainer = Trainer(
+        model=model,
+        args=arguments,
+        train_dataset=list(material.train),
+        eval_dataset=list(material.validation),
+        data_collator=lambda pairs: padded(pairs, material.padding),
+        compute_loss_func=epoch_so_far.loss,
+        callbacks=[Watch()],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.model_accepts_loss_kwargs = False
+    trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    return _curve(trainer.state.log_history)
+
+
+def _validation_loss(model: Any, material: Material, how: Finetuning, parts: int) -> float:
+    with computing(how, material.device):
+        return mean_loss(model, material.validation, batch_size=how.batch_size // parts, padding=material.padding)
+
+
+def _curve(history: Sequence[Entry]) -> list[Entry]:
+    """Returns what is known of every epoch, from the log of Trainer."""
+    names = ("step", "training_loss", "validation_loss", "seconds", "peak_bytes")
+    entries = [entry for entry in history if "validation_loss" in entry]
+    return [{"epoch": place, **{name: entry[name] for name in names}} for place, entry in enumerate(entries, start=1)]
+
+
+def _best(curve: Sequence[Entry]) -> Entry | None:
+    """Returns the epoch with the lowest validation loss, the first one of equals; None where none is finite."""
+    finite = [entry for entry in curve if entry["validation_loss"] is not None]
+    return min(finite, key=lambda entry: float(entry["validation_loss"]), default=None)
+
+
+def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
+    """Tells whether no epoch is to follow: all are trained, too many in a row brought nothing, or the loss is none."""
+    if not curve:
+        return False
+    best = _best(curve)
+    if best is None or curve[-1]["validation_loss"] is None or len(curve) >= how.epochs:
+        return True
+    return how.patience > 0 and len(curve) - int(best["epoch"]) >= how.patience
+
+
+def _remove_checkpoints(folder: Path, *, keep: set[str | None]) -> None:
+    for path in folder.glob("checkpoint-*"):
+        if path.name not in keep:
+            (path / _WHOLE).unlink(missing_ok=True)  # first, so that half of it is never gone on with
+            shutil.rmtree(path)
+
+
+def peak_bytes(device: str) -> int | None:
+    """Returns the most memory that was in use, on a CUDA device or of this process; None where nobody counts."""
+    if device == "cuda":
+        import torch
+
+        return int(torch.cuda.max_memory_allocated())
+    with suppress(ImportError):  # Windows has no such module
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return None
+
+
+def _free_memory() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps the libraries' own chatter out of the terminal."""
+    import warnings
+
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.set_verbosity(before)

@@ -1,0 +1,106 @@
+"""`fcconan finetune` as a user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fcconan
+from tests.conftest import RunCli
+from tests.llm.tiny_chat import tiny_chat
+
+FAST = ("--task", "message", "--epochs", 1, "--batch-size", 8, "--validation", 0.2, "--schedule", "constant")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_chat(tmp_path_factory.mktemp("tiny") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "demo"
+    fcconan.build("demo", folder)
+    return folder
+
+
+def test_a_model_is_tuned_and_reported(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
+    out, json_file = tmp_path / "tuned", tmp_path / "what.json"
+    arguments = ["finetune", demo, "--model", f"local:{tiny}", "--out", out, *FAST, "--json", json_file]
+    rates = ["--learning-rate", "1e-2", "--learning-rate", "1e-4"]
+    done = run_cli(*arguments, *rates, "--drop-duplicates")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(json_file.read_text())
+    assert report == json.loads((out / "training.json").read_text())
+    assert report["data"]["drop_duplicates"] is True
+    assert report["data"]["left_out"] == {"duplicate": 44 - 18}  # the training part has 18 messages
+    assert sum(part["pairs"] for part in report["parts"].values()) == 18
+    assert [run["learning_rate"] for run in report["runs"]] == [1e-2, 1e-4]
+    assert report["settings"]["rank"] == 16
+    for said in ("Left out: 26 duplicate", "chosen", f"Written to {out}.", f"--model local:{out} --task message"):
+        assert said in done.stdout
+    assert f"{report['before']['perplexity']:.3f}" in done.stdout
+    assert f"{report['after']['perplexity']:.3f}" in done.stdout
+
+    again = run_cli(*arguments, *rates)
+    assert (again.returncode, again.stderr) == (
+        2,
+        f"fcconan: {out} is there and not empty: choose another --out, or remove it\n",
+    )
+
+
+def test_a_dry_run_counts_and_writes_nothing(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
+    json_file = tmp_path / "what.json"
+    arguments = [
+        "finetune",
+        demo,
+        "--model",
+        tiny,
+        "--out",
+        tmp_path / "tuned",
+        *FAST,
+        "--dry-run",
+        "--json",
+        json_file,
+    ]
+    done = run_cli(*arguments, "--max-length", 180)
+    assert (done.returncode, done.stderr) == (0, "")
+    plan = json.loads(json_file.read_text())["dry_run"]
+    train, validation = plan["parts"]["train"], plan["parts"]["validation"]
+    too_long = train["left_out"]["too_long"] + validation["left_out"].get("too_long", 0)
+    assert train["pairs"] + validation["pairs"] + too_long == 44
+    assert train["longest"] <= 180
+    assert plan["steps_an_epoch"] == -(-train["pairs"] // 8)
+    assert plan["steps_at_most"] == 9 * plan["steps_an_epoch"]  # nine learning rates, one epoch each
+    assert f"Left out: {too_long} too_long" in done.stdout
+    assert list(tmp_path.iterdir()) == [json_file]
+
+
+def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
+    bare = tiny_chat(tmp_path / "bare", template=None)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text('{"hate_speech": "The Ombrey steal.", "counter_narrative": ""}\n')
+    for options, said in (
+        (["--model", "nobody/nothing"], "the model nobody/nothing cannot be found"),
+        (["--model", bare], "bare has no chat template: name a format with --format (dialogpt, "),
+        (["--model", tiny, "--preset", "gpt"], "there is no preset 'gpt': choose one of pairwise-qlora"),
+        (["--model", tiny, "--method", "qlora", "--device", "cpu"], "method qlora holds the model in 4 bit"),
+        (["--model", tiny, "--task", "poem"], "unknown prompt 'poem'"),
+        (["--model", tiny, "--format", "poem"], "unknown format 'poem'"),
+        (["--model", tiny, "--validation", "2"], "a share of 2.0 for validation"),
+        (["--model", tiny, "--validation", "dev"], "has no split 'dev'"),
+        (["--model", tiny, "--evaluation", demo, "--config", "bronze"], "pairs to learn from have a message of"),
+        (["--model", tiny, "--max-length", 20], "pairs fits 20 tokens"),
+        (["--model", tiny, "--column", "reply"], "--column reply: expected NAME=COLUMN"),
+        (["--model", tiny, "--json", tmp_path / "tuned" / "a.json"], "choose another --json file"),
+    ):
+        done = run_cli("finetune", demo, "--out", tmp_path / "tuned", *FAST[:-2], *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert done.stderr.startswith("fcconan: ")
+        assert done.stderr.count("\n") == 1
+    done = run_cli("finetune", empty, "--out", tmp_path / "tuned", "--model", tiny)
+    assert done.stderr == (
+        f"fcconan: {empty} has 1 pairs without a message or without a CN ({empty}, row 1): fill or remove those rows\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bare", "empty.jsonl"]
