@@ -16,6 +16,9 @@ from fcconan.cli import (
     build,
     correlate,
     demo,
+    evaluate_generators,
+    finetune,
+    generate,
     hydrate,
     judge,
     leaderboard,
@@ -32,7 +35,7 @@ STOPPED = "interrupted; nothing was half-written, run the command again to go on
 
 app = typer.Typer(
     name="fcconan",
-    help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, judge and score replies.",
+    help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,6 +46,9 @@ for verb in (
     hydrate,
     bench,
     train_retriever,
+    generate,
+    finetune,
+    evaluate_generators,
     metrics,
     rank,
     leaderboard,

@@ -1,0 +1,172 @@
+"""The verbs that a suite's steps are, run as from the command line; and what their results depend on."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.cli import generate, models
+from fcconan.cli.judge import compare, rate
+from fcconan.errors import InputError
+from fcconan.generate.suite import LEXICAL, LoadedSuite, known
+from fcconan.generate.suite_steps import content_of, key_of
+
+if TYPE_CHECKING:
+    from fcconan.generate.item import Item
+
+Options = dict[str, Any]
+REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
+
+
+class Verbs:
+    """Generates, rates and compares as a suite says.
+
+    Args:
+        loaded: The suite.
+        out: The folder of results.
+        connection: How models are asked.
+
+    Attributes:
+        suite: The content of the suite.
+        systems: The options of each system, with paths as they are found from here.
+        dataset: Where the dataset is, once it is built.
+        replies: The file of all replies.
+    """
+
+    def __init__(self, loaded: LoadedSuite, out: Path, connection: models.Connection) -> None:
+        self.loaded, self.suite, self.out, self.connection = loaded, loaded.suite, out, connection
+        self.systems = {name: loaded.options(config) for name, config in self.suite.systems.items()}
+        self.dataset = loaded.dataset or out / "dataset"
+        self.replies = out / "replies.parquet"
+        self._opened: dict[str, Any] = {}
+
+    @cached_property
+    def items(self) -> "list[Item]":
+        """The messages."""
+        from fcconan.generate.items import load_items
+
+        suite = self.suite
+        return load_items(self.dataset, config=suite.config, split=suite.split, columns=suite.column, limit=suite.limit)
+
+    def generate(
+        self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
+    ) -> None:
+        """Lets a system answer the messages."""
+        suite, options = self.suite, dict(self.systems[name])
+        options.pop("title", None)
+        made, theirs = options.pop("from", None), options.pop("system", None)
+        columns = options.pop("column", None) if made is not None else suite.column
+        if options.get("background") is not None:
+            options["background"] = Path(options["background"])
+        verb_of(generate.run)(
+            dataset=self.dataset,
+            out=out,
+            made=made,
+            system=theirs or name,
+            config=suite.config,
+            split=suite.split,
+            column=[f"{ours}={column}" for ours, column in (columns or {}).items()] or None,
+            limit=limit,
+            connection=connection,
+            json_file=json_file,
+            **{"seed": suite.seed, **options},
+        )
+
+    def rate(
+        self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
+    ) -> None:
+        """Lets a judge, or several, rate replies."""
+        given = {key: value for key, value in options.items() if key not in ("model", "prompt", "steps", "background")}
+        verb_of(rate.run)(
+            dataset=replies,
+            out=out,
+            model=models_in(options),
+            prompt=_path(options.get("prompt")),
+            steps=[Path(each) for each in options.get("steps") or ()] or None,
+            background=_path(options.get("background")),
+            connection=connection,
+            json_file=json_file,
+            **{"seed": self.suite.seed, **given},
+        )
+
+    def compare(
+        self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
+    ) -> None:
+        """Lets a judge compare replies."""
+        given = {key: value for key, value in options.items() if key != "prompt"}
+        verb_of(compare.run)(
+            dataset=replies,
+            out=out,
+            prompt=_path(options.get("prompt")),
+            connection=connection,
+            json_file=json_file,
+            **{"seed": self.suite.seed, **given},
+        )
+
+    def files_of(self, name: str) -> list[Path]:
+        """Returns what a system's step writes: replies, summary and card."""
+        from fcconan.generate.card import card_path
+
+        rows = self.out / REPLIES / f"{name}.parquet"
+        return [rows, rows.with_name(f"{name}.json"), card_path(rows)]
+
+    def key_of_system(self, name: str) -> str:
+        """Returns a digest of all that a system's replies depend on."""
+        suite, options = self.suite, self.systems[name]
+        return key_of(
+            step="generate",
+            options=known(options),
+            models=[self.model(each) for each in models_in(options)],
+            dataset=content_of(self.dataset),
+            chosen=[suite.config, suite.split, suite.limit, suite.column, suite.seed],
+        )
+
+    def key_of_judge(self, kind: str, options: Options) -> str:
+        """Returns a digest of all that ratings or comparisons depend on."""
+        return key_of(
+            step=kind,
+            options=known(options),
+            seed=self.suite.seed,
+            models=[self.model(name) for name in models_in(options)],
+            replies=content_of(self.replies),
+        )
+
+    def model(self, name: str) -> Any:
+        """Returns what changes the answers of a model; for one that cannot be opened, why."""
+        if name not in self._opened:
+            try:
+                self._opened[name] = name if name == LEXICAL else self.connection.open(name).configuration
+            except InputError as error:
+                self._opened[name] = str(error)
+        return self._opened[name]
+
+    @property
+    def models(self) -> list[str]:
+        """The names of all models."""
+        parts = [*self.systems.values(), *map(self.loaded.options, (*self.suite.ratings, *self.suite.comparisons))]
+        return list(dict.fromkeys(name for options in parts for name in models_in(options)))
+
+
+def verb_of(run: Callable[..., None]) -> Callable[..., None]:
+    """Returns a verb as it stands in its file, which takes a connection in the place of its options.
+
+    What it is not given has the default of the command line.
+    """
+    plain: Callable[..., None] = inspect.unwrap(run)
+    return plain
+
+
+def step_of(system: str) -> str:
+    """Returns the name of a system's step."""
+    return f"{REPLIES}/{system}"
+
+
+def models_in(options: Mapping[str, Any]) -> list[str]:
+    """Returns the models that options name."""
+    named = [options.get("model"), options.get("judge")]
+    return [name for each in named if each for name in ([each] if isinstance(each, str) else each)]
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)

@@ -1,0 +1,398 @@
+"""Suites of generators: YAML files that say which systems answer a dataset, and how their replies are judged.
+
+The keys of a system, of ratings, of comparisons and of metrics are the options of `fcconan generate`, `judge rate`,
+`judge compare` and `metrics`, with `_` for `-`. Paths are relative to the suite's file.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from fcconan.catalog import content_folder, recipe_names
+from fcconan.errors import InputError
+from fcconan.generate.suite_steps import content_of
+from fcconan.yaml_lines import Location, YamlFile, explain
+
+LEXICAL = "lexical"
+_NAME = re.compile(r"[^\W_][\w.+=-]*")
+_FILES = (".yaml", ".yml", ".jinja", ".json", ".csv", ".jsonl", ".parquet")
+# Which values name files: one file or folder; a dataset with config and split; a file, or a name of the catalogue; a
+# model, which may be a folder or a file of recorded outputs.
+_PATHS = ("background", "prompt", "steps")
+_PARTS = ("from", "pool", "train")
+_OR_NAMES = ("task", "format", "judge_task")
+_MODELS = ("model", "judge", "encoder", "retriever", "bertscore", "bartscore", "unieval")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    def options(self) -> dict[str, Any]:
+        """Returns the keys that are given, as they stand in the file."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class SystemConfig(_Strict):
+    """A system: a model with a prompt, a catalogue, people's references, or replies that were made elsewhere."""
+
+    title: str = ""
+    model: str | None = None
+    strategy: str | None = None
+    task: str | None = None
+    format: str | None = None
+    decoding: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    stop: list[str] | None = None
+    seed: int | None = Field(None, ge=-1)
+    candidates: int | None = Field(None, ge=1)
+    pick: str | None = None
+    judge: str | None = None
+    judge_task: str | None = None
+    judge_aspect: list[str] | None = None
+    examples: int | None = Field(None, ge=1)
+    encoder: str | None = None
+    retriever: str | None = None
+    top: int | None = Field(None, ge=1)
+    pool: str | None = None
+    background: str | None = None
+    passages: int | None = Field(None, ge=1)
+    made: str | None = Field(None, alias="from")
+    system: str | None = None
+    column: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _of_imports(self) -> Self:
+        if self.made is None and (self.system is not None or self.column is not None):
+            raise ValueError("`system` and `column` say how the file of `from` is read: give it, or leave them out")
+        return self
+
+
+class MetricsConfig(_Strict):
+    """Text metrics; a list in the suite is that of `metric`."""
+
+    metric: list[str] | None = None
+    bertscore: str | None = None
+    bartscore: str | None = None
+    toxicity: str | None = None
+    unieval: str | None = None
+    question: list[str] | None = None
+    train: str | None = None
+    several: str = "max"
+
+    @field_validator("metric")
+    @classmethod
+    def _known(cls, names: list[str] | None) -> list[str] | None:
+        from fcconan.score.text import METRICS
+
+        unknown = next((name for name in names or () if name not in (*METRICS, "novelty")), None)
+        if unknown is not None:
+            raise ValueError(f"there is no metric {unknown!r}: choose from {', '.join(METRICS)}, novelty")
+        return names
+
+    @field_validator("several")
+    @classmethod
+    def _of_several(cls, name: str) -> str:
+        from fcconan.score.text_scores import SEVERAL
+
+        if name not in SEVERAL:
+            raise ValueError(f"give one of {', '.join(SEVERAL)}")
+        return name
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if "novelty" in (self.metric or ()) and self.train is None:
+            raise ValueError("novelty needs the CNs that were trained on: give them as `train`")
+        if (self.unieval is None) != (not self.question):
+            raise ValueError("`unieval` and `question` go together: give both, or leave them out")
+        return self
+
+
+class RatingConfig(_Strict):
+    """A judge of replies, or several; `lexical` is the baseline without a model."""
+
+    model: str | list[str]
+    task: str = "multi-aspect"
+    strategy: str | None = None
+    aspect: list[str] | None = None
+    prompt: str | None = None
+    steps: list[str] | None = None
+    samples: int | None = Field(None, ge=1)
+    logprobs: bool = False
+    temperature: float | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    seed: int | None = Field(None, ge=-1)
+    background: str | None = None
+    passages: int | None = Field(None, ge=1)
+    panel: str | None = None
+    name: str | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """The models."""
+        return [self.model] if isinstance(self.model, str) else list(self.model)
+
+
+class ComparisonConfig(_Strict):
+    """A judge of pairs of replies."""
+
+    model: str
+    protocol: str = "choice"
+    task: str = "pairwise"
+    prompt: str | None = None
+    explain: bool = False
+    reference: bool = False
+    orders: str = "both"
+    disagreement: str = "tie"
+    one_order: str = "invalid"
+    budget: int | None = Field(None, ge=1)
+    context: int | None = Field(None, ge=1)
+    overflow: str = "shorten"
+    temperature: float | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    seed: int | None = Field(None, ge=-1)
+    name: str | None = None
+
+
+class TournamentConfig(_Strict):
+    """How verdicts become a ranking."""
+
+    majority: bool = False
+    length_control: bool = False
+    regularisation: float = Field(0.01, gt=0)
+
+
+class GeneratorSuite(_Strict):
+    """A suite.
+
+    Attributes:
+        name: Of the suite.
+        title: Of the report.
+        dataset: A folder that `fcconan build` wrote, a file of messages, or the name of a dataset, which is built.
+        config: Part of the dataset with the messages.
+        split: Of that part.
+        column: Name of a column here -> its name in the file of messages.
+        limit: The first messages only.
+        seed: Of all draws, where nothing else is said.
+        resamples: Of the bootstrap over items; 0 for no intervals.
+        systems: By name, which is that of their rows.
+        metrics: Text metrics; without it, none.
+        ratings: Judges of replies.
+        comparisons: Judges of pairs of replies.
+        tournament: How verdicts become a ranking.
+    """
+
+    name: str = Field(min_length=1)
+    title: str = ""
+    dataset: str = Field(min_length=1)
+    config: str | None = None
+    split: str | None = None
+    column: dict[str, str] | None = None
+    limit: int | None = Field(None, ge=1)
+    seed: int = Field(0, ge=0)
+    resamples: int = Field(10_000, ge=0)
+    systems: dict[str, SystemConfig] = Field(min_length=1)
+    metrics: MetricsConfig | None = None
+    ratings: list[RatingConfig] = Field(default_factory=list)
+    comparisons: list[ComparisonConfig] = Field(default_factory=list)
+    tournament: TournamentConfig = TournamentConfig()
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        return {"metric": given} if isinstance(given, list) else given
+
+    @field_validator("systems")
+    @classmethod
+    def _named(cls, systems: dict[str, SystemConfig]) -> dict[str, SystemConfig]:
+        odd = next((name for name in systems if not _NAME.fullmatch(name)), None)
+        if odd is not None:
+            raise ValueError(f"the system {odd!r} gives its name to a file: use letters, digits and - _ . + = only")
+        folded = [name.casefold() for name in systems]
+        alike = next((name for name in systems if folded.count(name.casefold()) > 1), None)
+        if alike is not None:
+            raise ValueError(f"the names of two systems differ from {alike!r} in capitals only: tell them apart")
+        return systems
+
+    @model_validator(mode="after")
+    def _comparable(self) -> Self:
+        if self.comparisons and len(self.systems) < 2:
+            raise ValueError("`comparisons` compare systems, and there is one: add another, or leave them out")
+        if "tournament" in self.model_fields_set and not self.comparisons:
+            raise ValueError("`tournament` ranks by `comparisons`, and there are none: add some, or leave it out")
+        return self
+
+
+class LoadedSuite:
+    """A suite with its file: paths are found from there, and complaints name a line.
+
+    Attributes:
+        path: The file.
+        suite: Its content.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Reads the file.
+
+        Raises:
+            InputError: It cannot be read, something in it is not known, or a file that it names is not there; the
+                message names the line.
+        """
+        self.path = path
+        try:
+            self._file = YamlFile(path)
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be read ({error.strerror or error}): give a suite such as benchmarks/generation.yaml"
+            ) from error
+        try:
+            self.suite = GeneratorSuite.model_validate(self._file.data)
+        except ValidationError as error:
+            raise InputError(explain(self._file, error, whole="the suite", known_keys=_known_keys)) from error
+        self._check_files()
+
+    @property
+    def dataset(self) -> Path | None:
+        """The dataset's folder or file; None where it is a name, to be built."""
+        place = self._beside(self.suite.dataset)
+        return None if not place.exists() and self.suite.dataset in recipe_names() else place
+
+    def options(self, config: _Strict) -> dict[str, Any]:
+        """Returns the keys of a part of the suite that are given, with paths as they are found from here."""
+        return {key: self._resolved(key, value) for key, value in config.options().items()}
+
+    def read(self) -> list[Path]:
+        """Returns all files and folders that the suite names, and its own."""
+        return [self.path, *([] if self.dataset is None else [self.dataset]), *(path for _, path in self._named())]
+
+    def line(self, *location: str | int) -> int:
+        """Returns the line on which a value stands."""
+        return self._file.line(location)
+
+    def _resolved(self, key: str, value: Any) -> Any:
+        if isinstance(value, list) and key in (*_PATHS, *_MODELS):
+            return [self._resolved(key, each) for each in value]
+        if not isinstance(value, str):
+            return value
+        if key in _PATHS or key in _PARTS or (key in _OR_NAMES and _is_file(value)):
+            return str(self._beside(value))
+        if key == "toxicity":  # MODEL:LABEL
+            name, colon, label = value.partition(":")
+            return f"{self._beside(name)}{colon}{label}" if self._is_folder(name) else value
+        if key in _MODELS:
+            kind, _, rest = value.partition(":")
+            if kind == "replay" and rest:
+                return f"replay:{self._beside(rest)}"
+            if kind == "local" and rest:
+                return f"local:{self._beside(rest)}" if self._is_folder(rest) else value
+            return str(self._beside(value)) if key not in ("model", "judge") and self._is_folder(value) else value
+        return value
+
+    def _beside(self, text: str) -> Path:
+        return self.path.parent / Path(text).expanduser()
+
+    def _is_folder(self, text: str) -> bool:
+        return text.startswith((".", "/", "~")) or self._beside(text).is_dir()
+
+    def _named(self) -> Iterator[tuple[Location, Path]]:
+        """Yields every file that the suite names, and where it stands."""
+        suite = self.suite
+        parts: list[tuple[Location, _Strict]] = [(("systems", name), one) for name, one in suite.systems.items()]
+        parts += [(("ratings", place), one) for place, one in enumerate(suite.ratings)]
+        parts += [(("comparisons", place), one) for place, one in enumerate(suite.comparisons)]
+        parts += [] if suite.metrics is None else [(("metrics",), suite.metrics)]
+        for where, part in parts:
+            for key, value in self.options(part).items():
+                for text in value if isinstance(value, list) else [value]:
+                    path = path_in(key, text)
+                    if path is not None:
+                        yield (*where, key), path
+
+    def _check_files(self) -> None:
+        lost = [(where, path) for where, path in self._named() if not path.exists()]
+        if self.dataset is not None and not self.dataset.exists():
+            lost.insert(0, (("dataset",), self.dataset))
+        if lost:
+            where, path = lost[0]
+            names = f", or a dataset of {', '.join(recipe_names())}" if where == ("dataset",) else ""
+            more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+            raise InputError(
+                f"{self.path}, line {self._file.line(where)}: {'.'.join(map(str, where))}: there is no {path}; give a "
+                f"path from the suite's folder{names}{more}"
+            )
+
+
+def suite_path(given: str) -> Path:
+    """Returns the file of a suite: a path, or the name of one in `benchmarks/`.
+
+    Raises:
+        InputError: There is no such file.
+    """
+    path = Path(given)
+    if path.is_file():
+        return path
+    known = content_folder() / "benchmarks" / f"{given}.yaml"
+    if re.fullmatch(r"[\w-]+", given) and known.is_file():
+        return known
+    raise InputError(f"there is no suite {given}: give a file such as benchmarks/generation.yaml")
+
+
+def _is_file(text: str) -> bool:
+    return "/" in text or text.endswith(_FILES)
+
+
+def path_in(key: str, value: Any) -> Path | None:
+    """Returns the file or folder that the value of a key, as `LoadedSuite.options` returns it, names for certain."""
+    if not isinstance(value, str):
+        return None
+    if key in _PATHS or (key in _OR_NAMES and _is_file(value)):
+        return Path(value)
+    if key in _PARTS:
+        return part_path(value)
+    kind, _, rest = value.partition(":")
+    if key in ("model", "judge") and (kind == "replay" or (kind == "local" and rest.startswith((".", "/")))):
+        return Path(rest)
+    return None
+
+
+def known(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options of a part of the suite with what files hold in the place of where they are."""
+    return {
+        key: [_content(key, each) for each in (value if isinstance(value, list) else [value])]
+        for key, value in options.items()
+        if key != "title"
+    }
+
+
+def _content(key: str, value: Any) -> Any:
+    if key in ("model", "judge") or not isinstance(value, str):
+        return value
+    path = path_in(key, value) or (Path(value) if key in _MODELS and Path(value).is_dir() else None)
+    return value if path is None else [value.removeprefix(str(path)), content_of(path)]
+
+
+def part_path(text: str) -> Path:
+    """Returns the path in PATH[:CONFIG[:SPLIT]]."""
+    pieces = text.split(":")
+    for number in range(len(pieces), 0, -1):
+        path = Path(":".join(pieces[:number]))
+        if path.exists():
+            return path
+    return Path(pieces[0])
+
+
+def _known_keys(location: Location) -> Iterable[str]:
+    parts: Mapping[Any, type[_Strict]] = {
+        "systems": SystemConfig,
+        "metrics": MetricsConfig,
+        "ratings": RatingConfig,
+        "comparisons": ComparisonConfig,
+        "tournament": TournamentConfig,
+    }
+    model = parts.get(location[0], GeneratorSuite) if len(location) > 1 else GeneratorSuite
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,113 @@
+"""The rows of a suite: replies of all systems to all items, and what judges said of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.generate.item import GENERATED, Generated, Item, Row
+from fcconan.generate.write import row_maker
+from fcconan.judge.compare import COLUMNS as COMPARED
+from fcconan.judge.rate import RATED
+from fcconan.row_files import RowWriter, read_typed_rows
+from fcconan.rows import Columns
+
+NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
+_BYTES = 4  # of a token, as in `fcconan.llm.cost`
+
+
+def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
+    """Yields a row for every item: the first reply of a file, or none, with a reason.
+
+    Args:
+        system: The name that the rows get.
+        items: The messages.
+        file: What `fcconan generate` wrote; where it is not there, the system failed.
+    """
+    found: dict[str, Row] = {}
+    if file.is_file():
+        for row in read_typed_rows(file, GENERATED):
+            found.setdefault(row["item_id"], {**row, "system": system})
+    strategy = next((row["strategy"] for row in found.values()), "")
+    make = row_maker(system, strategy)
+    reason = NO_REPLY if found else SYSTEM_FAILED
+    for item in items:
+        yield found.get(item.item_id) or make(item, Generated(None, reason))
+
+
+def stand_ins(system: str, items: Iterable[Item], tokens: int) -> Iterator[Row]:
+    """Yields replies of a length in the place of those that are not written yet; no two are alike."""
+    make = row_maker(system, "", flags=lambda *texts, **more: ())
+    for number, item in enumerate(items):
+        text = f"{system} {number} "
+        yield make(item, Generated(text + "word" * max(1, tokens - len(text) // _BYTES)))
+
+
+def write_replies(path: Path, rows: Iterable[Row]) -> None:
+    """Writes replies.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    _write(path, rows, GENERATED)
+
+
+def join_ratings(parts: Iterable[Path], path: Path) -> None:
+    """Puts the ratings of several files into one.
+
+    Raises:
+        InputError: Two of them have a rater and an aspect of the same name.
+    """
+    rows, place_of = [], dict[tuple[str, str], Path]()
+    for part in parts:
+        for row in read_typed_rows(part, RATED):
+            if place_of.setdefault((row["rater"], row["aspect"]), part) != part:
+                raise InputError(
+                    f"two entries of ratings are of the rater {row['rater']} and have the aspect {row['aspect']}: give "
+                    "one of them a `name`, or rate other aspects"
+                )
+            rows.append(row)
+    _write(path, rows, RATED)
+
+
+def join_comparisons(parts: Iterable[Path], path: Path) -> None:
+    """Puts the comparisons of several files into one.
+
+    Raises:
+        InputError: Two of them have a rater of the same name.
+    """
+    rows, place_of = [], dict[str, Path]()
+    for part in parts:
+        for row in read_typed_rows(part, COMPARED):
+            if place_of.setdefault(row["rater"], part) != part:
+                raise InputError(
+                    f"two entries of comparisons are of the rater {row['rater']}: give one of them a `name`"
+                )
+            rows.append(row)
+    _write(path, rows, COMPARED)
+
+
+def judges_of(ratings: Path) -> list[str]:
+    """Returns the raters of a file that are models, or all where none is, in their order."""
+    kinds: dict[str, str | None] = {row["rater"]: row["rater_kind"] for row in read_typed_rows(ratings, RATED)}
+    return [name for name, kind in kinds.items() if kind == "model"] or list(kinds)
+
+
+def missing_in(replies: Path, ratings: Path | None, comparisons: Path | None) -> dict[str, int]:
+    """Returns how many replies have no text, ratings by models no value, and comparisons no verdict.
+
+    A comparison whose two orders disagree has been read, whatever is made of it.
+    """
+    without: dict[str, int] = {"replies": sum(row["text"] is None for row in read_typed_rows(replies, GENERATED))}
+    if ratings is not None:
+        rows: Iterable[Mapping[str, Any]] = read_typed_rows(ratings, RATED)
+        without["ratings"] = sum(row["value"] is None and row["rater_kind"] == "model" for row in rows)
+    if comparisons is not None:
+        rows = read_typed_rows(comparisons, COMPARED)
+        without["verdicts"] = sum(row["verdict"] == "invalid" and row["reason"] != "orders_disagree" for row in rows)
+    return without
+
+
+def _write(path: Path, rows: Iterable[Row], columns: Columns) -> None:
+    with RowWriter(path, columns) as writer:
+        writer.write(list(rows))

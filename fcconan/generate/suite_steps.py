@@ -1,0 +1,144 @@
+"""Which steps of a suite are done: a step is done again only where its options, or what it reads, have changed."""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import fcconan
+from fcconan.catalog import content_folder
+from fcconan.errors import InputError
+from fcconan.identity import digest
+from fcconan.sources import sha256_of
+from fcconan.whole_files import write_whole
+
+RECORD = "suite.json"
+
+
+class Steps:
+    """The record of a folder of results, in `suite.json`.
+
+    Args:
+        folder: The folder.
+        about: What the record says besides: the suite, the dataset.
+
+    Attributes:
+        folder: The folder.
+        about: As given; the record is written with it.
+        problems: Why steps failed, by their names.
+        statuses: What became of each step in this run: `kept`, `done`, `incomplete` (to be tried again) or `failed`.
+
+    Raises:
+        InputError: The folder holds something else.
+    """
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+        self.folder, self.about = folder, dict(about)
+        self.problems: dict[str, str] = {}
+        self.statuses: dict[str, str] = {}
+        self._known: dict[str, Any] = {}
+        self._done: dict[str, Any] = {}
+        path = folder / RECORD
+        if path.is_file():
+            try:
+                record = json.loads(path.read_text(encoding="utf-8"))
+                self._known, name = dict(record["steps"]), record["suite"]["name"]
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise InputError(f"{path} is no record of a suite: choose another --out") from error
+            if name != self.about["suite"]["name"]:
+                raise InputError(f"{folder} holds the results of the suite {name}: choose another --out")
+        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(f"{folder} is there and holds no results of a suite: choose another --out")
+
+    def is_kept(self, name: str, key: str) -> bool:
+        """Whether a step was finished as it is asked for, and its files are as it left them."""
+        known = self._known.get(name)
+        if not known or known["key"] != key or known.get("incomplete"):
+            return False
+        return all(self._hash(file) == content for file, content in known["files"].items())
+
+    def keep(self, name: str) -> None:
+        """Takes a step as it is."""
+        self._done[name] = self._known[name]
+        self.statuses[name] = "kept"
+
+    def begin(self, files: Iterable[Path]) -> None:
+        """Removes what an earlier run left of a step."""
+        self.write()
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.unlink(missing_ok=True)
+
+    def end(self, name: str, key: str, files: Iterable[Path], *, complete: bool = True) -> None:
+        """Notes that a step was done, and writes the record.
+
+        Args:
+            name: Of the step.
+            key: Of its options and of what it read.
+            files: What it wrote.
+            complete: Whether all went well; otherwise another run tries again.
+        """
+        hashes = {file.relative_to(self.folder).as_posix(): sha256_of(file) for file in files if file.is_file()}
+        self._done[name] = {"key": key, "files": hashes, **({} if complete else {"incomplete": True})}
+        self.statuses[name] = "done" if complete else "incomplete"
+        self.write()
+
+    def fail(self, name: str, why: str) -> None:
+        """Notes that a step could not be done, and writes the record."""
+        self.problems[name] = why
+        self.statuses[name] = "failed"
+        self.write()
+
+    def write(self, **further: Any) -> None:
+        """Writes the record, whole or not at all."""
+        self.about |= further
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Until the end, what an earlier run knew of later steps stays.
+        record = {**self.about, "problems": self.problems, "steps": {**self._known, **self._done}}
+        write_whole(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+    def finish(self) -> None:
+        """Forgets steps that the suite has no longer, and removes their files."""
+        used = {file for step in self._done.values() for file in step["files"]}
+        for name in [name for name in self._known if name not in self._done]:
+            for file in self._known.pop(name)["files"]:
+                if file not in used:
+                    with suppress(OSError):
+                        (self.folder / file).unlink()
+        self.write()
+
+    def _hash(self, file: str) -> str | None:
+        try:
+            return sha256_of(self.folder / file)
+        except OSError:
+            return None
+
+
+def key_of(**what: Any) -> str:
+    """Returns a digest of options and of what is read; another version of the package is another key."""
+    everything = {"version": fcconan.__version__, "content": _annotations(), **what}
+    return digest(json.dumps(everything, sort_keys=True, default=str))
+
+
+def content_of(path: Path) -> str:
+    """Returns a digest of what a file or a folder holds.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        if path.is_file():
+            return sha256_of(path)[:12]
+        manifest = path / "manifest.json"
+        if manifest.is_file():  # which has the hashes of all files in it
+            return sha256_of(manifest)[:12]
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return digest(*(f"{each.relative_to(path).as_posix()} {sha256_of(each)}" for each in files))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from error
+
+
+def _annotations() -> str:
+    """What tasks, prompts, formats and decodings by name stand for."""
+    return content_of(content_folder() / "annotations")

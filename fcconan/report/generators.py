@@ -1,0 +1,305 @@
+"""The report of a suite of generators: one page from the files that its steps wrote."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.report.scores import (
+    correlation_section,
+    leaderboard_section,
+    leaderboard_tables,
+    tournament_section,
+    tournament_tables,
+)
+from fcconan.report.sections import HERE, Section, interval, number, render_sections
+from fcconan.report.tables import MISSING, Table
+from fcconan.row_files import read_typed_rows
+from fcconan.whole_files import write_whole
+
+Results = Mapping[str, Any]
+Row = Mapping[str, Any]
+SCORED = ("safety", "metrics", "leaderboard", "rank", "audit", "correlate")
+SHOWN = 200  # items whose texts the page holds
+MADE = {
+    "strategy": "strategy",
+    "model": "model",
+    "revision": "revision",
+    "format": "format",
+    "decoding": "decoding",
+    "seed": "seed",
+    "prompt_hash": "prompt",
+}
+_WARNING = (
+    "The messages are hate speech, and replies may repeat it: they are shown so that figures can be checked against "
+    "what was written."
+)
+
+
+def results_of(folder: Path) -> dict[str, Any]:
+    """Reads the results of a suite: `safety`, `metrics` and so on, as far as they are there, and `ratings` and
+    `comparisons`, the summaries of all judges.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    found = {name: data for name in SCORED if (data := _read(folder / f"{name}.json")) is not None}
+    for kind in ("replies", "ratings", "comparisons"):
+        files = sorted((folder / kind).glob("*.json"), key=lambda file: (len(file.stem), file.stem))
+        found[kind] = {file.stem: _read(file) for file in files}
+    return found
+
+
+def gist_of(folder: Path) -> list[Table]:
+    """Returns how the systems stand, for a terminal: by ratings, and by verdicts, as far as there are any.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    board, ranking = _read(folder / "leaderboard.json"), _read(folder / "rank.json")
+    tables = [] if board is None else leaderboard_tables(board)
+    return tables if ranking is None else [*tables, tournament_tables(ranking)[0]]
+
+
+def signatures_of(results: Results) -> list[str]:
+    """Returns the signatures of all figures."""
+    found = [results[name]["signature"] for name in SCORED if "signature" in results.get(name, {})]
+    return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
+
+
+def write_report(path: Path, about: Row, results: Results, replies: Path) -> None:
+    """Writes the page.
+
+    Args:
+        path: The page.
+        about: The record of the suite: `suite`, `version`, `problems`, `missing`.
+        results: What `results_of` read.
+        replies: The file of all replies.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    rows = list(read_typed_rows(replies, _columns()))
+    try:
+        write_whole(path, _page(about, results, rows).encode(errors="backslashreplace").decode())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+
+
+def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Section]:
+    """Returns the parts of the page.
+
+    Args:
+        about: The record of the suite.
+        results: What `results_of` read.
+        rows: The replies of all systems.
+    """
+    parts = [_systems(about, results, rows)]
+    if "safety" in results:
+        from fcconan.generate.safety_report import safety_table
+
+        notes = [
+            "A flag is told by rules and lists, and is no grade: look at what is flagged. The shares are of the "
+            "replies with a text."
+        ]
+        parts.append(Section("Refusals and safety", notes, [safety_table(results["safety"])]))
+    if "metrics" in results:
+        parts.append(Section("Metrics", results["metrics"]["notes"], [_metrics(results["metrics"]["rows"])]))
+    judged = _judged(results)
+    if judged:
+        parts.append(Section("Judges", list(_judge_notes(results)), judged))
+    if "leaderboard" in results:
+        parts.append(leaderboard_section(results["leaderboard"]))
+    if "rank" in results:
+        parts.append(tournament_section(results["rank"]))
+    if "audit" in results and results["audit"]["rows"]:
+        parts.append(Section("Biases of the judges", _AUDIT_NOTES, [_audit(results["audit"]["rows"])]))
+    if "correlate" in results:
+        section = correlation_section(results["correlate"], "Metrics against judges")
+        notes = ["The judges stand where people would: where this page says people, it is they who are meant."]
+        parts.append(Section(section.title, [*notes, *section.notes], section.tables, section.plots))
+    return parts
+
+
+_AUDIT_NOTES = (
+    "length_wins: how often the longer reply wins, which may be the better one. refusal_wins: how often a refusal wins "
+    "against a reply that is none. An unbiased judge has the value of the column unbiased, where that is known.",
+)
+
+
+def _page(about: Row, results: Results, rows: Sequence[Row]) -> str:
+    suite = about["suite"]
+    items = len({row["item_id"] for row in rows})
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    title = suite.get("title") or f"Generators: {suite['name']}"
+    lead = f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
+    page = render_sections(title, lead, sections_of(about, results, rows), signatures=about.get("signatures", ()))
+    # After everything else, and closed: who reads figures need not read hate speech.
+    return page.replace("</main>", _texts(rows) + "</main>", 1)
+
+
+def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:
+    by_system: dict[str, list[Row]] = {}
+    for row in rows:
+        by_system.setdefault(row["system"], []).append(row)
+    titles = {name: config.get("title", "") for name, config in about["suite"]["systems"].items()}
+    made = [
+        [
+            name,
+            titles.get(name) or MISSING,
+            *(_one(own, column) for column in MADE),
+            _shown(results, name),
+            _dates(results, name),
+        ]
+        for name, own in by_system.items()
+    ]
+    counts = []
+    for name, own in by_system.items():
+        written = [row["text"] for row in own if row["text"] is not None]
+        reasons = Counter(str(row["reason"]) for row in own if row["text"] is None)
+        words = sum(len(text.split()) for text in written) / len(written) if written else None
+        why = ", ".join(f"{reason} {n}" for reason, n in sorted(reasons.items())) or MISSING
+        counts.append([name, str(len(written)), str(reasons.total()), why, number(words, 1)])
+    notes = [f"{step} failed: {why}" for step, why in about.get("problems", {}).items()]
+    missing = {what: n for what, n in about.get("missing", {}).items() if n}
+    if missing:
+        notes.append("Without a value: " + ", ".join(f"{what} {n}" for what, n in missing.items()) + ".")
+    for name, own in results.get("replies", {}).items():
+        notes += [f"{name}: {note}" for note in own.get("notes", ())]
+    tables = [
+        Table("How the replies were made", ["system", "title", *MADE.values(), "shown", "answers of"], made),
+        Table("Replies", ["system", "replies", "missing", "why", "mean words"], counts),
+    ]
+    return Section("Systems", notes, tables)
+
+
+def _one(rows: Iterable[Row], column: str) -> str:
+    values = dict.fromkeys(str(row[column]) for row in rows if row[column] not in (None, ""))
+    return ", ".join(values) or MISSING
+
+
+def _shown(results: Results, system: str) -> str:
+    """What a system sees of other people's CNs: how many, found by what."""
+    configuration = (results.get("replies", {}).get(system) or {}).get("configuration") or {}
+    found = []
+    for name in ("examples", "candidates"):
+        source = configuration.get(name)
+        if isinstance(source, dict):
+            by = source.get("encoder") or source.get("retriever")
+            found.append(f"{source.get('k')} {name} by {by if isinstance(by, str) else 'a system of its own'}")
+    return "; ".join([*found, *(["background"] if configuration.get("background") else [])]) or MISSING
+
+
+def _dates(results: Results, system: str) -> str:
+    answers = (results.get("replies", {}).get(system) or {}).get("answers")
+    if not answers:
+        return MISSING
+    return answers["first"] if answers["first"] == answers["last"] else f"{answers['first']} to {answers['last']}"
+
+
+def _metrics(rows: Sequence[Row]) -> Table:
+    names = list(dict.fromkeys(row["metric"] for row in rows))
+    values: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        values.setdefault(row["system"], {})[row["metric"]] = row
+    lower = {row["metric"] for row in rows if row["higher_is_better"] is False}
+    columns = [f"{name} (low is better)" if name in lower else name for name in names]
+    cells = [[system, *(_value(own.get(name)) for name in names)] for system, own in values.items()]
+    return Table("Values of all replies of a system", ["system", *columns], cells)
+
+
+def _value(row: Row | None) -> str:
+    if row is None or row["value"] is None:
+        return MISSING if row is None else f"{MISSING} ({row['reason']})"
+    left_out = sum(n for reason, n in row["missing"].items() if reason != "corpus_only")
+    return number(row["value"], 4) + (f" (without {left_out})" if left_out else "")
+
+
+def _judged(results: Results) -> list[Table]:
+    tables = []
+    rated = [
+        [
+            row["rater"],
+            row["aspect"],
+            number(row["mean"]),
+            str(row["n"]),
+            str(row["n_missing"]),
+            ", ".join(f"{reason} {n}" for reason, n in row["missing"].items()) or MISSING,
+        ]
+        for summary in results["ratings"].values()
+        for row in summary["rows"]
+    ]
+    if rated:
+        tables.append(Table("Ratings", ["rater", "aspect", "mean", "ratings", "missing", "why"], rated))
+    compared = [
+        [
+            f"{place}: {summary['judge']['protocol'].get('protocol', '')}",
+            str(summary["comparisons"]),
+            *(str(summary["verdicts"].get(name, 0)) for name in ("a", "b", "tie", "invalid")),
+            ", ".join(f"{reason} {n}" for reason, n in summary["invalid"].items()) or MISSING,
+            number(summary["flip_rate"]),
+            number(summary["first_preference"]),
+            str(summary["identical"]),
+        ]
+        for place, summary in results["comparisons"].items()
+    ]
+    if compared:
+        columns = ["judge", "comparisons", "a", "b", "ties", "invalid", "why", "flip rate", "first preferred", "alike"]
+        tables.append(Table("Comparisons", columns, compared))
+    return tables
+
+
+def _judge_notes(results: Results) -> Iterator[str]:
+    for kind in ("ratings", "comparisons"):
+        for place, summary in results[kind].items():
+            if summary.get("failed_requests"):
+                failed = summary["failed_requests"]
+                yield f"{kind} {place}: {failed} requests failed for a passing reason; run the suite again."
+
+
+def _audit(rows: Sequence[Row]) -> Table:
+    cells = [
+        [
+            row.get("rater") or MISSING,
+            row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
+            row.get("aspect") or MISSING,
+            number(row["value"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
+            interval(row["low"], row["high"]),
+            number(row["baseline"]),
+            str(row["n"]),
+        ]
+        for row in rows
+    ]
+    return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
+
+
+def _texts(rows: Sequence[Row]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    items: dict[str, list[Row]] = {}
+    for row in rows:
+        items.setdefault(row["item_id"], []).append(row)
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    shown = [own for _, own in zip(range(SHOWN), items.values(), strict=False)]
+    return environment.get_template("replies.html.jinja").render(
+        warning=_WARNING, items=shown, total=len(items), missing=MISSING
+    )
+
+
+def _columns() -> dict[str, str]:
+    from fcconan.generate.item import GENERATED
+
+    return GENERATED
+
+
+def _read(path: Path) -> Any:
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): remove it, and run the suite again") from error

@@ -1,0 +1,177 @@
+"""Suites of generators: what their files may say, and which steps are done again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fcconan.catalog import content_folder
+from fcconan.errors import InputError
+from fcconan.generate.suite import LoadedSuite, known, suite_path
+from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_of
+from fcconan.generate.suite_steps import Steps, content_of, key_of
+from fcconan.judge.compare import COLUMNS
+from fcconan.judge.rate import RATED
+from fcconan.row_files import RowWriter
+
+SUITE = {
+    "name": "invented",
+    "dataset": "messages.jsonl",
+    "systems": {"gold": {"strategy": "reference"}, "m": {"model": "m"}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "messages.jsonl").write_text('{"hate_speech": "The Ombrey never return a book."}\n')
+    return tmp_path
+
+
+def _write(folder: Path, **changes: Any) -> Path:
+    path = folder / "suite.yaml"
+    path.write_text(yaml.safe_dump({**SUITE, **changes}, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    for name in ("pool.csv", "own.yaml", "answers.jsonl", "theirs.csv"):
+        (folder / name).touch()
+    (folder / "tiny").mkdir()
+    system = {
+        "model": "local:tiny",
+        "task": "own.yaml",
+        "format": "zephyr",
+        "pool": "pool.csv:train",
+        "encoder": "minilm",
+        "judge": "replay:answers.jsonl",
+    }
+    loaded = LoadedSuite(_write(folder, systems={"a": system, "b": {"from": "theirs.csv"}}))
+    assert loaded.dataset == folder / "messages.jsonl"
+    assert loaded.options(loaded.suite.systems["a"]) == {
+        "model": f"local:{folder}/tiny",
+        "task": f"{folder}/own.yaml",
+        "format": "zephyr",
+        "pool": f"{folder}/pool.csv:train",
+        "encoder": "minilm",
+        "judge": f"replay:{folder}/answers.jsonl",
+    }
+    assert loaded.options(loaded.suite.systems["b"]) == {"from": f"{folder}/theirs.csv"}
+    read = {path.name for path in loaded.read()}
+    assert read == {"suite.yaml", "messages.jsonl", "tiny", "own.yaml", "pool.csv", "answers.jsonl", "theirs.csv"}
+
+
+def test_a_dataset_may_be_a_name(folder: Path) -> None:
+    assert LoadedSuite(_write(folder, dataset="demo")).dataset is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "complaint"),
+    [
+        ({"systems": {"a": {"modle": "m"}}}, 5, "unknown key 'systems.a.modle'; did you mean 'model'?"),
+        ({"metrics": ["rouge-l", "beauty"]}, 8, "there is no metric 'beauty'"),
+        ({"metrics": {"metric": ["novelty"]}}, 8, "novelty needs the CNs that were trained on"),
+        ({"metrics": {"several": "least"}}, 9, "give one of max, mean, joint"),
+        ({"metrics": {"question": ["a=b"]}}, 8, "`unieval` and `question` go together"),
+        ({"dataset": "nowhere"}, 2, "there is no"),
+        ({"systems": {"a": {"model": "m", "pool": "nowhere.csv"}}}, 6, "systems.a.pool: there is no"),
+        ({"systems": {"a/b": {"model": "m"}}}, 3, "the system 'a/b' gives its name to a file"),
+        ({"systems": {"a": {"model": "m"}, "A": {"model": "m"}}}, 3, "in capitals only"),
+        ({"systems": {"a": {"model": "m", "system": "b"}}}, 4, "say how the file of `from` is read"),
+        ({"systems": {}}, 3, "at least 1 item"),
+        ({"systems": {"a": {"model": "m"}}, "comparisons": [{"model": "j"}]}, 1, "`comparisons` compare systems"),
+        ({"tournament": {"majority": True}}, 1, "`tournament` ranks by `comparisons`"),
+        ({"comparisons": [{"protocol": "choice"}]}, 9, "comparisons.0.model: Field required"),
+        ({"limit": 0}, 8, "greater than or equal to 1"),
+    ],
+)
+def test_what_is_refused(folder: Path, changes: dict[str, Any], line: int, complaint: str) -> None:
+    path = _write(folder, **changes)
+    with pytest.raises(InputError) as refused:
+        LoadedSuite(path)
+    assert str(refused.value).startswith(f"{path}, line {line}: "), refused.value
+    assert complaint in str(refused.value)
+
+
+def test_suites_of_the_catalogue_have_names(folder: Path) -> None:
+    path = suite_path("generation")
+    assert path == content_folder() / "benchmarks" / "generation.yaml"
+    assert list(LoadedSuite(path).suite.systems) == ["gold", "tfidf", "bm25"]
+    with pytest.raises(InputError, match="there is no suite nothing"):
+        suite_path("nothing")
+
+
+def test_a_file_that_changes_is_another_option(folder: Path) -> None:
+    pool = folder / "pool.csv"
+    pool.write_text("a\n1\n")
+    options = {"pool": f"{pool}:train", "title": "A", "task": "brief"}
+    before = known(options)
+    assert before == {"pool": [[":train", content_of(pool)]], "task": ["brief"]}
+    assert known({**options, "title": "B"}) == before
+    pool.write_text("a\n2\n")
+    assert known(options) != before
+
+
+def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:
+    out, file = folder / "out", folder / "out" / "a.csv"
+    about = {"suite": {"name": "invented"}}
+    steps = Steps(out, about)
+    assert not steps.is_kept("a", "1")
+    steps.begin([file])
+    file.write_text("x")
+    steps.end("a", "1", [file])
+    again = Steps(out, about)
+    assert (again.is_kept("a", "1"), again.is_kept("a", "2"), again.is_kept("b", "1")) == (True, False, False)
+    file.write_text("y")  # somebody was there
+    assert not Steps(out, about).is_kept("a", "1")
+    file.write_text("x")
+    again.begin([file])
+    again.end("a", "1", [], complete=False)
+    assert not file.exists()
+    assert not Steps(out, about).is_kept("a", "1")
+
+
+def test_a_step_that_is_no_longer_there_leaves_nothing(folder: Path) -> None:
+    out, about = folder / "out", {"suite": {"name": "invented"}}
+    steps = Steps(out, about)
+    for name in ("a", "b"):
+        steps.begin([out / name])
+        (out / name).write_text(name)
+        steps.end(name, "1", [out / name])
+    again = Steps(out, about)
+    again.keep("a")
+    again.finish()
+    assert ((out / "a").exists(), (out / "b").exists()) == (True, False)
+    assert (Steps(out, about).is_kept("a", "1"), Steps(out, about).is_kept("b", "1")) == (True, False)
+
+
+def test_another_suite_has_another_folder(folder: Path) -> None:
+    Steps(folder / "out", {"suite": {"name": "invented"}}).write()
+    with pytest.raises(InputError, match="holds the results of the suite invented"):
+        Steps(folder / "out", {"suite": {"name": "other"}})
+
+
+def test_keys_tell_options_apart() -> None:
+    assert key_of(a=1, b=2) == key_of(b=2, a=1) != key_of(a=1, b=3)
+
+
+def _rows(path: Path, columns: dict[str, str], **row: Any) -> Path:
+    with RowWriter(path, columns) as writer:
+        writer.write([{**dict.fromkeys(columns), **row}])
+    return path
+
+
+def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
+    rated = {"reply_id": "re-1", "aspect": "relevance", "rater_kind": "model", "value": 1.0}
+    parts = [_rows(tmp_path / f"{n}.parquet", RATED, rater="j", **rated) for n in (1, 2)]
+    with pytest.raises(InputError, match="two entries of ratings are of the rater j"):
+        join_ratings(parts, tmp_path / "all.parquet")
+    other = _rows(tmp_path / "3.parquet", RATED, rater="lexical", **{**rated, "rater_kind": "metric"})
+    join_ratings([parts[0], other], tmp_path / "all.parquet")
+    assert judges_of(tmp_path / "all.parquet") == ["j"]
+    assert judges_of(other) == ["lexical"]
+    said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
+    both = [_rows(tmp_path / f"c{n}.parquet", COLUMNS, **said) for n in (1, 2)]
+    with pytest.raises(InputError, match="two entries of comparisons are of the rater j"):
+        join_comparisons(both, tmp_path / "all.parquet")

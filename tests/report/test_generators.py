@@ -1,0 +1,84 @@
+"""The page of a suite of generators."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.generate.item import GENERATED
+from fcconan.report.generators import gist_of, results_of, sections_of, signatures_of, write_report
+from fcconan.row_files import RowWriter
+
+ABOUT = {
+    "version": "1.2.3",
+    "suite": {"name": "invented", "dataset": "messages", "systems": {"a": {"title": "The <first>"}, "b": {}}},
+    "problems": {"replies/b": "no weights"},
+    "missing": {"replies": 1, "ratings": 0},
+}
+
+
+def _row(system: str, text: str | None, **more: Any) -> dict[str, Any]:
+    given = {
+        "item_id": "it-1",
+        "hate_speech": "The Ombrey </main> never return a book.",
+        "system": system,
+        "text": text,
+    }
+    return {**dict.fromkeys(GENERATED), **given, **more}
+
+
+ROWS = [
+    _row("a", "They <script>do</script>.", model="m", seed=0, strategy="zero-shot", flags=["insult"]),
+    _row("b", None, reason="system_failed"),
+]
+
+
+def test_systems_say_how_they_answered_and_why_not() -> None:
+    results = {
+        "replies": {
+            "a": {
+                "configuration": {"examples": {"k": 3, "encoder": "minilm"}, "background": None},
+                "answers": {"first": "2026-01-01", "last": "2026-01-02"},
+                "notes": ["Look twice."],
+            }
+        },
+        "ratings": {},
+        "comparisons": {},
+    }
+    (section,) = sections_of(ABOUT, results, ROWS)
+    assert list(section.notes) == ["replies/b failed: no weights", "Without a value: replies 1.", "a: Look twice."]
+    made, counts = section.tables
+    shown = dict(zip(made.columns, made.rows[0], strict=True))
+    assert (shown["model"], shown["seed"], shown["revision"], shown["shown"]) == ("m", "0", "–", "3 examples by minilm")
+    assert shown["answers of"] == "2026-01-01 to 2026-01-02"
+    assert counts.rows == [["a", "1", "0", "–", "2.0"], ["b", "0", "1", "system_failed 1", "–"]]
+
+
+def test_texts_are_closed_behind_a_warning_and_are_no_markup(tmp_path: Path) -> None:
+    replies, page = tmp_path / "replies.parquet", tmp_path / "report.html"
+    with RowWriter(replies, GENERATED) as writer:
+        writer.write(ROWS)
+    write_report(page, ABOUT, {"ratings": {}, "comparisons": {}}, replies)
+    text = page.read_text(encoding="utf-8")
+    figures, warning, texts = text.partition("The messages are hate speech")
+    assert warning and "Ombrey" not in figures and '<details class="replies"><summary>' in texts
+    assert "The Ombrey &lt;/main&gt; never return a book." in texts
+    assert "They &lt;script&gt;do&lt;/script&gt;." in texts and "(system_failed)" in texts
+    assert (text.count("</main>"), text.count("<script>")) == (1, 1)
+    assert "The &lt;first&gt;" in figures
+
+
+def test_results_are_what_is_there(tmp_path: Path) -> None:
+    assert results_of(tmp_path) == {"replies": {}, "ratings": {}, "comparisons": {}}
+    (tmp_path / "ratings").mkdir()
+    for place in (10, 9):
+        (tmp_path / "ratings" / f"{place}.json").write_text(json.dumps({"rows": [place]}))
+    (tmp_path / "audit.json").write_text('{"signature": "s", "rows": []}')
+    found = results_of(tmp_path)
+    assert list(found["ratings"].items()) == [("9", {"rows": [9]}), ("10", {"rows": [10]})]
+    assert (signatures_of(found), gist_of(tmp_path)) == (["s"], [])
+    (tmp_path / "rank.json").write_text("{")
+    with pytest.raises(InputError, match=r"rank\.json cannot be read"):
+        results_of(tmp_path)
