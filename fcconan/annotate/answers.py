@@ -156,7 +156,7 @@ def import_files(
         known = {one.sha256: one.import_number for one in imports}
         held = {answer.question: answer for answer in history}
         checks: dict[str, _Checks] = {}
-        # An import that was killed may have left answers and no record of itself.
+        # Answers may have come without a record of an import, whose number is taken nevertheless.
         number = max([0, *known.values(), *(answer.import_number for answer in history)])
         read: list[tuple[GivenFile, Imported, list[Answer]]] = []
         for file in files:
@@ -192,30 +192,12 @@ def import_files(
                 raters = list(report.raters)
                 imports.append(Import(number, report.file, file.sha256, file.tool, report.round, raters, *counts))
                 known[file.sha256] = number
-            elif answers:
-                imports += _lost_record(
-                    report, {held[each.question].import_number for each in answers}, imports, history
-                )
             found.append(replace(report, waiting=_waiting(campaign, report, held)))
         if not dry_run and any(report.new or report.changed for report in found):
+            # The answers come last: without them, the records of their imports are taken back.
+            campaign.write("imports.jsonl", imports)
             campaign.write("answers.jsonl", history)
-        if not dry_run and imports != campaign.imports():
-            campaign.write("imports.jsonl", sorted(imports, key=lambda one: one.import_number))
     return found
-
-
-def _lost_record(
-    report: Imported, numbers: set[int], imports: Sequence[Import], history: Sequence[Answer]
-) -> list[Import]:
-    """Returns the record of an import that was killed after its answers were written: they are those of this file."""
-    lost = sorted(numbers - {0, *(one.import_number for one in imports)})  # 0 is what no import brought
-    if not lost:
-        return []
-    before = {answer.question for answer in history if answer.import_number < lost[0]}
-    came = [answer for answer in history if answer.import_number == lost[0]]
-    changed = sum(answer.question in before for answer in came)
-    counts = (report.answers, len(came) - changed, changed)
-    return [Import(lost[0], report.file, report.sha256, report.tool, report.round, list(report.raters), *counts)]
 
 
 def _waiting(campaign: Campaign, report: Imported, held: _Held) -> int:
@@ -291,7 +273,10 @@ class _Checks:
             except ValueError as error:
                 problems.append(f"{given.where}: {error}")
         if problems:
-            raise InputError(f"{file.path}: nothing was imported: {_first(problems)}; mend or export it again")
+            raise InputError(
+                f"{file.path}: nothing was imported: {_first(problems)}; "
+                "mend it there: exported again, it lacks what was filled in"
+            )
         return answers
 
     def _rater(self, given: Given) -> str:

@@ -23,7 +23,7 @@ where they are, and doubles the smaller of both p-values (Bonferroni).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotate.campaign import MAIN, Assignment, Campaign
+from fcconan.annotate.campaign import MAIN, Assignment, Campaign, Unit
 from fcconan.annotate.quality import coded
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
@@ -132,11 +132,12 @@ def checks(
     found: list[Row] = []
     mine = courses(campaign, rounds)
     votes = votes_of(campaign, rounds, roles=("item", "anchor"))
+    units = campaign.units()
     threshold = too_fast if too_fast is not None else fast_threshold([course.seconds for course in mine.values()])
     for number, (rater, course) in enumerate(mine.items()):
         draw = {"permutations": permutations, "seed": [seed, number]}
         for aspect in campaign.aspects:
-            errors, right, places = _errors(campaign, votes[aspect], rater, course, aspect, within)
+            errors, right, places = _errors(units, votes[aspect], rater, course, aspect, within)
             found.append(_row("drift", rater, aspect) | _drift(errors, draw | {"places": places}))
             found.append(_row("anchors", rater, aspect) | _anchors(right, pass_mark))
             found.append(_row("constant", rater, aspect) | _constant(votes[aspect], rater))
@@ -237,10 +238,14 @@ def _row(check: str, rater: str, aspect: str | None = None) -> Row:
 
 
 def _errors(
-    campaign: Campaign, votes: dict[str, dict[str, Value]], rater: str, course: Course, aspect: str, within: float
+    units: Mapping[str, Unit],
+    votes: dict[str, dict[str, Value]],
+    rater: str,
+    course: Course,
+    aspect: str,
+    within: float,
 ) -> tuple[list[float], list[bool], list[Place]]:
     """The errors in order, of units that have a right answer or others' votes; which anchors are right; the places."""
-    units = campaign.units()
     errors, right, places = [], [], []
     for unit, given, place in zip(course.units, course.values, course.places, strict=True):
         mine, known = given.get(aspect), (units[unit].known or {}).get(aspect)

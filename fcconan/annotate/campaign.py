@@ -313,8 +313,9 @@ class Campaign:
         return found
 
     def imports(self) -> list[Import]:
-        """Returns the imports, the oldest first."""
-        return list(self._read("imports.jsonl", Import))
+        """Returns the imports, the oldest first; one that was killed before its answers were written is none."""
+        came = {answer.import_number for answer in self.history()}
+        return [one for one in self._read("imports.jsonl", Import) if one.import_number in came]
 
     def decisions(self) -> dict[str, Decision]:
         """Returns the final labels by unit; empty before adjudication."""

@@ -121,11 +121,17 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             f"--by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor `{BY_RULE}`"
         )
     allowed = [*final_labels(campaign), DISCARD]
-    rows = _read(path)
-    # A list of before there were swapped comparisons does not say what is shown first.
+    sides = [_ORDER] if campaign.task.unit == "comparison" else []
+    rows = _read(path, [*_KEYS, *sides, "votes", "decision"])
     swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER, "").strip().casefold() == "b"}
     shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
     expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
+    wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
+    if lacking := [name for name in dict.fromkeys(wanted) if name not in _NO_TEXTS]:
+        raise InputError(
+            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate --export` "
+            "wrote, with all its columns"
+        )
     units = campaign.units()
     found: list[Decision] = []
     problems = []
@@ -139,6 +145,8 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
         elif unit in repeated:
             problems.append(f"row {number}: {unit} stands there more than once")
+        elif sides and row[_ORDER].strip().casefold() not in ("a", "b"):
+            problems.append(f"row {number}: {_ORDER} is {row[_ORDER]!r}, expected a or b, as it was given out")
         elif row["votes"].split() != known["votes"].split():
             problems.append(f"row {number}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
         elif said and said not in allowed:
@@ -150,7 +158,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             found.append(Decision(unit, label, by, _reason(said)))
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them, or export the list again")
+        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them; a new list lacks what was filled in")
     return found
 
 
@@ -160,7 +168,8 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
     Args:
         before: Earlier decisions of persons.
         new: Those of a file.
-        changes: Whether they may contradict earlier ones, which they replace.
+        changes: Whether they replace earlier ones, which they may contradict; otherwise who decides the same again
+            confirms the earlier one, which stays that of the person who made it.
 
     Raises:
         InputError: They contradict earlier ones, and may not.
@@ -173,14 +182,31 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
             f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
             f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
         )
-    changed = {each.unit_id for each in other}
     # Who decides the same again decides on the votes as they are now.
-    confirmed = {
-        each.unit_id: replace(known[each.unit_id], votes=None)
-        for each in new
-        if each.unit_id in known and each.unit_id not in changed
-    }
-    return [*(known | {each.unit_id: each for each in new} | confirmed).values()]
+    by = {} if changes else {unit: each.by for unit, each in known.items()}
+    return [*(known | {each.unit_id: replace(each, by=by.get(each.unit_id, each.by)) for each in new}).values()]
+
+
+def counted(before: Sequence[Decision], imported: Sequence[Decision], after: Sequence[Decision]) -> dict[str, int]:
+    """Counts what an import did: `new` decisions, `changed` ones (in their label or whose they are), `confirmed` ones
+    (the same on votes that have changed) and `unchanged` ones.
+
+    Args:
+        before: Decisions of persons before it.
+        imported: What it has.
+        after: All decisions after it.
+    """
+    known, now = ({each.unit_id: each for each in decisions} for decisions in (before, after))
+    counts = dict.fromkeys(("new", "changed", "confirmed", "unchanged"), 0)
+    for unit in (each.unit_id for each in imported):
+        old, new = known.get(unit), now[unit]
+        if old is None:
+            counts["new"] += 1
+        elif old != new:
+            counts["changed"] += 1
+        else:
+            counts["unchanged" if old.votes == new.votes else "confirmed"] += 1
+    return counts
 
 
 def _reason(said: str) -> str:
@@ -191,7 +217,7 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
     return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
 
 
-def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows with their numbers."""
     try:
         content = path.read_bytes()
@@ -199,5 +225,5 @@ def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
         raise InputError(
             f"{path} cannot be read ({error.strerror}): give the list that --export wrote, filled in"
         ) from error
-    rows = csv_rows(path, decoded(path, content), needed=(*_KEYS, "votes", "decision"))
+    rows = csv_rows(path, decoded(path, content), needed=needed)
     return [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]

@@ -164,10 +164,11 @@ def even_number(number: int | None, pairs: Sequence[int], *, divisible_by: int, 
     Raises:
         InputError: There are fewer, or the number of pairs is no multiple.
     """
+    more = "raise --neighbours, or give more CNs with --cn-file"
     if not pairs:
-        raise InputError(f"{how}, so there is nothing to judge: widen the search")
+        raise InputError(f"{how}, so there is nothing to judge: {more}")
     if number is not None and number > len(pairs):
-        raise InputError(f"{number} CNs are asked for, but {how}: ask for {len(pairs)}, or widen the search")
+        raise InputError(f"{number} CNs are asked for, but {how}: ask for {len(pairs)}, {more}")
     even = [size for size, total in enumerate(pairs, start=1) if total and total % divisible_by == 0]
     if not even:
         raise InputError(f"{how}, and no number of them makes pairs that {divisible_by} divides: change --divisible-by")

@@ -223,8 +223,9 @@ def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: flo
     rest = "waiting" if queue.waiting else "ready" if queue.left or queue.relieved else "done"
     if rest == "done" and queue.stuck:
         rest = "stuck"
-    if decision == "all_judged" and not_answered:  # nothing is left to give out, which is another thing
-        rest = decision = "not_answered"
+    if decision != "go_on" and not_answered:  # what was given out before the queue may hold positives, too
+        decision = "not_answered"
+        rest = decision if rest == "done" else rest
     return {
         "state": "batch" if batch else rest,
         "round": batch.round if batch else queue.batches[-1].round if queue.batches else None,

@@ -143,6 +143,12 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
     left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
     everything = campaign.units().values()
     units = [unit for unit in everything if unit.role == "item" and unit.unit_id not in left_out]
+    anchors = [unit for unit in everything if unit.role == "anchor"]
+    if plan.anchors_per_session and not anchors:
+        raise InputError(
+            f"--anchors-per-session is {plan.anchors_per_session}, but {campaign.folder} has no anchors, which "
+            "`fcconan annotate new --anchors FILE` puts into a campaign: leave it out"
+        )
     forbidden = others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
     if plan.all_raters or plan.sample is not None:
@@ -168,7 +174,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
         seed=seed,
         blocks=plan.blocks,
         scatter=plan.scatter,
-        anchors=[unit for unit in everything if unit.role == "anchor"],
+        anchors=anchors,
         sittings=plan.sittings,
     )
 
@@ -296,7 +302,10 @@ def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
     """
     path = campaign.folder / "rounds" / f"{name}.json"
     try:
-        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+        made = json.loads(path.read_bytes()) if path.is_file() else {}
+        if not isinstance(made, dict):
+            raise ValueError("it is no object")
+        return made
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): take the file from a backup") from error
 
@@ -320,6 +329,8 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
     if name in (VALIDATION, QUALIFICATION):
         other = "`fcconan annotate validate`" if name == VALIDATION else "the quiz"
         raise InputError(f"the round {name} is made by {other}: give another --round")
+    if name.startswith("queue-") and name not in rounds_of(campaign):
+        raise InputError(f"the round {name} has a name that `fcconan annotate queue` gives: give another --round")
     several = plan.twice or plan.thrice
     if plan.all_raters and several:
         raise InputError("--all-raters is an overlap already: leave --twice and --thrice out")

@@ -141,6 +141,20 @@ def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behavi
     return found
 
 
+def named_raters(campaign: Campaign, described: Behaviours, role: Role) -> list[str]:
+    """Returns who of a role is known by name: who joined and has not left; before anybody joined, who is described.
+
+    Then whoever has a name such as `validator-1`, as `fcconan annotate raters` gives it, is a validator.
+
+    Raises:
+        InputError: People joined, and somebody is described who is not among them.
+    """
+    if there := campaign.raters():
+        behaviours_of(campaign, described)
+        return [name for name, each in there.items() if each.role == role and each.state in ("active", "invited")]
+    return [name for name in described.raters if name.startswith("validator-") == (role == "validator")]
+
+
 def check_names(task: Task, rater: str, behaviour: Behaviour) -> None:
     """Checks that a behaviour names labels or aspects of the task, and leaves room for an answer.
 

@@ -58,7 +58,8 @@ class Published:
         columns: Names and types of the columns of every file.
         counts: What is not among the rows: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
             answers in other rounds only), `controls` (anchors and quiz units), `skipped` (answers without a value; of
-            replies and comparisons they are rows, too), and of what is adjudicated `decided_without_votes`.
+            replies and comparisons they are rows, too), and of what is adjudicated `decided_without_votes` (units with
+            a final label).
         unpublished: Columns of the campaign's texts that no file has.
         notes: What else to know of what is not among the rows, in sentences.
     """
@@ -121,7 +122,7 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         rows = _judged_replies(campaign, units, answers, texts)
     if campaign.task.unit == "comparison" and campaign.decisions():
         rows["labels"] = _labels(campaign, units, answers)
-        counts["decided_without_votes"] = len(campaign.decisions().keys() - answers.keys())
+        counts["decided_without_votes"] = len(_labelled(campaign.decisions()) - answers.keys())
     if campaign.task.unit == "reply" and campaign.answers(VALIDATION):
         found = verdicts(campaign, rounds)
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
@@ -191,12 +192,16 @@ def _pairs(
             for answer in given
         ]
     _check_decisions(campaign, decisions, given_to, LABELS)
-    counts["decided_without_votes"] = sum(not given_to.get(unit, True) for unit in decisions)
+    counts["decided_without_votes"] = sum(not given_to.get(unit, True) for unit in _labelled(decisions))
     sides = {
         "hs": _texts(campaign, texts, [unit.hs_id for unit in units], "hs", ABOUT_HS),
         "cn": _texts(campaign, texts, [unit.cn_id for unit in units], "cn", ABOUT_CN),
     }
     return sides | {"pairs": pairs, "votes": votes}
+
+
+def _labelled(decisions: Mapping[str, Decision]) -> set[str]:
+    return {unit for unit, decision in decisions.items() if decision.label is not None}
 
 
 def _votes(units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> dict[str, dict[str, str]]:

@@ -9,15 +9,15 @@ What somebody was shown counts for that only: where the label has changed since,
 needs a validator who has not seen it.
 """
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from statistics import median
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotate.assign import distribute, permissions
 from fcconan.annotate.campaign import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
@@ -45,8 +45,7 @@ STATES = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(BaseModel):
     """How the round is made, as `rounds/validation.json` keeps it.
 
     Attributes:
@@ -55,13 +54,17 @@ class Options:
         session_size: How many units come in one sitting; None for one sitting.
         rounds: The rounds in which replies were graded, or patterns of their names.
         seed: Of all draws; None for one that follows from the campaign's.
+        two: The units that two are to judge, as they were drawn.
     """
 
-    sample: int | None = None
-    twice: float = 0.0
-    session_size: int | None = None
-    rounds: list[str] = field(default_factory=lambda: [MAIN])
-    seed: int | None = None
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    sample: int | None = Field(default=None, ge=1)
+    twice: float = Field(default=0.0, ge=0, le=1)
+    session_size: int | None = Field(default=None, ge=1)
+    rounds: list[str] = Field(default=[MAIN], min_length=1)
+    seed: int | None = Field(default=None, ge=0)
+    two: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Plan:
         n_new: Assignments that this plan adds.
         n_withdrawn: Assignments that it takes back.
         short: Units that lack a validator, all who are active having had a part in them.
+        two: Units of the round that two are to judge.
     """
 
     assignments: list[Assignment]
@@ -81,6 +85,7 @@ class Plan:
     n_new: int
     n_withdrawn: int
     short: list[str]
+    two: list[str]
 
 
 @dataclass(frozen=True)
@@ -131,18 +136,33 @@ def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = Fa
         again: Whether the round may be continued in another way than it was made.
 
     Raises:
-        InputError: The round was made in another way, and `again` is not given.
+        InputError: The round was made in another way, and `again` is not given; or what is kept of it is damaged.
     """
-    there = VALIDATION in campaign.rounds()
-    made = asdict(Options()) | (made_how(campaign, VALIDATION) if there else {})
+    made = _made(campaign)
     said = {name: value for name, value in given.items() if value is not None}
-    other = [f"{name} {made[name]} (now {value})" for name, value in said.items() if made[name] != value]
-    if there and other and not again:
+    before = {name: getattr(made, name) for name in said}
+    other = [f"{name} {before[name]} (now {value})" for name, value in said.items() if before[name] != value]
+    if VALIDATION in campaign.rounds() and other and not again:
         raise InputError(
             f"{campaign.folder} has a round {VALIDATION}, made with {', '.join(other)}: leave that out, or give "
             "--again to extend the round in the new way"
         )
-    return Options(**made | said)
+    return made.model_copy(update=said)
+
+
+def _made(campaign: Campaign) -> Options:
+    """How the round was made; the usual way if there is none, or nothing says so."""
+    if VALIDATION not in campaign.rounds():
+        return Options()
+    try:
+        return Options.model_validate(made_how(campaign, VALIDATION))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{campaign.folder / 'rounds' / VALIDATION}.json does not say how a round was made ({where}: "
+            f"{first['msg']}): take the file from a backup"
+        ) from error
 
 
 def plan_validation(
@@ -159,8 +179,8 @@ def plan_validation(
     Which units are drawn follows from the seed and their ids alone, so that a plan made again later, with more units
     decided, keeps those drawn before. Assignments that hold stay where they are in their validators' order. Withdrawn
     are those that showed something else than what would be shown now and, once somebody else takes them over, those
-    without an answer of validators who are not active any more. A unit gets as many validators as it loses, so that
-    what two were to judge two do judge.
+    without an answer of validators who are not active any more. A unit that lacks validators gets as many as it was
+    to have, whenever it lost them, so that what two were to judge two do judge.
 
     Args:
         campaign: A campaign with final labels, or with grades.
@@ -179,36 +199,45 @@ def plan_validation(
     ]
     _check(campaign, things, validators, sample, twice, rounds)
     # Whoever ranks a unit by its own id draws the same units when others have joined them.
-    drawn = sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample]
+    drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
     before, shown = _before(campaign)
     answered = {(each.rater, each.unit_id) for each in campaign.answers(VALIDATION).values()}
     barred = _barred(campaign) | {(each.rater, each.unit_id) for each in before}
     asked = [each for each in before if not each.withdrawn]
-    stale = [each for each in asked if things.get(each.unit_id) != shown.get((each.rater, each.unit_id))]
-    withdrawn = set(stale)
-    left = [
+    stale = {each for each in asked if things.get(each.unit_id) != shown.get((each.rater, each.unit_id))}
+    left = dict.fromkeys(
         each
         for each in asked
-        if not (each in withdrawn or each.rater in validators or (each.rater, each.unit_id) in answered)
-    ]
-    new_units = set(drawn) - {each.unit_id for each in asked}
-    lacking = [unit for unit in things if unit in new_units]
+        if not (each in stale or each.rater in validators or (each.rater, each.unit_id) in answered)
+    )
+    known = {each.unit_id for each in before}
+    lacking = [unit for unit in things if unit in drawn and unit not in known]
     able = [unit for unit in lacking if any((rater, unit) not in barred for rater in validators)]
     open_units = [units[unit] for unit in able]
     who = distribute(open_units, validators, overlap={2: twice}, forbidden=barred, seed=seed)
-    busy = Counter(each.rater for each in asked if each not in withdrawn and (each.rater, each.unit_id) not in answered)
+    busy = Counter(each.rater for each in asked if each not in stale and (each.rater, each.unit_id) not in answered)
     busy.update(rater for chosen in who.values() for rater in chosen)
-    # Stale ones come first: they are withdrawn in any case, whereas who left keeps what nobody else can take over.
-    lost = [each for each in (*stale, *left) if each.unit_id in things]
-    refilled = _refilled(lost, validators, barred, busy, seed)
+    times = Counter(each.unit_id for each in asked)
+    two = known.intersection(_made(campaign).two) | {unit for unit in known if times[unit] > 1}
+    two |= {unit for unit, chosen in who.items() if len(chosen) > 1}
+    # An answer to what is shown now counts, also if it was withdrawn while something else was shown.
+    having = Counter(
+        each.unit_id
+        for each in before
+        if things.get(each.unit_id) == shown.get((each.rater, each.unit_id))
+        and ((each.rater, each.unit_id) in answered or not (each.withdrawn or each in left))
+    )
+    wanted = {unit: (2 if unit in two else 1) - having[unit] for unit in things if unit in known}
+    refilled = _refilled({unit: n for unit, n in wanted.items() if n > 0}, validators, barred, busy, seed)
     who |= refilled
-    number: Counter[str] = Counter()
-    for each in lost:
-        number[each.unit_id] += 1
-        if number[each.unit_id] <= len(refilled[each.unit_id]):
+    open_still = Counter({unit: wanted[unit] - len(chosen) for unit, chosen in refilled.items()})
+    without = {*lacking} - {*able} | {*+open_still}
+    withdrawn = set(stale)
+    for each in reversed(left):  # who left keeps what nobody else can take over
+        if open_still[each.unit_id] <= 0:
             withdrawn.add(each)
+        open_still[each.unit_id] -= 1
     kept = [replace(each, withdrawn=True) if each in withdrawn else each for each in before]
-    without = {*lacking} - {*able} | {unit for unit in number if number[unit] > len(refilled[unit])}
     judged: dict[str, list[str]] = {rater: [] for rater in validators}
     for unit, chosen in who.items():
         for rater in chosen:
@@ -230,27 +259,27 @@ def plan_validation(
         n_new=len(added),
         n_withdrawn=sum(new_row != old for new_row, old in zip(kept, before, strict=True)),
         short=[unit for unit in things if unit in without],
+        two=[unit for unit in units if unit in two],
     )
 
 
 def _refilled(
-    lost: Sequence[Assignment],
+    wanted: Mapping[str, int],
     validators: Sequence[str],
     barred: Collection[tuple[str, str]],
     busy: Mapping[str, int],
     seed: int,
 ) -> dict[str, list[str]]:
-    """Unit -> who takes over what it lost, those with least to do first; fewer where all others are barred."""
-    wanted = Counter(each.unit_id for each in lost)
+    """Unit -> so many who take it over, those with least to do first; fewer where all others are barred."""
     permitted = permissions(wanted, validators, barred)
     groups = [Group((unit,), permitted[unit], number) for unit, number in wanted.items()]
     load = np.array([busy.get(rater, 0) for rater in validators], dtype=np.int64)
     shared = np.zeros((len(validators), len(validators)), np.int64)
-    place(groups, load, shared, np.random.default_rng([seed, len(lost)]))
+    place(groups, load, shared, np.random.default_rng([seed, sum(wanted.values())]))
     return {group.units[0]: [validators[at] for at in group.added] for group in groups}
 
 
-def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:
+def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:  # noqa: B008, it cannot be changed
     """Writes the round; call it within `campaign.changing`.
 
     Args:
@@ -264,7 +293,8 @@ def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> 
     (campaign.folder / "rounds").mkdir(exist_ok=True)
     # What is shown comes first: a round without it would show nothing.
     write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
-    write_whole(campaign.folder / "rounds" / f"{VALIDATION}.json", json.dumps(asdict(options), indent=2) + "\n")
+    how = options.model_copy(update={"two": plan.two})
+    write_whole(campaign.folder / "rounds" / f"{VALIDATION}.json", how.model_dump_json(indent=2) + "\n")
     campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
 
 
@@ -310,7 +340,7 @@ def summary(
     from fcconan.score.agreement import agreement
 
     found = verdicts(campaign, rounds)
-    things = validated_things(campaign, rounds)
+    things, units = validated_things(campaign, rounds), campaign.units()
     assignments, shown = _before(campaign)
     given = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
     labels = dict.fromkeys(str(thing[LABEL]) for thing in things.values() if LABEL in thing)
@@ -328,7 +358,7 @@ def summary(
                 for name in names
             ],
             [0.0, 1.0],
-            items=[item_of(campaign.units()[unit]) for unit in found],
+            items=[item_of(units[unit]) for unit in found],
             coefficients=COEFFICIENTS,
             raters=names,
             aspect=VALIDATION,

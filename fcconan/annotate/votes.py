@@ -45,9 +45,10 @@ def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tupl
     """
     for name in rounds:
         campaign.assignments(name)  # says which rounds there are
-    found: dict[tuple[str, str, str], Answer] = {}
-    for name in rounds:
-        found |= {(each.rater, each.unit_id, each.aspect): each for each in campaign.answers(name).values()}
+    given: dict[str, list[Answer]] = {}
+    for answer in campaign.answers().values():
+        given.setdefault(answer.round, []).append(answer)
+    found = {(each.rater, each.unit_id, each.aspect): each for name in rounds for each in given.get(name, ())}
     if unknown := {rater for rater, _, _ in found} - campaign.raters().keys():
         raise InputError(
             f"{campaign.folder} has answers of {min(unknown)}, who is not in raters.jsonl: take the file from a backup"

@@ -11,6 +11,7 @@ import pytest
 from fcconan.annotate.adjudicate import DISCARDED, LABELLED, REASONS, adjudicate, counts_of, final_labels, resolve
 from fcconan.annotate.campaign import Answer, Assignment, Decision, Unit
 from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
+from fcconan.annotate.tools.plain import as_csv
 from fcconan.errors import InputError
 from fcconan.row_files import read_rows
 from fcconan.score.verdicts import majority_votes
@@ -159,7 +160,9 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     file, out = tmp_path / "conflicts.csv", tmp_path / "counts.json"
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file)
     assert done.returncode == 0
-    assert "3 conflicts to decide" in done.stdout
+    said = done.stdout.partition("conflicts.csv: ")[2].split("\n")
+    assert said[0].startswith("3 conflicts to decide; read it with --import ")
+    assert said[1] == f"Write {NO}, {YES} or discard under `decision`; an empty one leaves it to the rule."
     assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without it Excel garbles accents
     rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
     assert [row["unit_id"] for row in rows] == ["hs-1:cn-1", "hs-2:cn-2", "hs-5:cn-5"]
@@ -182,6 +185,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
         done = run_cli("annotate", "adjudicate", tmp_path / "c", "--import", file, "--by", "chair", "--json", out)
         assert done.returncode == 0, done.stderr
         assert "2 decisions of chair." in done.stdout
+    assert "2 decisions of chair. 2 unchanged." in done.stdout
     assert "decisions.jsonl says the same as before." in done.stdout
     decisions = campaign.decisions()
     assert decisions["hs-1:cn-1"] == Decision("hs-1:cn-1", YES, "chair", "person")
@@ -195,7 +199,9 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file, "--all")
     assert (refused.returncode, "may be somebody's work" in refused.stderr) == (2, True)
     anew = tmp_path / "anew.csv"
-    assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export", anew, "--all").returncode == 0
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", anew, "--all")
+    assert done.returncode == 0
+    assert "anew.csv: 1 conflicts to decide, 2 that the rule resolves, 2 decided before; read" in done.stdout
     assert [row["decision"] for row in csv.DictReader(anew.read_text(encoding="utf-8-sig").splitlines())] == [
         YES,
         "discard",
@@ -306,9 +312,49 @@ def test_another_persons_decision_is_replaced_only_if_asked() -> None:
         InputError, match=r"1 units were decided otherwise before, the first is u-2 \(not_appropriate by ch"
     ):
         merged(old, new)
-    assert merged(old, new, changes=True) == [old[0], new[1]]
+    assert merged(old, new, changes=True) == new
     assert merged(old, new[:1]) == old
     assert merged([], new) == new
+
+
+def test_whose_decisions_are_can_be_mended_and_what_an_import_did_is_counted(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign, file = labelled(tmp_path / "c", "2200", "0022", "    "), tmp_path / "list.csv"
+    command = ("annotate", "adjudicate", tmp_path / "c")
+
+    def imported(by: str, decisions: str, *options: str) -> str:
+        outcome = adjudicate(campaign)
+        rows = conflict_rows(campaign, outcome, outcome.conflicts)
+        given = [row | {"decision": SHORT.get(each) or ""} for row, each in zip(rows, decisions, strict=True)]
+        file.write_text(as_csv(given), encoding="utf-8")
+        done = run_cli(*command, "--import", file, "--by", by, *options)
+        assert (done.returncode, done.stderr) == (0, "")
+        return str(done.stdout.partition("list.csv: ")[2])
+
+    assert imported("typo", "22- ").startswith("2 decisions of typo. 2 new.\n")
+    assert imported("typo", "2 0 ", "--changes").startswith("2 decisions of typo. 1 new, 1 unchanged.\n")
+    kept = imported("chair", "2   ")
+    assert kept.startswith(
+        "1 decisions of chair. 1 unchanged.\nThose that typo had made before stay theirs: --changes "
+    )
+    mended = imported("chair", "2 2 ", "--changes")
+    assert mended.startswith("2 decisions of chair. 2 changed.\n") and "typo" not in mended
+    assert [(each.label, each.by) for each in campaign.decisions().values()] == [
+        (YES, "chair"),
+        (YES, "typo"),
+        (YES, "chair"),
+        (None, "rule"),
+    ]
+    campaign.write("rounds/main.jsonl", [*campaign.assignments(), Assignment("rater-3", "hs-1:cn-1", 1)])
+    say(campaign, "rater-3", 1, YES)
+    assert imported("chair", "22  ").startswith("2 decisions of chair. 1 confirmed, 1 unchanged.\n")
+
+
+def test_without_answers_there_is_one_line_and_no_list(tmp_path: Path, run_cli: RunCli) -> None:
+    labelled(tmp_path / "c", "??")
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", tmp_path / "list.csv")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "c has no answers in main: import some with `fcconan annotate import`, or name other rou" in done.stderr
+    assert not (tmp_path / "list.csv").exists() and not (tmp_path / "c" / "decisions.jsonl").exists()
 
 
 def test_comparisons_are_decided_and_shown_with_both_replies(tmp_path: Path) -> None:
@@ -346,16 +392,36 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
     # What was decided stands there as it was written.
     again = conflict_rows(campaign, adjudicate(campaign, persons=found), outcome.conflicts)
     assert {row["decision"] for row in again} == {"a"}
-    # A list without the column is one of before comparisons were swapped.
-    first = [row for row in rows if row["shown_first"] == "a"]
-    write_conflicts(path.with_name("old.csv"), [{**row, "shown_first": ""} | {"decision": "b"} for row in first])
-    assert {each.label for each in read_conflicts(path.with_name("old.csv"), campaign, outcome, "chair")} == {"b"}
     assert conflict_rows(campaign, outcome, []) == []
     other = {"a": "b", "b": "a"}
     turned = [row | {"decision": "tie", "shown_first": other[row["shown_first"]]} for row in rows]
     write_conflicts(tmp_path / "turned.csv", turned)
     with pytest.raises(InputError, match="row 2: the votes on"):
         read_conflicts(tmp_path / "turned.csv", campaign, outcome, "chair")
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "message"),
+    [
+        ("shown_first", None, r"has no column 'shown_first', only campaign, unit_id, "),
+        ("shown_first", "", r"row 2: shown_first is '', expected a or b, as it was given out;"),
+        (
+            "reply_a",
+            None,
+            r"list\.csv: there is no column reply_a: import what `fcconan annotate adjudicate --export` ",
+        ),
+    ],
+)
+def test_what_was_deleted_from_a_list_is_named(tmp_path: Path, name: str, cell: str | None, message: str) -> None:
+    said = {"rater-1": ["a"] * 2, "rater-2": ["a"] * 2, "rater-3": ["b"] * 2}
+    campaign = campaign_of(tmp_path / "c", comparison_units(2), said, task="pairwise")
+    outcome = adjudicate(campaign)
+    rows = [row | {"decision": "a"} for row in conflict_rows(campaign, outcome, outcome.conflicts)]
+    given = [{key: cell if key == name else value for key, value in row.items()} for row in rows]
+    columns = [key for key in rows[0] if key != name or cell is not None]
+    (tmp_path / "list.csv").write_text(as_csv(given, columns), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_conflicts(tmp_path / "list.csv", campaign, outcome, "chair")
 
 
 def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:

@@ -2,9 +2,12 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -346,7 +349,7 @@ def test_problems_are_counted_in_one_line(pairs: Campaign, tmp_path: Path) -> No
         taken(pairs, path)
     assert str(refused.value) == (
         f"{path}: nothing was imported: row 2: {expected}; row 3: {expected}; row 4: {expected}; and 1 more; "
-        "mend or export it again"
+        "mend it there: exported again, it lacks what was filled in"
     )
 
 
@@ -482,19 +485,81 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure"]
 
 
-def test_the_record_of_an_import_that_was_killed_is_made_up_for(pairs: Campaign, tmp_path: Path) -> None:
+class Killed(BaseException):
+    """Ends an import, as a signal would."""
+
+
+def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> bool:
+    """Does something until right before (0, 2, ...) or after (1, 3, ...) a file takes its place, if one does."""
+    real, passed = os.replace, count()
+
+    def replaced(*args: Any) -> None:
+        for half in range(2):
+            if next(passed) == point:
+                raise Killed
+            if not half:
+                real(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replaced)
+        try:
+            do()
+        except Killed:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [("", "A"), ("", "AB"), ("", "FG"), ("F", "G"), ("FG", "F"), ("FBG", "FAG"), ("FG", "AGF")],
+    ids=["one", "two", "two that differ", "changes", "taking back", "nothing new but one", "several"],
+)
+def test_an_import_that_is_killed_anywhere_and_given_again_is_as_if_it_had_not_been(
+    pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, given: str
+) -> None:
+    said = {
+        "A": (RATERS[1], {FIRST: label("not_sure"), SECOND: label("appropriate")}),
+        "B": (RATERS[0], {FOURTH: label("appropriate")}),
+        "F": (RATERS[0], {FIRST: label("appropriate"), SECOND: label(None)}),
+        "G": (RATERS[0], {FIRST: label("not_sure"), SECOND: label("appropriate"), THIRD: label("appropriate")}),
+    }
+    files = {name: handed_back(pairs, what, tmp_path / f"{name}.csv", rater) for name, (rater, what) in said.items()}
+    for name in before:
+        taken(pairs, files[name], changes=True)
+
+    def do() -> object:
+        return taken(pairs, *(files[name] for name in given), changes=True)
+
+    shutil.copytree(pairs.folder, tmp_path / "before")
+    do()
+    expected, records = state(pairs), pairs.imports()
+    assert {each.sha256 for each in records} == {sha256(files[name]) for name in before + given}
+    point = 0
+    while True:
+        shutil.rmtree(pairs.folder)
+        shutil.copytree(tmp_path / "before", pairs.folder)
+        if not killed_at(point, monkeypatch, do):
+            break
+        do()
+        assert (point, state(pairs)) == (point, expected)
+        do()
+        assert (point, state(pairs)) == (point, expected)
+        point += 1
+    assert point == 4  # two files
+
+
+def test_a_record_without_answers_is_of_no_import(pairs: Campaign, tmp_path: Path) -> None:
     one = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "one.csv")
-    two = handed_back(pairs, {FIRST: label("not_sure"), THIRD: label("appropriate")}, tmp_path / "two.csv")
+    two = handed_back(pairs, {FIRST: label("appropriate"), SECOND: label(None)}, tmp_path / "two.csv")
     taken(pairs, one)
-    (pairs.folder / "imports.jsonl").rename(tmp_path / "before")
-    before = (tmp_path / "before").read_bytes()
-    taken(pairs, two, changes=True)
-    records, after = pairs.imports(), state(pairs)
-    assert [(record.import_number, record.n_new, record.n_changed) for record in records] == [(2, 1, 1)]
-    (pairs.folder / "imports.jsonl").write_bytes(before)  # as it is if the import is killed after the answers
-    (found,) = taken(pairs, two, changes=True)
-    assert (found.new, found.changed, found.same, found.waiting) == (0, 0, 2, 2)
-    assert pairs.imports() == [*pairs.imports()[:1], *records]
-    assert (pairs.imports()[0].sha256, pairs.imports()[0].n_new) == (sha256(one), 1)
-    assert (pairs.folder / "answers.jsonl").read_bytes() == after["answers.jsonl"]
-    assert taken(pairs, two)[0].earlier == 2
+    answers = (pairs.folder / "answers.jsonl").read_bytes()
+    taken(pairs, two)
+    # As it is when the second import is killed before its answers are written, and another file comes then.
+    (pairs.folder / "answers.jsonl").write_bytes(answers)
+    assert [record.sha256 for record in pairs.imports()] == [sha256(one)]
+    other = handed_back(pairs, {FOURTH: label(None)}, tmp_path / "other.csv")
+    taken(pairs, other)
+    assert [(record.import_number, record.sha256) for record in pairs.imports()] == [
+        (1, sha256(one)),
+        (2, sha256(other)),
+    ]

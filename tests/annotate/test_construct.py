@@ -249,8 +249,8 @@ def test_fewer_than_asked_for_is_said_with_the_numbers_found() -> None:
         made(2, 99)
     found = len(made(2, None).texts["cn.jsonl"])
     assert str(error.value) == (
-        f"99 CNs are asked for, but the 5 nearest of 8 originals give {found} new ones: ask for {found}, or widen the "
-        "search"
+        f"99 CNs are asked for, but the 5 nearest of 8 originals give {found} new ones: ask for {found}, raise "
+        "--neighbours, or give more CNs with --cn-file"
     )
     with pytest.raises(InputError, match=r"^7 HS are asked for, but the corpus has 6: ask for fewer$"):
         made(7, 2)

@@ -286,7 +286,7 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
         (
             "a rater without units",
             {"raters": ["velmari-3"]},
-            "nothing for 'velmari-3': ombrey-1, tessok-2 has something",
+            "nothing for 'velmari-3', only for ombrey-1, tessok-2: name one",
         ),
         ("another round", {"round_name": "second"}, "no round 'second', only main"),
     ):
@@ -442,17 +442,11 @@ def test_a_validation_shows_the_label_and_asks_for_agreement(tmp_path: Path) -> 
     assert [name for name, _ in shown.questions(campaign, VALIDATION)[0].options] == ["agree", "disagree"]
     assert export.files["guidelines.md"].startswith("# Guidelines: do you agree?")
     assert "# Guidelines: which of two replies" in export.files["guidelines.md"]
-    # The column says what is wanted; sheets on which it was called `label` are read, too.
+    # The column says what is wanted.
     assert [rows[0]["agree_or_disagree"], rows[0].get("label")] == ["", None]
-    for name in ("agree_or_disagree", "label"):
-        sheet = plain.as_csv(
-            [
-                {name if key == "agree_or_disagree" else key: cell for key, cell in row.items()} | {name: "Agree"}
-                for row in rows
-            ]
-        )
-        read = plain.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
-        assert [given.values for given in read] == [{"agree_or_disagree": "Agree"}] * 2
+    sheet = plain.as_csv([row | {"agree_or_disagree": "Agree"} for row in rows])
+    read = plain.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
+    assert [given.values for given in read] == [{"agree_or_disagree": "Agree"}] * 2
 
 
 def test_a_review_shows_the_grades_of_the_others(tmp_path: Path) -> None:
@@ -470,7 +464,11 @@ def test_a_review_shows_the_grades_of_the_others(tmp_path: Path) -> None:
     assert json.loads(export.files["review-ombrey-1.jsonl"])["shown"] == (
         "you said: relevance: 5\nthe others said: relevance: 1, 2"
     )
-    assert export.files["guidelines.md"].startswith("# Guidelines: a second look")
+    told = " ".join(export.files["guidelines.md"].split())
+    assert told.startswith("# Guidelines: a second look")
+    assert "What you and they said is shown in the column `shown`. Answer once more" in told
+    studio = exchange.export(campaign, "label-studio", round_name="review").files["guidelines.md"]
+    assert 'said is shown under "For your information". Answer' in studio
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -502,6 +502,22 @@ def test_units_given_out_before_teach_and_are_left_alone(tmp_path: Path) -> None
     assert (told["state"], told["decision"]) == ("done", "all_judged")
 
 
+@pytest.mark.parametrize(("target", "decision"), [(0.05, "reached"), (0.9, "probably_reached"), (1.0, "go_on")])
+def test_there_is_no_stop_while_units_given_out_before_are_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: float, decision: str
+) -> None:
+    campaign = pair_campaign(tmp_path / "c")
+    campaign.write("rounds/main.jsonl", [Assignment("r1", "hs-0:cn-0", 1)])
+    make(campaign, size=5)
+    known = Estimate(4, 14, 5, 0.2, 0, 9, 0.95, 0.3, 1.0, 0.92)
+    monkeypatch.setattr(Queue, "estimate", lambda *_: known)
+    assert decide(known, target) == decision
+    for answers, said in (([], decision if decision == "go_on" else "not_answered"), (["hs-0:cn-0"], decision)):
+        campaign.write("answers.jsonl", [Answer(MAIN, "r1", unit, LABEL, NO) for unit in answers])
+        told = summary(Queue(campaign, FITTING), None, target=target, confidence=0.95)
+        assert (told["decision"], told["state"]) == (said, "waiting")
+
+
 def test_a_batch_whose_round_was_never_written_is_made_again(tmp_path: Path) -> None:
     campaign = pair_campaign(tmp_path / "c")
     make(campaign, size=5)

@@ -90,6 +90,22 @@ def test_anchors_of_other_rounds_do_not_come_again(tmp_path: Path) -> None:
         make_round(campaign, "more", Plan(sample=3, anchors_per_session=1, without=("shared-1",), twice=1.0))
 
 
+def test_names_that_the_queue_gives_are_taken(tmp_path: Path) -> None:
+    campaign = started(tmp_path)
+    with pytest.raises(
+        InputError, match="the round queue-1 has a name that `fcconan annotate queue` gives: give anoth"
+    ):
+        make_round(campaign, "queue-1", Plan())
+    assert campaign.rounds() == []
+    make_round(campaign, "queue", Plan())
+
+
+def test_anchors_that_no_campaign_has_are_not_asked_for(tmp_path: Path) -> None:
+    campaign = started(tmp_path)
+    with pytest.raises(InputError, match=r"tessok has no anchors, which `fcconan annotate new --anchors FILE` puts "):
+        make_round(campaign, "first", Plan(anchors_per_session=2))
+
+
 def test_a_round_of_another_step_is_not_made_anew(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     campaign.write("rounds/queue-1.jsonl", [Assignment("rater-1", "reply-1", 1)])

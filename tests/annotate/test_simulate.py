@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from fcconan.annotate.adjudicate import adjudicate
-from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Campaign
+from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Campaign, Rater
 from fcconan.annotate.effort import Pace
 from fcconan.annotate.plan import Panel, _kappa, _nominal_alpha, _pairs_of_rows, _team, expected, simulated_pace
 from fcconan.annotate.simulate import Truth, draw_truth, filled_in, read_truth
 from fcconan.annotate.simulate_raters import (
     Behaviour,
+    Behaviours,
     behaviours_of,
     grades,
     label_shares,
+    named_raters,
     read_behaviours,
     verdict_shares,
 )
@@ -365,6 +367,44 @@ def test_the_command_plans_with_the_raters_of_the_campaign(tmp_path: Path, run_c
     assert (run.returncode, run.stderr) == (0, "")
     (design,) = json.loads((tmp_path / "p.json").read_text())["designs"]
     assert design["measures"]["error bronze"] == {"mean": 0.25, "low": 0.25, "high": 0.25, "n_undefined": 0}
+
+
+NAMED = "default: {accuracy: 1.0}\nvalidators: {accuracy: 1.0}\nraters: {annotator-3: {accuracy: 0.0}}\n"
+
+
+def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_default(
+    tmp_path: Path, run_cli: RunCli
+) -> None:
+    campaign = campaign_of(tmp_path / "c", pair_units(40), {})
+    (tmp_path / "a.yaml").write_text(NAMED)
+    arguments = [
+        *("annotate", "simulate", tmp_path / "c", "--annotators", tmp_path / "a.yaml", "--plan", "--team", 4),
+        *("--team", 1, "--overlap", "0:0", "--repetitions", 2, "--json", tmp_path / "p.json"),
+    ]
+    run = run_cli(*arguments)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith(
+        "4 validators: 4 as `validators` says.\n4 annotators: annotator-3, 3 as `default` says.\n1 annotator: annot"
+    )
+    designs = json.loads((tmp_path / "p.json").read_text())["designs"]
+    assert [each["measures"]["error bronze"]["mean"] for each in designs] == [0.25, 1.0]
+    # Who is described and does not come is noticed as soon as anybody has joined, as it is without --plan.
+    campaign.write("raters.jsonl", [Rater("annotator-1"), Rater("annotator-2"), Rater("gone", state="left")])
+    run = run_cli(*arguments)
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert "annotator-3 is described and no rater of" in run.stderr
+
+
+def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
+    campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
+    described = Behaviours(raters={"validator-2": {}, "annotator-1": {}})
+    with pytest.raises(InputError, match="annotator-1 is described"):
+        named_raters(campaign, described, "annotator")
+    assert named_raters(campaign, Behaviours(), "annotator") == []
+    assert named_raters(campaign, Behaviours(), "validator") == ["validator-1"]
+    (campaign.folder / "raters.jsonl").unlink()
+    assert named_raters(campaign, described, "annotator") == ["annotator-1"]
+    assert named_raters(campaign, described, "validator") == ["validator-2"]
 
 
 def test_the_pace_of_simulated_raters_is_the_mean_of_a_lognormal_time() -> None:

@@ -69,6 +69,20 @@ def test_pairs_and_votes_of_a_campaign(campaign: Campaign) -> None:
     assert without_label(published) == {"no_majority": 1}
 
 
+def test_units_that_everybody_skipped_are_decided_only_if_they_have_a_label(campaign: Campaign) -> None:
+    skipped, labelled = small.PAIR[0][:2]
+    decisions = campaign.decisions()
+    decisions |= {skipped: Decision(skipped, None, "rule", "all_skipped")}
+    decisions |= {labelled: Decision(labelled, NO, "boss", "person")}
+    with campaign.changing():
+        campaign.write("decisions.jsonl", decisions.values())
+        said = [
+            replace(each, value=None) if each.unit_id in (skipped, labelled) else each for each in campaign.history()
+        ]
+        campaign.write("answers.jsonl", said)
+    assert published_rows(campaign).counts["decided_without_votes"] == 1
+
+
 def test_texts_with_what_is_known_about_them(campaign: Campaign) -> None:
     rows = published_rows(campaign).rows
     assert rows["hs"][0] == {"hs_id": small.HS_ID[0], "text": small.HS[0], "hs_type": "sly", "hs_subtype": None}
@@ -290,6 +304,9 @@ def test_verdicts_on_comparisons_that_other_rounds_judged_are_counted(tmp_path: 
     assert [row["reason"] for row in published.rows["labels"]] == ["person_discarded"]
     assert published.counts["decided_without_votes"] == 1
     assert one not in {f"{row['reply_a']}:{row['reply_b']}" for row in published.rows["labels"]}
+    with campaign.changing():
+        campaign.write("decisions.jsonl", [Decision(one, None, "rule", "all_skipped")])
+    assert published_rows(campaign, ["later"]).counts["decided_without_votes"] == 0
 
 
 def test_comparisons_that_were_not_adjudicated_have_no_final_verdicts(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Assignment, Cam
 from fcconan.annotate.validate import (
     SHOWN,
     Verdict,
+    options_of,
     plan_validation,
     summary,
     validated_things,
@@ -202,6 +203,73 @@ def test_what_nobody_can_take_over_waits_for_somebody_who_can(tmp_path: Path) ->
     assert times_of(plan.assignments) == {2: 4}
 
 
+def turn(campaign: Campaign, label: str) -> None:
+    """Gives the only pair another final label."""
+    campaign.write("decisions.jsonl", [Decision("hs-1:cn-1", label, "chair", "person")])
+
+
+def again(campaign: Campaign) -> tuple[int, list[str], Counter[int]]:
+    """Makes the round again as it was made: how much is new, what lacks a validator, how many validators units have."""
+    plan = plan_validation(campaign, seed=1)
+    write_plan(campaign, plan)
+    return plan.n_new, plan.short, times_of(plan.assignments)
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_what_units_lost_and_nobody_could_replace_is_not_forgotten(tmp_path: Path, spare: int) -> None:
+    campaign = decided(tmp_path / "c", "2", validators=FOUR[: 2 + spare])
+    write_plan(campaign, plan_validation(campaign, twice=1.0, seed=1))
+    turn(campaign, NO)
+    # Both have seen another label; only those who have not can judge the one that holds.
+    for new in (spare, 0, 0):
+        assert again(campaign) == (new, ["hs-1:cn-1"], Counter({spare: 1} if spare else {}))
+    joined = [Rater(name, "validator") for name in ("guest-1", "guest-2")[spare:]]
+    campaign.write("raters.jsonl", [*campaign.raters().values(), *joined])
+    assert again(campaign) == (2 - spare, [], Counter({2: 1}))
+    assert again(campaign) == (0, [], Counter({2: 1}))
+
+
+def test_who_replaces_somebody_is_no_second_validator(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2")
+    assert again(campaign) == (1, [], Counter({1: 1}))
+    leave(campaign, campaign.assignments(VALIDATION)[0].rater)
+    assert again(campaign) == (1, [], Counter({1: 1}))
+    turn(campaign, NO)
+    assert again(campaign) == (1, [], Counter({1: 1}))
+
+
+def test_an_answer_to_a_label_that_holds_again_counts(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2", validators=FOUR[:2])
+    again(campaign)
+    (first,) = campaign.assignments(VALIDATION)
+    answer(campaign, first.rater, 1, "agree")
+    turn(campaign, NO)
+    assert again(campaign) == (1, [], Counter({1: 1}))
+    turn(campaign, YES)
+    assert again(campaign) == (0, [], Counter())
+    assert verdicts(campaign)["hs-1:cn-1"].answers == {first.rater: "agree"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"sample": 30, "x": 1}', "x: Extra inputs are not permitted"),
+        ('{"rounds": 3}', "rounds: Input should be a valid list"),
+        ('{"twice": "much"}', "twice: Input should be a valid number"),
+        ('{"sample": -4}', "sample: Input should be greater than or equal to 1"),
+        ("[1, 2]", "it is no object"),
+        ("{", "cannot be read"),
+    ],
+)
+def test_a_damaged_note_of_how_the_round_was_made(tmp_path: Path, content: str, said: str) -> None:
+    campaign = decided(tmp_path / "c", "2")
+    write_plan(campaign, plan_validation(campaign))
+    (campaign.folder / "rounds" / f"{VALIDATION}.json").write_text(content)
+    for extended in (False, True):
+        with pytest.raises(InputError, match=r"validation\.json .*" + said + r".*: take the file from a backup"):
+            options_of(campaign, {"sample": 1}, again=extended)
+
+
 def test_a_label_that_changed_is_judged_by_as_many_as_before(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "2")
     write_plan(campaign, plan_validation(campaign, twice=1.0))
@@ -358,7 +426,7 @@ def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) 
     campaign, command = decided(tmp_path / "c", "2" * 8), ("annotate", "validate", tmp_path / "c", "--resamples", 0)
     made = tmp_path / "c" / "rounds" / f"{VALIDATION}.json"
     assert run_cli(*command, "--sample", 4, "--session-size", 2, "--seed", 7).returncode == 0
-    how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7}
+    how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7, "two": []}
     assert json.loads(made.read_text()) == how
     first = campaign.assignments(VALIDATION)
     assert len(first) == 4

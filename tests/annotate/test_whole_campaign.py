@@ -48,7 +48,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
     annotate("adjudicate", "--json", folder / "adjudicated.json")
-    annotate("validate", "--resamples", 0)
+    annotate("validate", "--twice", 0.1, "--resamples", 0)
     truth = ("--truth", folder / "main" / "truth.jsonl")
     annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", *raters, *truth)
     annotate("import", *sorted((folder / "validation").glob("*.csv")))
@@ -107,6 +107,11 @@ def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
     sizes = {name: tier["rows"][name]["test"] for name in ("diamond", "gold", "silver", "bronze")}
     assert sizes["bronze"] == labelled == len(loaded(work, "bronze"))
     assert sizes["silver"] == validated["units"]["agreed"]
+    checked = Counter(
+        each.unit_id for each in Campaign(work / "campaign").answers(VALIDATION).values() if each.value is not None
+    )
+    raw = next(row for row in validated["agreement"] if (row["level"], row["coefficient"]) == ("overall", "raw"))
+    assert raw["n"] == sum(number == 2 for number in checked.values()) > 20
     assert sizes["diamond"] < sizes["gold"] <= sizes["silver"] < sizes["bronze"]
     assert len(loaded(work, "corpus")) == 25
 

@@ -62,7 +62,7 @@ def export(
         theirs = {rater: list(suggest(items, suggestions)) for rater, items in theirs.items()}
     # Of the whole round, so that a file does not change with whose files are written beside it.
     texts = shown.text_names({"": shown.items(campaign, round_name)})
-    guide = guidelines.guidelines(campaign, round_name)
+    guide = guidelines.guidelines(campaign, round_name, tool)
     files = {guidelines.FILE: guide, "guidelines.html": guidelines.as_page(guide, campaign)}
     agent = suggestions.rater if suggestions else None
     if tool == "label-studio":

@@ -10,7 +10,7 @@ from fcconan.judge.task import load_task
 FILE = "guidelines.md"
 _VALIDATORS = """# Guidelines: do you agree?
 
-Other people have judged what you will see, and their answer is shown under "{shown}". Say whether you agree with it.
+Other people have judged what you will see, and their answer is shown {where}. Say whether you agree with it.
 
 | Label | Choose it when |
 |---|---|
@@ -22,9 +22,9 @@ make it right. What the others were told follows.
 """
 _REVIEW = """# Guidelines: a second look
 
-You have judged these texts before, and others judged them differently. Under "{shown}" you see what you said and what
-they said. Answer once more: change your mind where they convince you, and stand by your answer where they do not. What
-all of you were told follows.
+You have judged these texts before, and others judged them differently. What you and they said is shown {where}. Answer
+once more: change your mind where they convince you, and stand by your answer where they do not. What all of you were
+told follows.
 """
 _CARE = """## Looking after yourself
 
@@ -51,18 +51,24 @@ blockquote {{ border-left: 4px solid #999; margin-left: 0; padding-left: 1em; }}
 """
 
 
-def guidelines(campaign: Campaign, round_name: str) -> str:
+def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") -> str:
     """Returns what raters are told, as Markdown.
 
     It is the file `guidelines.md` of the campaign, if it has one; else that of the catalogue, if the campaign's task is
     the catalogue's unchanged; else what follows from the task alone, so that guidelines never contradict the task. In a
-    round that shows raters something, a few lines before it explain that.
+    round that shows raters something, a few lines before it explain that, and where it is found.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        tool: What raters judge in; sheets have columns in place of headings.
     """
+    where = f"in the column `{SHOWN}`" if tool in ("csv", "jsonl") else f'under "{TITLES[SHOWN]}"'
     text = _of_task(campaign)
     if round_name == VALIDATION:
-        return _VALIDATORS.format(shown=TITLES[SHOWN]) + "\n" + text
+        return _VALIDATORS.format(where=where) + "\n" + text
     if (campaign.folder / "rounds" / f"{round_name}.shown.jsonl").is_file():
-        return _REVIEW.format(shown=TITLES[SHOWN]) + "\n" + text
+        return _REVIEW.format(where=where) + "\n" + text
     return text
 
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.answers import Given
-from fcconan.annotate.campaign import LABEL, VALIDATION, Campaign
+from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.tools import shown
 from fcconan.annotate.tools.reading import as_text, csv_rows, guarded, json_rows, unguarded
-from fcconan.annotate.tools.shown import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, VERDICT, Item, Question
+from fcconan.annotate.tools.shown import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -88,8 +88,6 @@ def read(path: Path, text: str, campaign: Campaign, *, jsonl: bool) -> list[Give
         if not jsonl:  # what a rater remarked was never guarded
             row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in row.items()}
         round_name = as_text(row.get("round"))
-        if round_name == VALIDATION and VERDICT not in row and LABEL in row:  # the column's name in earlier exports
-            row[VERDICT] = row.pop(LABEL)
         if round_name not in asked:
             asked[round_name] = shown.questions(campaign, round_name)
         names = [question.name for question in asked[round_name]]

@@ -67,7 +67,10 @@ def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tupl
             found = "two columns have one name" if header else "there is no header"
             raise InputError(f"{path}: {found}: export it from the tool again")
         if missing := [name for name in needed if name not in header]:
-            raise InputError(f"{path} has no column {missing[0]!r}, only {', '.join(header)}: export it again")
+            raise InputError(
+                f"{path} has no column {missing[0]!r}, only {', '.join(header)}: put it back; a new list lacks what "
+                "was filled in"
+            )
         for number, cells in enumerate(reader, start=2):
             if not any(cells):
                 continue

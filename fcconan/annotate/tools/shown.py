@@ -204,7 +204,7 @@ def of_raters(
     for rater in raters or ():
         if rater not in found:
             have = ", ".join(found) or "nobody"
-            raise InputError(f"the round {round_name} has nothing for {rater!r}: {have} has something to judge in it")
+            raise InputError(f"the round {round_name} has nothing for {rater!r}, only for {have}: name one of these")
     if not found:
         raise InputError(f"the round {round_name} has nothing left to judge: nothing to export")
     return {rater: theirs for rater, theirs in found.items() if raters is None or rater in raters}

@@ -40,9 +40,10 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Decide the final label of every unit: by the votes, by rule, or by a person; discard what has none."""
-    from fcconan.annotate.adjudicate import adjudicate, counts_of, decisions_of_persons
+    from fcconan.annotate.adjudicate import adjudicate, counts_of, decisions_of_persons, final_labels
     from fcconan.annotate.campaign import Campaign
-    from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
+    from fcconan.annotate.conflicts import DISCARD, conflict_rows, counted, merged, read_conflicts, write_conflicts
+    from fcconan.annotate.votes import answers_of
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError
@@ -65,11 +66,16 @@ def run(
     }
     with campaign.changing():
         outcome = adjudicate(campaign, **how)
+        if not answers_of(campaign, how["rounds"]):
+            raise InputError(
+                f"{folder} has no answers in {', '.join(how['rounds'])}: import some with `fcconan annotate "
+                "import`, or name other rounds with --round"
+            )
+        before = decisions_of_persons(campaign)
         imported = []
         if filled_in is not None and by is not None:
             imported = read_conflicts(filled_in, campaign, outcome, by)
-            persons = merged(decisions_of_persons(campaign), imported, changes=changes)
-            outcome = adjudicate(campaign, **how, persons=persons)
+            outcome = adjudicate(campaign, **how, persons=merged(before, imported, changes=changes))
         unchanged = [*campaign.decisions().values()] == outcome.decisions
         campaign.write("decisions.jsonl", outcome.decisions)
     listed = outcome.conflicts if every else outcome.open_conflicts
@@ -83,7 +89,12 @@ def run(
     rows += [("no decision yet", why, counts[why]) for why in ("waiting", "not_assigned")]
     print_table(f"Final labels of {campaign.settings.name}", ("what", "which", "units"), rows)
     if filled_in is not None:
-        typer.echo(f"{filled_in}: {len(imported)} decisions of {by}.")
+        said = counted(before, imported, outcome.decisions)
+        did = ", ".join(f"{n} {what}" for what, n in said.items() if n)
+        typer.echo(f"{filled_in}: {len(imported)} decisions of {by}.{f' {did}.' if did else ''}")
+        units = {each.unit_id for each in imported}
+        if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {by}):
+            typer.echo(f"Those that {', '.join(others)} had made before stay theirs: --changes makes them {by}'s.")
     if outcome.needless:
         typer.echo(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
     if outcome.other_votes:
@@ -94,7 +105,15 @@ def run(
     if outcome.own_raters:
         typer.echo(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
     if export is not None:
-        typer.echo(f"{export}: {len(listed)} conflicts to decide; read it with --import {export} --by PSEUDONYM.")
+        mine = {each.unit_id for each in decisions_of_persons(campaign)}
+        free = [unit for unit in listed if unit not in mine]
+        to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
+        kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
+        more = "".join(f", {n} {what}" for what, n in kinds.items() if n)
+        typer.echo(f"{export}: {to_decide} conflicts to decide{more}; read it with --import {export} --by PSEUDONYM.")
+        if listed:
+            allowed = ", ".join(final_labels(campaign))
+            typer.echo(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")
     if unchanged:
         typer.echo("decisions.jsonl says the same as before.")
     if json_file is not None:

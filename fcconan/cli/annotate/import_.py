@@ -63,7 +63,8 @@ def run(
         for path, each in zip(files, found, strict=True)
     ]
     columns = ("file", "tool", "round", "raters", "units", "skipped", "new", "changed", "same", "note")
-    print_table("Checked; nothing was changed" if dry_run else "Imported", columns, rows)
+    done = "Imported" if any(each.new or each.changed for each in found) else "Nothing new"
+    print_table("Checked; nothing was changed" if dry_run else done, columns, rows)
     if json_file is not None:
         write_json(json_file, {"dry_run": dry_run, "files": [asdict(each) for each in found]})
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fcconan.annotate.campaign import Campaign
     from fcconan.annotate.plan import Panel
     from fcconan.annotate.simulate import Truth
-    from fcconan.annotate.simulate_raters import Behaviours
+    from fcconan.annotate.simulate_raters import Behaviour, Behaviours, Role
 
 NAME = "simulate"
 EXAMPLE = "Example: fcconan annotate simulate my-campaign --out handed-back --accuracy 0.85 --bias appropriate=0.1"
@@ -95,8 +95,8 @@ def run(
     everybody = {"accuracy": accuracy, "not_sure": not_sure, "skip": skip, "noise": noise}
     described = _described(annotators, {name: value for name, value in everybody.items() if value is not None}, bias)
     if out is None:
-        panel = _panel(campaign, described, rate, validators, rule, dawid_skene)
-        result = _plan(campaign, panel, team or [3, 6, 9], overlap, repetitions or 100, seconds, pay, seed)
+        panels = _panels(campaign, described, team or [3, 6, 9], validators, rate, rule, dawid_skene)
+        result = _plan(campaign, panels, overlap, repetitions or 100, seconds, pay, seed)
     else:
         result = _simulate(campaign, round_name, out, described, truth_file, rate, seed)
     if json_file is not None:
@@ -157,30 +157,45 @@ def _simulate(
     return {"round": round_name, "seed": drawn, "raters": rows, "files": sorted(files)}
 
 
-def _panel(
-    campaign: "Campaign", described: "Behaviours", rate: float, validators: int, rule: str, dawid_skene: bool
-) -> "Panel":
+def _panels(
+    campaign: "Campaign",
+    described: "Behaviours",
+    teams: list[int],
+    validators: int,
+    rate: float,
+    rule: str,
+    dawid_skene: bool,
+) -> "dict[int, Panel]":
     from fcconan.annotate.plan import Panel
-    from fcconan.annotate.simulate_raters import ROLES, check_names
     from fcconan.build.tiers import load_tier_rule
 
-    there = campaign.raters()
-    roles = {name: rater.role for name, rater in there.items() if rater.state in ("active", "invited")}
-    roles |= {name: "annotator" for name in described.raters if name not in there}
-    annotators, staff = (
-        [described.of(name, role) for name, their in roles.items() if their == role] or [described.of("", role)]
-        for role in ROLES
-    )
-    for behaviour in (*annotators, *staff):
-        check_names(campaign.task, "a rater", behaviour)
     tiers = load_tier_rule(rule) if campaign.task.unit == "pair" else None
-    return Panel(annotators, staff, validators, rate, tiers, dawid_skene)
+    staff = _people(campaign, described, "validator", validators)
+    return {
+        size: Panel(_people(campaign, described, "annotator", size), staff, validators, rate, tiers, dawid_skene)
+        for size in dict.fromkeys(teams)
+    }
+
+
+def _people(campaign: "Campaign", described: "Behaviours", role: "Role", size: int) -> "list[Behaviour]":
+    """Those who are known by name once each, and as many others as there are beside them; says who they are."""
+    from fcconan.annotate.simulate_raters import check_names, named_raters
+
+    named = named_raters(campaign, described, role)
+    found = [described.of(name, role) for name in named] + [described.of("", role)] * (size - len(named))
+    for behaviour in found:
+        check_names(campaign.task, f"a simulated {role}", behaviour)
+    said = "validators" if role == "validator" and described.validators else "default"
+    who = [*named, f"{size - len(named)} as `{said}` says"] if size > len(named) else named
+    drawn = ", not all of them in each simulated campaign" if size < len(named) else ""
+    if size:
+        typer.echo(f"{size} {role}{'s' * (size > 1)}: {', '.join(who)}{drawn}.")
+    return found
 
 
 def _plan(
     campaign: "Campaign",
-    panel: "Panel",
-    teams: list[int],
+    panels: "dict[int, Panel]",
     overlaps: list[str] | None,
     repetitions: int,
     seconds: float | None,
@@ -192,19 +207,19 @@ def _plan(
     from fcconan.annotate.plan import expected, simulated_pace
     from fcconan.cli.output import print_table
 
-    pace = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())
-    how = "given" if seconds is not None else "measured"
-    if pace.seconds is None:
-        pace, how = simulated_pace(panel), "simulated"
+    known = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())
+    how = "given" if seconds is not None else "measured" if known.seconds is not None else "simulated"
     drawn = derived_seed(campaign.settings.seed, "plan", seed)
     shares = [_shares(each) for each in overlaps or ["0:0", "0.2:0.05", "1:0", "0:1"]]
     rows: list[dict[str, Any]] = []
-    for number in teams:
+    for number, panel in panels.items():
+        pace = known if known.seconds is not None else simulated_pace(panel)
         for overlap in shares:
             if any(share > 0 and raters > number for raters, share in overlap.items()):
                 raise InputError(f"--team {number} cannot judge units by {max(overlap)} raters: give larger teams")
             found = expected(campaign, panel, number, overlap, pace, pay, repetitions=repetitions, seed=drawn)
-            rows.append({"raters": number, "twice": overlap[2], "thrice": overlap[3], "measures": found})
+            design = {"raters": number, "twice": overlap[2], "thrice": overlap[3], "seconds": pace.seconds}
+            rows.append(design | {"measures": found})
     # With tiers, the broadest one says what holds of all labels.
     measures = [name for name in rows[0]["measures"] if panel.rule is None or not name.endswith(" all")]
     tiers = [name for name in measures if name.partition(" ")[0] in ("size", "error")]
@@ -218,8 +233,9 @@ def _plan(
                 for row in rows
             ]
             print_table(f"{title}: mean, and 95 % of campaigns", ("raters", "by 2", "by 3", *names), cells)
-    typer.echo(f"{repetitions} campaigns of each kind; {pace.seconds or 0:.1f} seconds a unit ({how}).")
-    return {"repetitions": repetitions, "seed": drawn, "seconds": pace.seconds, "seconds_are": how, "designs": rows}
+    paces = " or ".join(dict.fromkeys(f"{row['seconds'] or 0:.1f}" for row in rows))
+    typer.echo(f"{repetitions} campaigns of each kind; {paces} seconds a unit ({how}).")
+    return {"repetitions": repetitions, "seed": drawn, "seconds_are": how, "designs": rows}
 
 
 def _shares(text: str) -> dict[int, float]:
