@@ -22,7 +22,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
