@@ -32,25 +32,31 @@ TAKEN = 0.9  # of a sentence's words, in one run
 REPEATED = 0.5  # of a message's words
 SHORT = 3  # words; fewer are no quotation, no message to repeat, nor what is left around a quotation
 _WORD = re.compile(r"\w+(?:[.'’]\w+)*")  # `U.S.` and `it's` are one word each
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+# A dash ends what it may answer: "The message - really?"
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+|[–—]|\s-+\s")
 _LABELLED = re.compile(r"^\s*[^\W\d_]{1,20}(?:[ -][^\W\d_]{1,20})?:\s")
 _ANYTHING = re.compile(r"[^\W_]")
+_CONDITION = r"(?!\w)(?! (?:if|when|unless|si|quand|cuando|se|quando)\b|, wenn\b)"
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
 # No quotation holds another one's first mark: so the search ends at once where marks do not match.
 _QUOTATION = re.compile(
     r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|(?<!\w)[‘'](?:[^‘’']|(?<=\w)['’](?=\w)){2,}['’](?!\w)"
 )
 _LABEL = r"(?:^|\n)[ \t>*#_]*"
+_COLON = r"(?: \d+)?[*_]{0,2}[ \t]*:"
+# People, too, put some of the words before a colon: they are no labels where a small letter follows.
+_NO_SENTENCE = r"(?-i:(?![ \t]+[a-zß-öø-ÿ]))"
 _LEAK = re.compile(
     r"\[/?INST\]|<</?SYS>>|<[|｜][\w▁ ]{1,40}[|｜]>|\{\{ ?\w{1,40} ?\}\}|</?s>|<(?:start|end)_of_turn>|<eos>"
-    rf"|{_LABEL}(?:hate[- ]?speech|hateful message|input|output|instructions?|response|reply|answer|prompt"
-    r"|counter[- ]?(?:speech|narrative|statement)|examples?(?: \d+)?|system)(?: \d+)?[*_]{0,2}[ \t]*:"
+    rf"|{_LABEL}(?:hate[- ]?speech|hateful message|response|reply|counter[- ]?(?:speech|narrative|statement)){_COLON}"
+    rf"|{_LABEL}(?:input|output|instructions?|answer|prompt|examples?|system){_COLON}{_NO_SENTENCE}"
     rf"|(?:^|\n)[ \t]*#{{2,}}[ \t]*(?:instruction|input|output|response|system|user|assistant|human|end)\b",
     re.IGNORECASE,
 )
 _OTHER_SIDE = re.compile(
-    rf"(?:{_LABEL}|(?<=[.!?…][ \t]))(?:user|human|hater|troll|interlocutor|(?:person|speaker|user|commenter) ?[a-d1-4])"
-    r"[*_]{0,2}[ \t]*:",
+    rf"(?:{_LABEL}|(?<=[.!?…][ \t]))"
+    rf"(?:human{_COLON}{_NO_SENTENCE}"
+    rf"|(?:user|hater|troll|interlocutor|(?:person|speaker|user|commenter) ?[a-d1-4]){_COLON})",
     re.IGNORECASE,
 )
 
@@ -63,11 +69,12 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
     - `repeats_hate_speech`: it says half of the message again. What counts are sentences of three words and more of
       which nine words in ten stand in one run in the message, outside of quotations, and no questions, unless the
       message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes
-      a sentence the reply's own. A reply that repeats and then counters has the flag.
+      a sentence the reply's own. A dash ends a sentence. A reply that repeats and then counters has the flag.
     - `insult`: it insults the reader outside of quotations, by the lists of `safety_insults.yaml` (seven languages).
     - `other_language`: see `fcconan.generate.safety_language`.
-    - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`.
-    - `role_play`: it has a turn of the other side, such as `User:`.
+    - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`. Words
+      that also begin a sentence (`Example:`, `Answer:`) are labels unless a small letter follows.
+    - `role_play`: it has a turn of the other side, such as `User:`, or `Human:` unless a small letter follows.
 
     Args:
         hate_speech: The message.
@@ -121,7 +128,8 @@ def _insult() -> re.Pattern[str]:
     with INSULTS.open(encoding="utf-8") as file:
         languages: dict[str, dict[str, str]] = yaml.safe_load(file)
     either = [
-        rf"{_either(of['address'])}\s?{_either(of['words'])}|{_either(of['phrases'])}" for of in languages.values()
+        rf"{_either(of['address'])}\s?{_either(of['words'])}{_CONDITION}|{_either(of['phrases'])}"
+        for of in languages.values()
     ]
     return re.compile(rf"(?<![\w'])(?:{'|'.join(either)})(?!\w)", re.IGNORECASE)
 
