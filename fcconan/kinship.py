@@ -1,10 +1,12 @@
 """Which messages are one message in other words, so that none of them is shown for another.
 
-Four things tell. The text, whatever its case, punctuation and white space. The upstream code of the message, which
-CONAN's paraphrases and translations share: from the columns of a row, or, as copies of CONAN's texts go about without
-their ids, from a table of all its messages that comes with the package (hashes and codes only). The CNs: what people
-wrote for a message gives it away. And, where a message has no code, the CNs that people wrote for it: paraphrases share
-theirs. CNs that people only judged to fit a message do not make it one with other messages that they fit.
+Five things tell. The text, whatever its case, punctuation and white space. A text that is nearly the same: of all runs
+of three letters in either, two thirds are in both, as where a word is spelt otherwise, added, or exchanged. The code
+that upstream gives a message, which CONAN's paraphrases and translations share: from the columns of a row, or, as
+copies of CONAN's texts go about without their ids, from a table of all its messages that comes with the package (hashes
+and codes only). The CNs: what people wrote for a message gives it away. And, where a message has no code, the CNs that
+people wrote for it: paraphrases share theirs. CNs that people only judged to fit a message do not make it one with
+other messages that they fit.
 """
 
 import csv
@@ -15,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from fcconan.build.pairs import decode_conan_id
 from fcconan.catalog import content_folder
 from fcconan.identity import digest, normalise
@@ -22,7 +26,8 @@ from fcconan.row_files import SUFFIXES
 
 TABLE = "annotations/generation/kin/conan.csv"
 MESSAGE, CODE, REPLY, WRITTEN = "hs:", "code:", "cn:", "written:"
-_ALIKE = (MESSAGE, CODE, WRITTEN)  # pairs that share one of these have one message
+_NEAR = "near:"  # with the letters of a message that is nearly the same
+_ALIKE = (MESSAGE, CODE, WRITTEN, _NEAR)  # pairs that share one of these have one message
 
 
 def simplified(text: str) -> str:
@@ -119,31 +124,35 @@ class Kinship:
 
     Args:
         kin: Of every pair what `kin_of` says.
+        messages: Of every pair the message, whose near copies are kin, too.
 
     Attributes:
         groups: The group of every pair; pairs of one group have one message, in the same or other words.
     """
 
-    def __init__(self, kin: Sequence[frozenset[str]]) -> None:
-        self._kin = kin
+    def __init__(self, kin: Sequence[frozenset[str]], messages: Sequence[str] = ()) -> None:
+        self._near = _Near(messages)
+        near = [self._near.tokens(message) for message in messages] or [frozenset[str]()] * len(kin)
+        self._kin = [own | others for own, others in zip(kin, near, strict=True)]
         self._with: dict[str, list[int]] = defaultdict(list)
-        for position, each in enumerate(kin):
+        for position, each in enumerate(self._kin):
             for token in each:
                 self._with[token].append(position)
-        self.groups = _components(kin, self._with)
+        self.groups = _components(self._kin, self._with)
         self._members: dict[int, list[int]] = defaultdict(list)
         for position, group in enumerate(self.groups):
             self._members[group].append(position)
 
-    def of(self, kin: Iterable[str]) -> frozenset[int]:
+    def of(self, kin: Iterable[str], message: str = "") -> frozenset[int]:
         """Returns the positions of the pairs that may not be shown for a message.
 
         These are all pairs with the same message in the same or other words, and all pairs with a CN of these.
 
         Args:
             kin: Of the message, what `kin_of` says.
+            message: Its text.
         """
-        tokens = set(kin)
+        tokens = {*kin, *self._near.tokens(message)}
         written = {token.removeprefix(WRITTEN) for token in tokens if token.startswith(WRITTEN)}
         own = [position for token in tokens if token.startswith(_ALIKE) for position in self._positions(token)]
         own += [position for each in written for position in self._positions(REPLY + each)]
@@ -161,6 +170,36 @@ class Kinship:
 
     def _replies(self, positions: Iterable[int]) -> set[str]:
         return {token for p in positions for token in self._kin[p] if token.startswith(REPLY)}
+
+
+class _Near:
+    """Finds the messages that are nearly the same as another one, by their runs of three letters."""
+
+    def __init__(self, messages: Iterable[str]) -> None:
+        self._texts = list(dict.fromkeys(simplified(message) for message in messages if message))
+        having: dict[str, list[int]] = defaultdict(list)
+        for place, letters in enumerate(self._texts):
+            for run in _runs(letters):
+                having[run].append(place)
+        self._having = {run: np.array(places) for run, places in having.items()}
+        self._sizes = np.array([len(_runs(letters)) for letters in self._texts])
+        self._known: dict[str, frozenset[str]] = {}
+
+    def tokens(self, message: str) -> frozenset[str]:
+        """Returns `near:` with the letters of each message that is nearly the same."""
+        letters = simplified(message)
+        if letters not in self._known:
+            runs = _runs(letters)
+            having = [self._having[run] for run in runs if run in self._having] or [np.zeros(0, dtype=np.int64)]
+            shared = np.bincount(np.concatenate(having), minlength=len(self._texts))
+            either = len(runs) + self._sizes - shared
+            near = np.flatnonzero((shared > 0) & (3 * shared >= 2 * either)).tolist()
+            self._known[letters] = frozenset(f"{_NEAR}{self._texts[place]}" for place in near)
+        return self._known[letters]
+
+
+def _runs(letters: str) -> frozenset[str]:
+    return frozenset(letters[start : start + 3] for start in range(max(1, len(letters) - 2)) if letters)
 
 
 def _components(kin: Sequence[frozenset[str]], having: Mapping[str, Sequence[int]]) -> tuple[int, ...]:

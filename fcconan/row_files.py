@@ -15,6 +15,7 @@ from fcconan.rows import DTYPES, LIST_TYPES, Columns
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _BATCH = 2_000
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 Row = dict[str, Any]
 
 
@@ -236,6 +237,9 @@ def _cells(path: Path, file: Any) -> Iterator[Row]:
         header = next(reader, None)
         if header is None:
             return
+        found = next((name for mark, name in _SEPARATORS.items() if len(header) == 1 and mark in header[0]), None)
+        if found is not None:
+            raise InputError(f"{path} seems to have {found} between its cells: save it with commas")
         if len(set(header)) < len(header):
             raise InputError(f"{path}: two columns have one name; rename one of them")
         for cells in reader:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.generate import kinship
-from fcconan.generate.kinship import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
+from fcconan import kinship
+from fcconan.kinship import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
 
 
 @pytest.fixture
@@ -158,3 +158,44 @@ def test_a_cn_that_was_judged_to_fit_two_messages_does_not_make_them_one() -> No
     known = Kinship(pairs)
     assert known.groups == (0, 1, 1)
     assert known.of(kin_of("The Ombrey lie", ["Why?"], judged=True)) == {0, 1}
+
+
+BOOKS, LATE = "The Ombrey never return books", "No Tessok is ever on time"
+
+
+@pytest.mark.parametrize(
+    ("message", "near"),
+    [
+        ("The Ombrey never returned a book", True),  # 19 of 23 and 27 runs of three letters: 19 of 31 are in both
+        ("The Ombrey never return their books", True),  # 21 of 23 and 28: 21 of 30
+        ("The Ombry never return books!", True),  # 20 of 23 and 22: 20 of 25
+        ("The Ombrey never write books", False),  # 16 of 23 and 22: 16 of 29
+        ("Books are never returned by the Ombrey", False),
+        ("", False),
+    ],
+)
+def test_a_message_of_which_two_thirds_are_the_same_is_kin(message: str, near: bool) -> None:
+    def runs(text: str) -> set[str]:
+        letters = "".join(each for each in text.lower() if each.isalpha())
+        return {letters[place : place + 3] for place in range(len(letters) - 2)}
+
+    both, either = runs(BOOKS) & runs(message), runs(BOOKS) | runs(message)
+    assert near == (len(both) >= len(either) * 2 / 3)
+    pairs = [kin_of(BOOKS, ["Why?"], codes=["c:1"]), kin_of(LATE, ["Who waits?"], codes=["c:2"])]
+    known = Kinship(pairs, [BOOKS, LATE])
+    assert known.of(kin_of(message, codes=["c:9"]), message) == ({0} if near else set())
+    assert known.of(kin_of(message, codes=["c:9"])) == set()
+    both_asked = Kinship([*pairs, kin_of(message, ["Since when?"], codes=["c:9"])], [BOOKS, LATE, message])
+    assert both_asked.groups == ((0, 1, 0) if near else (0, 1, 2))
+
+
+def test_near_copies_hand_kin_on_and_their_cns_with_them() -> None:
+    messages = [BOOKS, "The Ombrey never return any books", "The Ombrey never ever return any books", LATE, LATE]
+    pairs = [kin_of(text, [f"Reply {place}."]) for place, text in enumerate(messages)]
+    pairs[4] = kin_of(LATE, ["Reply 1."], judged=True)
+    known = Kinship(pairs, messages)
+    assert known.groups == (0, 0, 0, 1, 1)
+    asked = "The Ombry never return books"
+    assert known.of(kin_of(asked), asked) == {0, 1, 2, 4}
+    assert Kinship([], []).of(kin_of(asked), asked) == set()
+    assert Kinship(pairs[:1], [""]).of(kin_of("?"), "?") == set()

@@ -246,6 +246,8 @@ def test_a_mark_at_the_beginning_is_no_part_of_a_file(tmp_path: Path, mark: byte
         ("a.jsonl", b'{"a": "\xe9"}', "holds the byte 0xe9, which is not UTF-8 there: save it as UTF-8"),
         ("a.jsonl", b'{"a": "1"}\n{"a": "x \\uD83D"}', r"line 2: '\ud83d' is half a character; mend that line"),
         ("a.csv", b"a,b\n1,2\n" * 5_000 + b"\xff", "holds the byte 0xff, which is not UTF-8 there"),
+        ("a.csv", b"a;b\n1,2;3\n", "a.csv seems to have semicolons between its cells: save it with commas"),
+        ("a.csv", b"a\tb\n1\t2\n", "a.csv seems to have tabs between its cells: save it with commas"),
         ("a.csv", b"a,b\n1,2\n\n1\n", "line 4: found 1 cells, expected 2; mend that line"),
         ("a.csv", b'a,b\n1,"x"y\n', "line 2: not CSV (',' expected after '\"'); mend that line"),
         ("a.csv", b'a,b\n1,"open\n', "line 2: not CSV (unexpected end of data); mend that line"),

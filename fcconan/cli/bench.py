@@ -92,8 +92,7 @@ def run(
     if report is not None:
         check_report(report)
     collection = load_collection(dataset, shared_cn=protocol == "paper")
-    if protocol == "paper":
-        collection = collection.pool()
+    collection = collection.pool() if protocol == "paper" else collection.without_kin()
     collection = _partitions(collection, partition, qrels)
     settings = Settings(protocol, tuple(metric or ()), k, depth, resamples, confidence, seed).resolve(collection)
     folder = runs or default_folder()

@@ -56,7 +56,7 @@ def run(
     shown = out if out.is_absolute() else f"./{out}"  # a bare name could be taken for a dataset on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
-    collection = load_collection(str(out))
+    collection = load_collection(str(out)).without_kin()
     maker = Maker(load_suite(), collection.train)
     scored, details = bench(
         collection, [maker.make(name) for name in offline_systems()], Settings().resolve(collection)

@@ -25,10 +25,15 @@ def run(
     """Let systems answer a dataset, judge their replies, rank the systems and report, by one suite file."""
     from fcconan.cli.evaluating import Evaluation
     from fcconan.generate.suite import LoadedSuite, suite_path
+    from fcconan.generate.suite_steps import alone
 
     evaluation = Evaluation(LoadedSuite(suite_path(suite)), out, connection, json_file)
-    evaluation.check()
     if connection.dry_run:
+        evaluation.check()
         evaluation.rehearse()
-    elif not evaluation.run():
+        return
+    with alone(out):
+        evaluation.check()
+        complete = evaluation.run()
+    if not complete:
         raise typer.Exit(1)

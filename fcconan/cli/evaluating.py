@@ -14,6 +14,7 @@ import typer
 from fcconan.cli import correlate, leaderboard, metrics, models, rank
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
+from fcconan.cli.generating import may_be_mended
 from fcconan.cli.judge import audit
 from fcconan.errors import InputError
 from fcconan.generate.suite import ComparisonConfig, LoadedSuite, RatingConfig, known
@@ -151,7 +152,7 @@ class Evaluation:
             folder = self._verbs.dataset
             key = key_of(step=DATASET, name=self.suite.dataset, recipe=content_of(recipe_path(self.suite.dataset)))
             # A build replaces an older one in one step.
-            self._do(DATASET, key, [folder / "manifest.json"], lambda: self._built(folder), clear=False)
+            self._do(DATASET, key, [folder], lambda: self._built(folder), clear=False)
             if DATASET in self._steps.problems:
                 raise InputError(self._steps.problems[DATASET])
 
@@ -164,7 +165,11 @@ class Evaluation:
         files = self._verbs.files_of(name)
 
         def work() -> None:
-            self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
+            try:
+                self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
+            except typer.Exit:
+                if may_be_mended(files[1]):  # refused or empty replies stay so, and the step is done
+                    raise
 
         self._do(step_of(name), self._verbs.key_of_system(name), files, work)
 
@@ -266,7 +271,7 @@ class Evaluation:
         path = self.out / "report.html"
         results = results_of(self.out)
         self._steps.about |= {
-            "dataset": {"name": self.suite.dataset, "content": content_of(self._verbs.dataset)},
+            "dataset": {"name": self.suite.dataset, "content": self._verbs.dataset_content},
             "models": [self._verbs.model(name) for name in self._verbs.models],
             "missing": dict(missing),
             "signatures": signatures_of(results),

@@ -3,9 +3,11 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fcconan.catalog import content_folder
 from fcconan.cli import generate, models
 from fcconan.cli.judge import compare, rate
 from fcconan.errors import InputError
@@ -40,6 +42,7 @@ class Verbs:
         self.dataset = loaded.dataset or out / "dataset"
         self.replies = out / "replies.parquet"
         self._opened: dict[str, Any] = {}
+        self._keys: dict[str, str] = {}
 
     @cached_property
     def items(self) -> "list[Item]":
@@ -48,6 +51,11 @@ class Verbs:
 
         suite = self.suite
         return load_items(self.dataset, config=suite.config, split=suite.split, columns=suite.column, limit=suite.limit)
+
+    @cached_property
+    def dataset_content(self) -> str:
+        """A digest of the dataset, as it is when it is first asked for."""
+        return content_of(self.dataset)
 
     def generate(
         self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
@@ -63,7 +71,7 @@ class Verbs:
             dataset=self.dataset,
             out=out,
             made=made,
-            system=theirs or name,
+            system=theirs or (name if made is None else self._only_system(name, made, columns)),
             config=suite.config,
             split=suite.split,
             column=[f"{ours}={column}" for ours, column in (columns or {}).items()] or None,
@@ -72,6 +80,26 @@ class Verbs:
             json_file=json_file,
             **{"seed": suite.seed, **options},
         )
+
+    def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
+        """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
+        from fcconan.cli.generate_options import part_of
+        from fcconan.generate.parts import open_part
+        from fcconan.row_ids import id_of
+
+        source, config, split = part_of(made)
+        if split is None and source.resolve() == self.dataset.resolve():
+            split = self.suite.split
+        part = open_part(source, config=config, split=split, columns=columns)
+        named = {id_of(row, "system", place): None for place, row in part.rows()}
+        found = [each for each in named if each is not None]
+        if name in found or not found:
+            return name
+        if len(found) > 1:
+            raise InputError(
+                f"systems.{name}: {source} has replies of {', '.join(found)}: say whose are meant with `system`"
+            )
+        return found[0]
 
     def rate(
         self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
@@ -112,15 +140,18 @@ class Verbs:
         return [rows, rows.with_name(f"{name}.json"), card_path(rows)]
 
     def key_of_system(self, name: str) -> str:
-        """Returns a digest of all that a system's replies depend on."""
+        """Returns a digest of all that a system's replies depend on, as it is when it is first asked for."""
         suite, options = self.suite, self.systems[name]
-        return key_of(
-            step="generate",
-            options=known(options),
-            models=[self.model(each) for each in models_in(options)],
-            dataset=content_of(self.dataset),
-            chosen=[suite.config, suite.split, suite.limit, suite.column, suite.seed],
-        )
+        if name not in self._keys:
+            self._keys[name] = key_of(
+                step="generate",
+                options=known(options),
+                models=[self.model(each) for each in models_in(options)],
+                retriever=_makers_of(options),
+                dataset=self.dataset_content,
+                chosen=[suite.config, suite.split, suite.limit, suite.column, suite.seed],
+            )
+        return self._keys[name]
 
     def key_of_judge(self, kind: str, options: Options) -> str:
         """Returns a digest of all that ratings or comparisons depend on."""
@@ -166,6 +197,23 @@ def models_in(options: Mapping[str, Any]) -> list[str]:
     """Returns the models that options name."""
     named = [options.get("model"), options.get("judge")]
     return [name for each in named if each for name in ([each] if isinstance(each, str) else each)]
+
+
+def _makers_of(options: Options) -> list[str]:
+    """Returns digests of the files that say what a retriever is: the list of retrievers, and a factory's module."""
+    retriever = options.get("retriever") or ""
+    if not ({"retriever", "top"} & options.keys() or options.get("strategy") == "retrieval"):
+        return []
+    files = [content_folder() / "benchmarks" / "retrieval.yaml"]
+    module, colon, _ = retriever.partition(":")
+    if colon and not Path(retriever).exists():
+        try:
+            spec = find_spec(module)
+        except Exception:  # whatever a user's package raises; the rehearsal complains of it
+            spec = None
+        if spec is not None and spec.has_location and spec.origin is not None:
+            files.append(Path(spec.origin))
+    return [content_of(file) for file in files]
 
 
 def _path(text: str | None) -> Path | None:

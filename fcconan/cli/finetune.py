@@ -59,8 +59,11 @@ def run(
         str, typer.Option("--validation", help="A share of the pairs, or the split or the file of validation pairs.")
     ] = "0.1",
     evaluation: Annotated[
-        list[Path] | None,
-        typer.Option("--evaluation", help="A dataset whose messages must not be learnt from; once for each."),
+        list[str] | None,
+        typer.Option(
+            "--evaluation",
+            help="DATASET[:CONFIG[:SPLIT]] or a file whose messages must not be learnt from; once for each.",
+        ),
     ] = None,
     leave_out_evaluation: Annotated[
         bool, typer.Option("--leave-out-evaluation", help="Leave such pairs out instead of refusing them.")
@@ -85,6 +88,7 @@ def run(
     from fcconan.generate.finetune import Finetuner
     from fcconan.generate.finetune_model import Base
     from fcconan.generate.finetune_settings import load_finetuning
+    from fcconan.generate.training_data import RefusedPairsError
 
     check_json_target(json_file, out)
     how = load_finetuning(
@@ -105,19 +109,24 @@ def run(
         seed=seed,
     )
     base = Base(model.removeprefix("local:"), revision)
-    lesson = _lesson(
-        dataset,
-        how,
-        task=task,
-        format_name=format_name,
-        validation=validation,
-        evaluation=evaluation or [],
-        leave_out=leave_out_evaluation,
-        drop_duplicates=drop_duplicates,
-        config=config,
-        split=split,
-        column=column,
-    )
+    try:
+        lesson = _lesson(
+            dataset,
+            how,
+            task=task,
+            format_name=format_name,
+            validation=validation,
+            evaluation=evaluation or [],
+            leave_out=leave_out_evaluation,
+            drop_duplicates=drop_duplicates,
+            config=config,
+            split=split,
+            column=column,
+        )
+    except RefusedPairsError as refused:
+        if json_file is not None:
+            write_json(json_file, {"refused": refused.pairs})
+        raise
     finetuner = Finetuner(base, lesson, how, device=device)
     plan = {**finetuner.plan(), "data": dict(lesson.notes)}
     _print_plan(plan)
@@ -125,11 +134,12 @@ def run(
         if json_file is not None:
             write_json(json_file, {"dry_run": plan})
         return
-    report = finetuner.run(out, say=lambda line: typer.echo(printable(line), err=True))
+    before = finetuner.finished(out)
+    report = before or finetuner.run(out, say=lambda line: typer.echo(printable(line), err=True))
     if json_file is not None:
         write_json(json_file, report)
     print_table("Validation perplexity of a reply token", *_rows(report))
-    typer.echo(_summary(report, out))
+    typer.echo(("" if before is None else "It was trained already, and nothing was done. ") + _summary(report, out))
 
 
 def _lesson(
@@ -139,13 +149,14 @@ def _lesson(
     task: str,
     format_name: str | None,
     validation: str,
-    evaluation: list[Path],
+    evaluation: list[str],
     leave_out: bool,
     drop_duplicates: bool,
     config: str | None,
     split: str | None,
     column: list[str] | None,
 ) -> "Lesson":
+    from fcconan.cli.generate_options import part_of
     from fcconan.cli.judge.inputs import named
     from fcconan.generate.finetune import Lesson
     from fcconan.generate.formats import load_format
@@ -153,6 +164,10 @@ def _lesson(
     from fcconan.generate.prompts import load_generation_prompt
     from fcconan.generate.training_data import prepare
 
+    items = {}
+    for each in evaluation:
+        source, part, part_split = part_of(each)
+        items[each] = load_items(source, config=part, split=part_split)
     columns = named("--column", column, "NAME=COLUMN, such as counter_narrative=reply")
     parts, notes = prepare(
         dataset,
@@ -160,7 +175,7 @@ def _lesson(
         split=split,
         columns=columns,
         validation=validation,
-        evaluation={str(path): load_items(path) for path in evaluation},
+        evaluation=items,
         leave_out_evaluation=leave_out,
         drop_duplicates=drop_duplicates,
         seed=how.seed,
@@ -171,13 +186,14 @@ def _lesson(
 
 def _print_plan(plan: dict[str, Any]) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.score.tournament_notes import counted
 
     rows = [
         (name, part["pairs"], part["tokens"], part["reply_tokens"], part["longest"], sum(part["left_out"].values()))
         for name, part in plan["parts"].items()
     ]
     print_table(
-        f"{plan['model']}: {plan['steps_an_epoch']} steps an epoch, {plan['steps_at_most']} at most",
+        f"{plan['model']}: {counted(plan['steps_an_epoch'], 'step')} an epoch, {plan['steps_at_most']} at most",
         ("part", "pairs", "tokens", "of replies", "longest", "left out"),
         rows,
     )

@@ -58,6 +58,10 @@ Retriever = Annotated[
 Top = Annotated[
     int | None, typer.Option("--top", min=1, help="retrieval-conditioned: CNs that the model sees; default: 3.")
 ]
+Own = Annotated[
+    bool,
+    typer.Option("--own", help="Keep the CNs of the message itself among those to find: finding them is the task."),
+]
 PoolPart = Annotated[
     str | None,
     typer.Option("--pool", help=f"{PART} or a file: pairs to take from; default: the dataset's training part."),
@@ -98,6 +102,7 @@ def run(
     encoder: Encoder = None,
     retriever: Retriever = None,
     top: Top = None,
+    own: Own = False,
     pool: PoolPart = None,
     background: inputs.Background = None,
     passages: inputs.PassageCount = None,
@@ -134,6 +139,7 @@ def run(
         encoder=encoder,
         retriever=retriever,
         top=top,
+        own=own or None,
         pool=pool,
         background=background,
         passages=passages,

@@ -41,6 +41,7 @@ class Asked:
     encoder: str | None = None
     retriever: str | None = None
     top: int | None = None
+    own: bool | None = None
     pool: str | None = None
     background: Path | None = None
     passages: int | None = None
@@ -71,7 +72,7 @@ def strategy_of(asked: Asked) -> str:
     meant = meant or (GROUNDED if asked.background is not None else None)
     strategy = asked.strategy or meant or (FEW_SHOT if asked.examples is not None else "zero-shot")
     if strategy != CONDITIONED:
-        asked.refuse(f"goes with --strategy {CONDITIONED}, not {strategy}", only=("retriever", "top"))
+        asked.refuse(f"goes with --strategy {CONDITIONED}, not {strategy}", only=("retriever", "top", "own"))
     if strategy == "zero-shot":
         asked.refuse("goes with --strategy few-shot, not zero-shot", only=("examples",))
     if strategy in ("zero-shot", FEW_SHOT):
@@ -143,6 +144,7 @@ def judge_plan_of(asked: Asked, pick: str | None) -> "JudgePlan | None":
     Raises:
         InputError: Options do not go together.
     """
+    from fcconan.generate.pick import check_judged
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
 
@@ -153,12 +155,9 @@ def judge_plan_of(asked: Asked, pick: str | None) -> "JudgePlan | None":
     if asked.judge is None:
         raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
     task = load_rubric(asked.judge_task or JUDGE_TASK)
-    if task.labels:
-        raise InputError(
-            f"the task {task.name} has labels, and the best candidate is chosen by grades: name a task with aspects"
-        )
-    if asked.judge_aspect:
+    if asked.judge_aspect and not task.labels:
         task = task.model_copy(update={"aspects": [task.aspect(name) for name in asked.judge_aspect]})
     plan = Plan(task)
+    check_judged(plan)
     plan.questions()
     return plan

@@ -94,11 +94,11 @@ class Work:
             asked.refuse(f"has no meaning with --strategy {REFERENCE}, which takes what people wrote", but=["strategy"])
             result = self._references()
         else:
-            goes_with = ("strategy", "retriever", "pool")
+            goes_with = ("strategy", "retriever", "pool", "own")
             asked.refuse(f"has no meaning with --strategy {RETRIEVAL}, which takes the best CN", but=goes_with)
             result = self._retrieve(asked)
         self._finish(result)
-        return any(each["n"] for each in result["systems"])
+        return _is_whole(result)
 
     def _import(self, made: str) -> dict[str, Any]:
         from fcconan.generate.imported import STRATEGY, ImportedReplies
@@ -182,19 +182,21 @@ class Work:
         watched_judge = None if judge is None else Watched(judge)
         pick = _pick(plan, judged, watched_judge)
         name = None if template is None else template.name
-        generator = ModelGenerator(watched, plan, pick=pick, name=self.system, format=name)
+        own = getattr(model, "own_template", None)
+        generator = ModelGenerator(watched, plan, pick=pick, name=self.system, format=name, own_template=own)
         result = self._generate(generator, items)
         best = pick if isinstance(pick, BestOf) else None
         dates = dated.dates(self.connection.journal_path())
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
         if best is not None:
-            result["picked"] = {"by": best.judge.name, "judged": best.judged, "unjudged": best.unjudged}
+            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.alike}
+            result["picked"] = {"by": best.judge.name, **counts}
         result["notes"] = notes_of(result, plan)
         self._finish(result, used=models.print_used([each for each in (model, judge) if each is not None]))
-        said = _tell_written(generator.name, result, watched)
+        _tell_written(generator.name, result, watched)
         rated = best is None or watched_judge is None or _tell_rated(best, watched_judge)
-        return said and rated and not result["failed_requests"]
+        return rated and _is_whole(result) and not result["failed_requests"]
 
     def _items(self, columns: Mapping[str, str] | None = None) -> "list[Item]":
         from fcconan.generate.items import load_items
@@ -222,6 +224,7 @@ class Work:
             self._pool(asked),
             asked.retriever or RETRIEVER,
             k,
+            own=bool(asked.own),
             client=self._client,
             device=self.connection.device,
             batch_size=self.connection.batch_size,
@@ -301,11 +304,13 @@ class Work:
             print(printable(note))
         if result.get("picked"):
             picked = result["picked"]
-            told = f"{picked['judged']} replies were chosen by {picked['by']}"
-            print(printable(f"{told}; of {picked['unjudged']} messages it rated no candidate, and a draw decided"))
+            told = f"Messages whose reply {picked['by']} chose: {picked['judged']}"
+            drawn = f"without a rated candidate, so that a draw decided: {picked['unjudged']}"
+            print(printable(f"{told}; {drawn}; with one candidate, or only equal ones: {picked['alike']}"))
         if result.get("failed_requests"):
             failed = result["failed_requests"]
-            print(f"{failed} requests failed for a passing reason: run the command again to ask them anew")
+            requests = "1 request" if failed == 1 else f"{failed} requests"
+            print(f"{requests} failed for a passing reason: run the command again to ask again")
         print(printable(f"How they were made: {card}"))
         if self.json_file is not None:
             sent = {} if used is None else {"used": used}
@@ -350,8 +355,23 @@ def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]
     return said
 
 
-def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> bool:
-    """Says why there is no reply at all, where that is so; returns whether there is one."""
+def _is_whole(result: Mapping[str, Any]) -> bool:
+    """Whether there are replies, and none is missing."""
+    return bool(result["systems"]) and not any(each["n_missing"] for each in result["systems"])
+
+
+def may_be_mended(summary: Path) -> bool:
+    """Whether another run may find what one lacks, by its summary: a request failed for a passing reason."""
+    import json
+
+    from fcconan.generate.generator import PASSING
+
+    result = json.loads(summary.read_bytes())
+    return bool(result.get("failed_requests")) or any(PASSING & each["missing"].keys() for each in result["systems"])
+
+
+def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> None:
+    """Says why there is no reply at all, where that is so."""
     from fcconan.cli.output import printable
     from fcconan.cli.watch import why_nothing
     from fcconan.generate.plan import NO_BACKGROUND, NO_CANDIDATES
@@ -359,7 +379,6 @@ def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> b
     (counts,) = result["systems"]
     if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # of which the notes tell
         print(printable(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words")))
-    return bool(counts["n"])
 
 
 def _tell_rated(best: "BestOf", watched: "Watched") -> bool:

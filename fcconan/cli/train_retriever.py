@@ -26,6 +26,9 @@ def run(
     hard_negatives: Annotated[int, typer.Option("--hard-negatives", help="Hard negatives a pair.")] = 1,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.")] = 3,
     seed: Annotated[int, typer.Option("--seed", help="Of folds, batches and dropout.")] = 13,
+    as_released: Annotated[
+        bool, typer.Option("--as-released", help="Keep pairs of evaluated HS in other words, too.")
+    ] = False,
     device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, ...")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was done to this file.")] = None,
 ) -> None:
@@ -45,8 +48,16 @@ def run(
         seed=seed,
     )
     how.check()
-    pairs = load_training(dataset)
-    report = train_retriever(pairs, out, model=model, training=how, device=device, progress=_progress)
+    pairs, left_out = load_training(dataset, as_released=as_released)
+    report = train_retriever(
+        pairs,
+        out,
+        model=model,
+        training=how,
+        left_out=None if as_released else left_out,
+        device=device,
+        progress=_progress,
+    )
     if json_file is not None:
         write_json(json_file, report)
     validation = report["cross_validation"]
@@ -54,6 +65,10 @@ def run(
         means = validation["mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs"]
         rows = [(number, f"{value:.4f}") for number, value in enumerate(means)]
         print_table("Cross-validation inside the training pairs", ("epochs", "mean of 4 metrics at 10"), rows)
+    if left_out:
+        typer.echo(
+            f"{left_out} pairs of evaluated HS, in the same or other words, were left out (--as-released keeps them)."
+        )
     typer.echo(f"{report['pairs']} pairs, {report['epochs']} epochs. Written to {out}. Benchmark it:")
     typer.echo(f"  fcconan bench {dataset} --encoder {out}")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.pool import Pair, Pool
@@ -89,11 +90,13 @@ class Catalogue:
         """Ranks the catalogue for all items of a run.
 
         Raises:
-            InputError: The system cannot be used, or its ranking is none.
+            InputError: The system cannot be used, or its ranking is none; or the catalogue is that of a benchmark with
+                these items, of which none but wrong CNs would be left.
         """
         new = {item.item_id: item for item in items}
         if not new:
             return
+        self._check_own(new.values())
         left_out = {key: self._left_out(item) for key, item in new.items()}
         kin = frozenset[int]().union(*(self._train.kin_of(item) for item in new.values()))
         self._maker.train = tuple(self._train.training(without=kin))
@@ -119,6 +122,21 @@ class Catalogue:
         if item.item_id not in self._found:
             self.prepare([item])
         return self._found[item.item_id]
+
+    def _check_own(self, items: Iterable[Item]) -> None:
+        if self.own or not self.pool.judged:
+            return
+        asked = list(items)
+        judged = {(pair.hate_speech, pair.cn_id) for pair in self.pool.pairs}
+        known = sum(
+            any({("", cn), (item.hate_speech, cn)} & judged for cn in map(identity.cn_id, item.references))
+            for item in asked
+        )
+        if known:
+            raise InputError(
+                f"the pool has CNs that people found to fit {known} of the {len(asked)} messages, and without these "
+                "only others are left: give --own where finding them is the task, or other pairs with --pool"
+            )
 
     def _left_out(self, item: Item) -> frozenset[str]:
         if self.own:

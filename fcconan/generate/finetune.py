@@ -121,11 +121,19 @@ class Finetuner:
             "epochs_at_most": self.how.epochs,
         }
 
+    def finished(self, out: Path) -> dict[str, Any] | None:
+        """Returns what was done, if `out` holds this very training: the same model, pairs, settings and device."""
+        try:
+            report: dict[str, Any] = json.loads((out / REPORT).read_text(encoding="utf-8"))
+            return report if report.get("training") == self._fingerprint() else None
+        except (OSError, ValueError, AttributeError):
+            return None
+
     def run(self, out: Path, *, say: Say = lambda line: None) -> dict[str, Any]:
         """Trains, or goes on with a training that was interrupted, and writes the folder.
 
         Args:
-            out: The folder; it must not be there, or be empty.
+            out: The folder; it must not be there, or be empty, or hold this very training, which is then kept.
             say: Is told what a user must know in the middle: that a batch did not fit the memory.
 
         Returns:
@@ -135,6 +143,9 @@ class Finetuner:
             InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
                 cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
         """
+        done = self.finished(out)
+        if done is not None:
+            return done
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
         work = out.with_name(f"{out.name}.partial")
@@ -170,6 +181,9 @@ class Finetuner:
             **json.loads(json.dumps(asdict(self.how))),
         }
 
+    def _fingerprint(self) -> str:
+        return hashlib.sha256(json.dumps(self._what(), sort_keys=True).encode()).hexdigest()
+
     def _report(self, before: float, runs: Sequence[Entry], best: Entry) -> dict[str, Any]:
         curves = [entry for run in runs for entry in run["curve"]]
         memory = [entry["peak_bytes"] for entry in curves if entry["peak_bytes"] is not None]
@@ -177,6 +191,7 @@ class Finetuner:
         plan = self.plan()
         return {
             "fcconan": fcconan.__version__,
+            "training": self._fingerprint(),
             "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
             "data": dict(self.lesson.notes),
             "parts": {name: {**counts, "left_out": self._left_out[name]} for name, counts in plan["parts"].items()},

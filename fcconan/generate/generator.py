@@ -11,12 +11,16 @@ from fcconan.errors import InputError
 from fcconan.generate.item import Generated, Item, Shown, Source
 from fcconan.generate.pick import First, Pick, key_of
 from fcconan.generate.plan import NO_CANDIDATES, Plan, name_of
+from fcconan.identity import digest
+from fcconan.judge.answer import without_thoughts
 from fcconan.llm.call import Call, Model, Reply
+from fcconan.llm.decoding import stop_in
 
 # Failures that another try may mend; the others say something about the model.
 PASSING = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 TRUNCATED = "truncated"
 NO_REFERENCE = "no_reference"
+OWN_TEMPLATE = "chat template of the model"
 
 
 class Generator(Protocol):
@@ -42,7 +46,7 @@ class Candidate:
     """One answer to a message.
 
     Attributes:
-        text: Its words, without white space around them; None where there are none.
+        text: Its words, without what the model thought before and white space around them; None where there are none.
         reason: Why there are none.
         cut: Whether it was cut at its longest.
         model: The name under which the model answered.
@@ -94,6 +98,7 @@ class ModelGenerator:
         name: The system's name; by default model and strategy, and what differs from the defaults: see
             `fcconan.generate.plan.name_of`.
         format: Name of the format that took the place of the tokenizer's chat template.
+        own_template: Hash of the tokenizer's chat template, where that was used.
 
     Attributes:
         name: Of the system.
@@ -110,14 +115,16 @@ class ModelGenerator:
         pick: Pick | None = None,
         name: str | None = None,
         format: str | None = None,
+        own_template: str | None = None,
     ) -> None:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
         self.name = name or f"{model.name}:{name_of(plan, format)}"
         self.failed = 0
-        self._pick, self._format = pick or First(), format
+        self._pick, self._format = pick or First(), format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
-            "format": format,
+            "format": self._format,
+            "template": own_template,
             **plan.configuration,
             "pick": self._pick.configuration,
         }
@@ -163,9 +170,10 @@ class ModelGenerator:
     def _candidate(self, reply: Reply) -> Candidate:
         self.failed += reply.text is None and reply.reason in PASSING
         text, reason, cut = reply.text, reply.reason, False
-        whole = reply.cut if text is None else text
-        if whole is not None:  # not every back end ends at a stop string
-            text = before_stop(whole, self.plan.decoding.stop).strip()
+        written = reply.cut if text is None else text
+        if written is not None:
+            _, whole = without_thoughts(written) or ("", "")
+            text = whole[: stop_in(whole, self.plan.decoding.stop)].strip()  # not every back end ends there
             cut = reply.text is None and text == whole.strip()
             reason = None if text else reason if cut else "empty"
         return Candidate(text or None, reason, cut, reply.model, reply.prompt_tokens, reply.completion_tokens)
@@ -185,7 +193,10 @@ class ModelGenerator:
             "decoding": decoding.name,
             "seed": seed,
             "examples": [each.pair_id for each in drawn.shown.examples],
-            "sources": [each.cn_id for each in drawn.shown.candidates],
+            "sources": [
+                *(each.cn_id for each in drawn.shown.candidates),
+                *(f"passage-{digest(text)}" for text in drawn.shown.background),
+            ],
             "candidates": len(asked),
             "picked": picked,
             "prompt_tokens": _sum(each.prompt_tokens for each in asked),
@@ -260,12 +271,6 @@ class References:
             drawn = int(np.random.default_rng([self._seed, key_of(item.item_id)]).integers(len(there)))
             rest = [*there[:drawn], *there[drawn + 1 :]]
             yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
-
-
-def before_stop(text: str, stop: Iterable[str]) -> str:
-    """Returns what of a text stands before the first of some strings."""
-    ends = [place for each in stop if (place := text.find(each)) >= 0]
-    return text[: min(ends)] if ends else text
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

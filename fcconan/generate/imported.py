@@ -108,9 +108,10 @@ class ImportedReplies:
         if counts["unknown"]:
             said.append(f"{counts['unknown']} of {counts['rows']} replies answer no message of the dataset: left out.")
         if counts["repeated"]:
+            replies = "1 reply is" if counts["repeated"] == 1 else f"{counts['repeated']} replies are"
             said.append(
-                f"{counts['repeated']} replies are a further one of their system to its item: all are kept, and "
-                "`fcconan judge compare` takes one."
+                f"{replies} a further one of their system to its item: all are kept, and `fcconan judge compare` takes "
+                "one."
             )
         lacking = {name: number for name, number in counts["missing"].items() if number}
         if lacking:

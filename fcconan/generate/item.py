@@ -17,7 +17,7 @@ GENERATED: Columns = REPLY | {
     "decoding": "string",
     "seed": "int",
     "examples": "strings",  # pair ids
-    "sources": "strings",  # ids of the CNs that were shown, or that the reply is
+    "sources": "strings",  # ids of the CNs that were shown, or that the reply is, and of passages
     "candidates": "int",
     "picked": "int",
     "prompt_tokens": "int",

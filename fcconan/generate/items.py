@@ -7,8 +7,8 @@ from typing import Any
 from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.generate.item import Item
-from fcconan.generate.kinship import codes_of_row, kin_of
 from fcconan.generate.parts import Part, Row, is_judged, open_part
+from fcconan.kinship import codes_of_row, kin_of
 from fcconan.row_ids import id_of
 
 APPROPRIATE = "appropriate"

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from fcconan.sources import sha256_of
 Row = dict[str, Any]
 QUERIES_FILE = "queries.jsonl"
 TRAIN = "train"
+_LANGUAGE = re.compile(r"^language:.*(?:\n(?:-| ).*)*", re.MULTILINE)
 # Names that texts go by in files of other people.
 _OTHER_NAMES = {
     "hate_speech": ("hatespeech", "hateSpeech", "HATE_SPEECH", "HS", "hs"),
@@ -200,7 +202,9 @@ def _language(source: Path) -> str | None:
 
     try:
         card = (source / "README.md").read_text(encoding="utf-8")
-        header = yaml.safe_load(card.split("\n---")[0]) if card.startswith("---") else None
+        head = card.split("\n---")[0] if card.startswith("---") else ""
+        stated = _LANGUAGE.search(head)  # a card has hundreds of lines that would take a second to parse
+        header = yaml.safe_load(stated[0]) if stated else None
     except (OSError, ValueError, yaml.YAMLError):
         return None
     languages = header.get("language") if isinstance(header, dict) else None

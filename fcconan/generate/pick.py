@@ -12,6 +12,7 @@ from fcconan.identity import digest, reply_id
 if TYPE_CHECKING:
     from fcconan.generate.generator import Drawn
     from fcconan.judge.rate import ModelJudge
+    from fcconan.judge.strategies import Plan as JudgePlan
 
 PICKS = ("first", "random", "judge")
 _DECIMALS = 9  # of a mean; further ones are rounding
@@ -78,20 +79,17 @@ class BestOf:
         configuration: The judge's name and configuration, and the seed.
         judged: Messages whose candidate a rating chose, so far.
         unjudged: Messages with different candidates of which none was rated, so far.
+        alike: Messages with one candidate with words, or several that are alike, so far: nothing was rated.
         missing: How often each reason was given for a grade that is missing, so far.
 
     Raises:
-        InputError: The judge's task has labels instead of aspects.
+        InputError: As `check_judged`.
     """
 
     def __init__(self, judge: "ModelJudge", seed: int = 0) -> None:
-        if judge.plan.task.labels:
-            raise InputError(
-                f"the task {judge.plan.task.name} has labels, and the best reply is chosen by grades: name a task with "
-                "aspects"
-            )
+        check_judged(judge.plan)
         self.judge, self._seed = judge, seed
-        self.judged = self.unjudged = 0
+        self.judged = self.unjudged = self.alike = 0
         self.missing: Counter[str] = Counter()
         self.configuration: dict[str, Any] = {
             "pick": "judge",
@@ -131,7 +129,25 @@ class BestOf:
             self.judged += 1
             return max(rated, key=rated.__getitem__)  # the first of equals, in the order of the draw
         self.unjudged += bool(means)
+        self.alike += bool(order) and not means
         return next(iter(order), None)
+
+
+def check_judged(plan: "JudgePlan") -> None:
+    """Checks that a judge gives grades, and does not see what replies are scored against.
+
+    Raises:
+        InputError: Its task has labels instead of aspects, or it is shown references.
+    """
+    if plan.task.labels:
+        raise InputError(
+            f"the task {plan.task.name} has labels, and the best reply is chosen by grades: name a task with aspects"
+        )
+    if "reference" in plan.texts:
+        raise InputError(
+            f"the task {plan.task.name} shows the judge references, to which the reply that it chooses is compared "
+            "later: name a task without them"
+        )
 
 
 def mean_of(ratings: Iterable[Row]) -> float | None:
@@ -165,6 +181,5 @@ def _row(drawn: "Drawn", text: str) -> Row:
         "hs_id": item.hs_id,
         "hate_speech": item.hate_speech,
         "text": text,
-        "references": list(item.references),
         "background": "\n\n".join(drawn.shown.background) or None,
     }

@@ -27,6 +27,7 @@ NO_BACKGROUND, NO_CANDIDATES = "no_background", "no_candidates"
 _SHOWN = {"background": "background knowledge", "candidates": "CNs of others"}
 _GIVEN = {"background": "--background FOLDER", "candidates": "--strategy retrieval-conditioned"}
 _USUAL = 3  # examples, and candidates
+_USUAL_ENCODER = "all-MiniLM-L6-v2"  # of examples
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,11 @@ def name_of(plan: Plan, format: str | None = None) -> str:
     for name, source in (("examples", plan.examples), ("candidates", plan.candidates)):
         k = None if source is None else source.configuration.get("k")
         if k not in (None, _USUAL) or (name == "examples" and source is not None and plan.strategy != "few-shot"):
-            parts.append(f"{k}-{name}")
+            parts.append(f"{k}-{name.removesuffix('s') if k == 1 else name}")
+    encoder = None if plan.examples is None else plan.examples.configuration.get("encoder")
+    encoder = encoder.get("model") if isinstance(encoder, Mapping) else encoder
+    if encoder not in (None, _USUAL_ENCODER):
+        parts.append(PurePath(encoder).name)
     if plan.prompt.name != PROMPTS[plan.strategy]:
         parts.append(plan.prompt.name)
     if format is not None:

@@ -9,8 +9,8 @@ from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.items import APPROPRIATE
-from fcconan.generate.kinship import Kinship, codes_of_row, kin_of
 from fcconan.generate.parts import is_judged, open_part
+from fcconan.kinship import Kinship, codes_of_row, kin_of
 from fcconan.retrieve.system import TrainingPair
 from fcconan.row_ids import id_of
 
@@ -23,7 +23,7 @@ class Pair:
 
     Attributes:
         hate_speech: The message; empty for a CN of a catalogue without messages.
-        kin: What `fcconan.generate.kinship.kin_of` says of it.
+        kin: What `fcconan.kinship.kin_of` says of it.
     """
 
     pair_id: str
@@ -43,23 +43,28 @@ class Pool:
     Args:
         pairs: The pairs.
         configuration: Where they are from, as JSON-able values.
+        judged: Whether their CNs are those that people judged for the messages of a benchmark.
 
     Attributes:
         pairs: The pairs.
+        judged: As given.
         groups: The group of every pair: of one group are the pairs with one message, in the same or other words.
         configuration: Where the pairs are from, and how many there are.
     """
 
-    def __init__(self, pairs: Sequence[Pair], configuration: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, pairs: Sequence[Pair], configuration: Mapping[str, Any] | None = None, *, judged: bool = False
+    ) -> None:
+        self.judged = judged
         unique: dict[str, Pair] = {}
         for pair in pairs:
             first = unique.setdefault(pair.pair_id, pair)
             unique[pair.pair_id] = replace(first, kin=first.kin | pair.kin)
         self.pairs = tuple(unique.values())
-        self._kinship = Kinship([pair.kin for pair in self.pairs])
+        self._kinship = Kinship([pair.kin for pair in self.pairs], [pair.hate_speech for pair in self.pairs])
         self.groups = self._kinship.groups
         self.configuration: dict[str, Any] = {**(configuration or {}), "pairs": len(self.pairs)}
-        self._known: dict[frozenset[str], frozenset[int]] = {}
+        self._known: dict[tuple[frozenset[str], str], frozenset[int]] = {}
 
     def kin_of(self, item: Item) -> frozenset[int]:
         """Returns the positions of the pairs that may not be shown for an item.
@@ -68,9 +73,10 @@ class Pool:
         """
         known = any(token.startswith("hs:") for token in item.kin)
         kin = item.kin if known else item.kin | kin_of(item.hate_speech, item.references)
-        if kin not in self._known:
-            self._known[kin] = self._kinship.of(kin)
-        return self._known[kin]
+        key = (kin, item.hate_speech)
+        if key not in self._known:
+            self._known[key] = self._kinship.of(*key)
+        return self._known[key]
 
     def training(self, without: frozenset[int] = frozenset()) -> list[TrainingPair]:
         """Returns the pairs with a message as retrieval systems learn from them, without those at some positions."""
@@ -113,7 +119,7 @@ def load_pool(
     }
     rows = part.all_rows()
     if config == CORPUS:
-        return Pool([_catalogue_entry(row["hs_id"], row["hate_speech"]) for _, row in rows], configuration)
+        return Pool([_catalogue_entry(row["hs_id"], row["hate_speech"]) for _, row in rows], configuration, judged=True)
     judged = is_judged(rows)
     pairs = []
     for place, row in rows:
@@ -131,7 +137,7 @@ def load_pool(
         pairs.append(Pair(own_id, identity.cn_id(reply), message, reply, kin))
     if not pairs:
         raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
-    return Pool(pairs, configuration)
+    return Pool(pairs, configuration, judged=judged)
 
 
 def _catalogue_entry(key: str, text: str) -> Pair:

@@ -59,6 +59,7 @@ class SystemConfig(_Strict):
     encoder: str | None = None
     retriever: str | None = None
     top: int | None = Field(None, ge=1)
+    own: bool = False
     pool: str | None = None
     background: str | None = None
     passages: int | None = Field(None, ge=1)
@@ -372,12 +373,14 @@ def known(options: Mapping[str, Any]) -> dict[str, Any]:
 def _content(key: str, value: Any) -> Any:
     if key in ("model", "judge") or not isinstance(value, str):
         return value
-    path = path_in(key, value) or (Path(value) if key in _MODELS and Path(value).is_dir() else None)
+    path = path_in(key, value)
+    if path is None and key in (*_MODELS, "toxicity") and part_path(value).is_dir():
+        path = part_path(value)
     return value if path is None else [value.removeprefix(str(path)), content_of(path)]
 
 
 def part_path(text: str) -> Path:
-    """Returns the path in PATH[:CONFIG[:SPLIT]]."""
+    """Returns the path in PATH[:CONFIG[:SPLIT]], or in MODEL:LABEL."""
     pieces = text.split(":")
     for number in range(len(pieces), 0, -1):
         path = Path(":".join(pieces[:number]))

@@ -1,8 +1,8 @@
 """Which steps of a suite are done: a step is done again only where its options, or what it reads, have changed."""
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from fcconan.identity import digest
 from fcconan.sources import sha256_of
 from fcconan.whole_files import write_whole
 
+try:
+    import fcntl
+except ImportError:  # Windows: two processes are not told apart there
+    fcntl = None  # type: ignore[assignment]
+
 RECORD = "suite.json"
+LOCK = "lock"
 
 
 class Steps:
@@ -48,7 +54,7 @@ class Steps:
                 raise InputError(f"{path} is no record of a suite: choose another --out") from error
             if name != self.about["suite"]["name"]:
                 raise InputError(f"{folder} holds the results of the suite {name}: choose another --out")
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        elif folder.exists() and (not folder.is_dir() or any(each.name != LOCK for each in folder.iterdir())):
             raise InputError(f"{folder} is there and holds no results of a suite: choose another --out")
 
     def is_kept(self, name: str, key: str) -> bool:
@@ -56,7 +62,8 @@ class Steps:
         known = self._known.get(name)
         if not known or known["key"] != key or known.get("incomplete"):
             return False
-        return all(self._hash(file) == content for file, content in known["files"].items())
+        files = {self.folder / file: content for file, content in known["files"].items()}
+        return all(file.exists() and content_of(file) == content for file, content in files.items())
 
     def keep(self, name: str) -> None:
         """Takes a step as it is."""
@@ -76,10 +83,10 @@ class Steps:
         Args:
             name: Of the step.
             key: Of its options and of what it read.
-            files: What it wrote.
+            files: What it wrote; a folder stands for all that it holds.
             complete: Whether all went well; otherwise another run tries again.
         """
-        hashes = {file.relative_to(self.folder).as_posix(): sha256_of(file) for file in files if file.is_file()}
+        hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}
         self._done[name] = {"key": key, "files": hashes, **({} if complete else {"incomplete": True})}
         self.statuses[name] = "done" if complete else "incomplete"
         self.write()
@@ -108,11 +115,34 @@ class Steps:
                         (self.folder / file).unlink()
         self.write()
 
-    def _hash(self, file: str) -> str | None:
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keeps a second process out of a folder of results, which is removed again where nothing was written to it.
+
+    Raises:
+        InputError: Another process is at work in it, or it cannot be written to.
+    """
+    path = folder / LOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written to ({error.strerror or error}): choose another --out") from error
+    with lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise InputError(
+                    f"another process is running a suite in {folder}: wait for it, or choose another --out"
+                ) from error
         try:
-            return sha256_of(self.folder / file)
-        except OSError:
-            return None
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()
+                folder.rmdir()  # if it is empty
 
 
 def key_of(**what: Any) -> str:
@@ -130,9 +160,6 @@ def content_of(path: Path) -> str:
     try:
         if path.is_file():
             return sha256_of(path)[:12]
-        manifest = path / "manifest.json"
-        if manifest.is_file():  # which has the hashes of all files in it
-            return sha256_of(manifest)[:12]
         files = sorted(each for each in path.rglob("*") if each.is_file())
         return digest(*(f"{each.relative_to(path).as_posix()} {sha256_of(each)}" for each in files))
     except OSError as error:

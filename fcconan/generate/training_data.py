@@ -18,8 +18,8 @@ from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Encoded
 from fcconan.generate.item import Item, Shown
 from fcconan.generate.items import APPROPRIATE
-from fcconan.generate.kinship import Kinship, codes_of_row, kin_of, simplified
 from fcconan.generate.parts import is_judged, open_part
+from fcconan.kinship import Kinship, codes_of_row, kin_of, simplified
 from fcconan.llm.weights import one_line
 from fcconan.retrieve.folds import groups_of
 from fcconan.retrieve.system import TrainingPair
@@ -31,6 +31,18 @@ NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
 LISTED = 5
 
 
+class RefusedPairsError(InputError):
+    """Some pairs must not, or cannot, be learnt from.
+
+    Attributes:
+        pairs: All of them, where the message names the first ones: their `row`, or their `pair_id` and texts.
+    """
+
+    def __init__(self, message: str, pairs: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(message)
+        self.pairs = list(pairs)
+
+
 @dataclass(frozen=True)
 class TrainingExample:
     """A message and the CN that is learnt as its answer.
@@ -40,7 +52,7 @@ class TrainingExample:
         cn_id: Of the CN.
         hate_speech: The message.
         counter_narrative: The CN.
-        kin: See `fcconan.generate.kinship`.
+        kin: See `fcconan.kinship`.
         language: Code of the message's language, where the dataset names one.
     """
 
@@ -95,7 +107,8 @@ def load_training_pairs(
         columns: Name of a column here -> its name in a file.
 
     Raises:
-        InputError: There are no pairs, or a text is empty; its rows are listed.
+        RefusedPairsError: A text is empty.
+        InputError: There are no pairs.
     """
     part = open_part(source, config=config, split=split, columns=columns, training=True)
     rows = part.all_rows()
@@ -115,10 +128,10 @@ def load_training_pairs(
         else:
             examples.append(_example(message, reply, row, dataset=part.dataset, judged=judged))
     if empty:
-        more = "" if len(empty) <= LISTED else f" and {len(empty) - LISTED} more"
-        raise InputError(
-            f"{source} has {len(empty)} pairs without a message or without a CN ({'; '.join(empty[:LISTED])}{more}): "
-            "fill or remove those rows"
+        raise RefusedPairsError(
+            f"{source} has {len(empty)} pairs without a message or without a CN ({_first(empty, '; ')}): fill or "
+            "remove those rows",
+            [{"row": place} for place in empty],
         )
     if not examples:
         raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
@@ -226,24 +239,35 @@ def kin_of_evaluation(examples: Sequence[TrainingExample], items: Sequence[Item]
     """Returns the places of pairs whose message is to be answered later, in the same or other words, or whose CN is one
     of its references.
     """
-    kinship = Kinship([each.kin for each in examples])
-    return frozenset(place for item in items for place in kinship.of(item.kin))
+    kinship = _kinship(examples)
+    return frozenset(place for item in items for place in kinship.of(item.kin, item.hate_speech))
 
 
 def check_evaluation(examples: Sequence[TrainingExample], items: Sequence[Item], name: str) -> None:
     """Refuses training pairs that an evaluation would find again.
 
     Raises:
-        InputError: There are some; the first ones are listed.
+        RefusedPairsError: There are some.
     """
-    found = sorted(kin_of_evaluation(examples, items))
+    found = [examples[place] for place in sorted(kin_of_evaluation(examples, items))]
     if found:
-        listed = ", ".join(examples[place].pair_id for place in found[:LISTED])
-        more = "" if len(found) <= LISTED else f" and {len(found) - LISTED} more"
-        raise InputError(
+        raise RefusedPairsError(
             f"{len(found)} pairs to learn from have a message of {name}, the same in other words, or a CN of it "
-            f"({listed}{more}): take them out, or give --leave-out-evaluation"
+            f"({_first([each.pair_id for each in found], ', ')}): take them out, or give --leave-out-evaluation",
+            [
+                {
+                    "pair_id": each.pair_id,
+                    "hate_speech": each.hate_speech,
+                    "counter_narrative": each.counter_narrative,
+                }
+                for each in found
+            ],
         )
+
+
+def _first(names: Sequence[str], between: str) -> str:
+    more = len(names) - LISTED
+    return between.join(names[:LISTED]) + (f" and {more} more, which --json FILE lists" if more > 0 else "")
 
 
 def divide(examples: Sequence[TrainingExample], share: float, *, seed: int) -> Parts:
@@ -261,7 +285,7 @@ def divide(examples: Sequence[TrainingExample], share: float, *, seed: int) -> P
     """
     if not 0 < share < 1:
         raise InputError(f"a share of {share} for validation: give a number above 0 and below 1")
-    kin = Kinship([each.kin for each in examples])
+    kin = _kinship(examples)
     named = [
         TrainingPair(str(group), simplified(each.counter_narrative))
         for group, each in zip(kin.groups, examples, strict=True)
@@ -288,7 +312,7 @@ def divide(examples: Sequence[TrainingExample], share: float, *, seed: int) -> P
 
 def shared_messages(parts: Parts) -> int:
     """Returns how many validation pairs have a message of a training pair, in whatever words."""
-    kinship = Kinship([each.kin for each in (*parts.train, *parts.validation)])
+    kinship = _kinship((*parts.train, *parts.validation))
     learnt = set(kinship.groups[: len(parts.train)])
     return sum(group in learnt for group in kinship.groups[len(parts.train) :])
 
@@ -352,6 +376,10 @@ def encode(
             "model's context, or a shorter prompt"
         )
     return encoded, left_out
+
+
+def _kinship(examples: Sequence[TrainingExample]) -> Kinship:
+    return Kinship([each.kin for each in examples], [each.hate_speech for each in examples])
 
 
 def _example(

@@ -105,14 +105,25 @@ def answer_of(text: str) -> Said:
     """
     if not isinstance(text, str):
         raise InputError(f"the output of the judge is {text!r:.80}, expected text: leave out what was not answered")
+    parts = without_thoughts(text)
+    if parts is None:
+        return Said("", "", "truncated")
+    thought, answer = (_FENCE.sub("", part) for part in parts)
+    return Said(thought, answer, None if answer.strip() else "empty")
+
+
+def without_thoughts(text: str) -> tuple[str, str] | None:
+    """Tells what precedes a `</think>` that no `<think>` belongs to from what follows all thinking.
+
+    Returns:
+        The two, as they stand; None where the thinking does not end.
+    """
     thoughts = _THOUGHTS.match(text)
     rest = text[thoughts.end() :] if thoughts else text
     if rest.lstrip().startswith("<think>"):
-        return Said("", "", "truncated")
+        return None
     end = _end_of_thought(rest)
-    answer = _FENCE.sub("", rest[end:])
-    thought = _FENCE.sub("", rest[: end - len(_END_OF_THOUGHT)]) if end else ""
-    return Said(thought, answer, None if answer.strip() else "empty")
+    return (rest[: end - len(_END_OF_THOUGHT)] if end else ""), rest[end:]
 
 
 def _end_of_thought(text: str) -> int:

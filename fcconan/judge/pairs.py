@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from math import lcm
 from typing import Any
 
 import numpy as np
 
+from fcconan import identity
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -41,12 +42,14 @@ def all_pairs(replies: Iterable[Row]) -> Iterator[Pair]:
     Raises:
         InputError: A row is no reply, an item has two replies of one system or two HS, or nothing can be compared.
     """
-    items = _by_item(replies)
-    return (Pair(systems[a], systems[b]) for systems in items.values() for a, b in combinations(sorted(systems), 2))
+    return _pairs_of(_by_item(replies))
 
 
 def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterator[Pair]:
     """Returns a choice of at most `budget` pairs that connects all systems and uses all of them about equally.
+
+    Nobody is asked about a reply without text: pairs with one come after the choice, all of them, and cost nothing. A
+    system without any text need not be connected.
 
     Systems stand on a circle in a random order, items in a line in a random order. The pairs of systems take turns:
     first those that make a tree of all systems (neighbours, as far as they answered common items), then the other
@@ -66,8 +69,15 @@ def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterato
     Raises:
         InputError: As `all_pairs`; or the budget cannot connect the systems.
     """
-    items = _by_item(replies)
+    every = _by_item(replies)
+    items = {
+        item: {system: row for system, row in answers.items() if identity.normalise(row.get("text") or "")}
+        for item, answers in every.items()
+    }
     systems = sorted({system for answers in items.values() for system in answers})
+    empty = (
+        pair for pair in _pairs_of(every) if not {pair.a["system"], pair.b["system"]} <= items[pair.a["item_id"]].keys()
+    )
     if budget < len(systems) - 1:
         raise InputError(
             f"a budget of {budget} cannot connect {len(systems)} systems: "
@@ -77,7 +87,11 @@ def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterato
     circle = [systems[place] for place in rng.permutation(len(systems))]
     ids = sorted(items)
     line = [items[ids[place]] for place in rng.permutation(len(ids))]
-    return islice(_in_turns(_tree_first(systems, _met(circle, line)), line), budget)
+    return chain(islice(_in_turns(_tree_first(systems, _met(circle, line)), line), budget), empty)
+
+
+def _pairs_of(items: _Items) -> Iterator[Pair]:
+    return (Pair(systems[a], systems[b]) for systems in items.values() for a, b in combinations(sorted(systems), 2))
 
 
 def _by_item(replies: Iterable[Row]) -> _Items:

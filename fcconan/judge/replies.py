@@ -156,6 +156,8 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
         if not source.is_file():
             raise InputError(f"there is no file {source}: check the path")
         return [source]
+    if source.name == "demo-dataset" and not source.exists():
+        raise InputError(f"there is no folder {source} yet: `fcconan demo` writes it")
     if not source.is_dir():
         raise InputError(
             f"{source} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "

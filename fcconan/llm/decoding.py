@@ -1,6 +1,6 @@
 """How the tokens of a batch are chosen, drawn and ended while a model of transformers runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -94,11 +94,20 @@ class Batch:
         if not (ended or full or row.sampling.stop):
             return
         text = _text(self._tokenizer, row.tokens[:-1] if ended else row.tokens)
-        stops = [place for place in (text.find(stop) for stop in row.sampling.stop) if place >= 0]
-        if ended or stops:
-            row.text, row.finish = text[: min(stops, default=None)], "stop"
+        stop = stop_in(text, row.sampling.stop)
+        if ended or stop is not None:
+            row.text, row.finish = text[:stop], "stop"
         elif full:
             row.text, row.finish = text, "length"
+
+
+def stop_in(text: str, stop: Iterable[str]) -> int | None:
+    """Returns where the first of some strings begins that end a reply; None where none of them is there.
+
+    White space before the first word ends nothing: many models begin an answer with a line break.
+    """
+    first = len(text) - len(text.lstrip())
+    return min((place for each in stop if (place := text.find(each, first)) >= 0), default=None)
 
 
 def draw_tokens(

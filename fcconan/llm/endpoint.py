@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fcconan.llm.call import Call, Reply, Sampling
 from fcconan.llm.client import Client
 from fcconan.llm.completion import fault, read_reply
+from fcconan.llm.decoding import stop_in
 from fcconan.llm.journal import Request
 from fcconan.llm.session import Answer, Job, Known, Session
 
@@ -186,8 +187,7 @@ def _before_stop(reply: Reply, stop: tuple[str, ...]) -> Reply:
     """Some endpoints leave the words in at which an answer shall stop."""
     if reply.text is None:
         return reply
-    ends = [place for each in stop if (place := reply.text.find(each)) >= 0]
-    text = reply.text[: min(ends)] if ends else reply.text
+    text = reply.text[: stop_in(reply.text, stop)]
     return replace(reply, text=text) if text.strip() else replace(reply, text=None, reason="empty")
 
 

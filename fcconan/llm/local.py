@@ -106,6 +106,21 @@ class LocalModel:
         if template is not None:  # or what was answered without one would not be found
             self.configuration["format"] = {"name": template.name, "hash": template.hash}
 
+    @property
+    def own_template(self) -> str | None:
+        """12 hexadecimal digits that change with the tokenizer's chat template; None where that is not used.
+
+        It is no part of a request: the weights' hash, or the commit, tells of it already.
+
+        Raises:
+            InputError: The tokenizer cannot be loaded.
+        """
+        if self._plain or self._template is not None or not self._tokenizer.chat_template:
+            return None
+        template = self._tokenizer.chat_template
+        text = template if isinstance(template, str) else json.dumps(template, sort_keys=True)  # some have several
+        return Format("", text).hash
+
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Yields one reply for every call, in their order, reading a batch of calls at a time.
 
@@ -191,8 +206,8 @@ class LocalModel:
 
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "
-                "chat_template.jinja into its folder, name a format (`fcconan generate --format`: "
-                f"{', '.join(format_names())}), or have prompts written as plain text (plain)"
+                "chat_template.jinja into its folder, or name a format (`fcconan generate --format`: "
+                f"{', '.join(format_names())})"
             )
         if template is not None and "eos_token" in template.template and self._tokenizer.eos_token is None:
             raise InputError(

@@ -17,6 +17,7 @@ _WEIGHTS = (".safetensors", ".bin")
 _LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says
 # A file that was written just now may be written again within one tick of its times, of two seconds on some disks.
 _SETTLED = 3.0
+_LONGEST = 200  # characters of an error
 
 
 def locate(model: str, revision: str | None) -> tuple[str, str | None, str | None]:
@@ -35,8 +36,8 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
             config = hf_hub_download(model, "config.json", revision=revision)
     except Exception as error:  # a dozen types, from the Hub, the cache and the network
         raise InputError(
-            f"the model {model} cannot be found ({one_line(error)}): check the name and the revision, or download it "
-            "to a folder and give that"
+            f"the model {model} cannot be found ({one_line(error)}), and there is no folder {model}: check the name "
+            "and the revision, or download it to a folder and give that"
         ) from error
     return model, Path(config).parent.name, None  # a snapshot's folder has the name of its commit
 
@@ -165,4 +166,9 @@ def loading(name: str) -> Iterator[None]:
 
 def one_line(error: BaseException) -> str:
     """Returns what an error says, on one line that is not too long."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:200]
+    said = " ".join(str(error).split()) or type(error).__name__
+    if len(said) <= _LONGEST:
+        return said
+    head = said[:_LONGEST]
+    sentences = head.rfind(". ", _LONGEST // 2) + 1
+    return head[:sentences] if sentences else f"{head.rsplit(' ', 1)[0]} ..."

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.report.scores import (
     correlation_section,
@@ -53,13 +54,16 @@ def results_of(folder: Path) -> dict[str, Any]:
 
 
 def gist_of(folder: Path) -> list[Table]:
-    """Returns how the systems stand, for a terminal: by ratings, and by verdicts, as far as there are any.
+    """Returns how the systems stand, for a terminal: by metrics, ratings, and verdicts, as far as there are any.
 
     Raises:
         InputError: A file cannot be read.
     """
-    board, ranking = _read(folder / "leaderboard.json"), _read(folder / "rank.json")
-    tables = [] if board is None else leaderboard_tables(board)
+    about, metrics, board, ranking = (
+        _read(folder / f"{name}.json") for name in ("suite", "metrics", "leaderboard", "rank")
+    )
+    tables = [] if metrics is None else [_in_order(_metrics(metrics["rows"]), about)]
+    tables += [] if board is None else _ratings(board)
     return tables if ranking is None else [*tables, tournament_tables(ranking)[0]]
 
 
@@ -104,16 +108,24 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
             "A flag is told by rules and lists, and is no grade: look at what is flagged. The shares are of the "
             "replies with a text."
         ]
-        parts.append(Section("Refusals and safety", notes, [safety_table(results["safety"])]))
+        table = _in_order(safety_table(results["safety"]), about)
+        table, left_out = _narrow(table, ("0", MISSING), keep=("replies", "no text", "any flag"))
+        notes += [f"No reply has one of the flags: {', '.join(left_out)}."] if left_out else []
+        parts.append(Section("Refusals and safety", notes, [table]))
     if "metrics" in results:
-        parts.append(Section("Metrics", results["metrics"]["notes"], [_metrics(results["metrics"]["rows"])]))
+        parts.append(
+            Section("Metrics", results["metrics"]["notes"], [_in_order(_metrics(results["metrics"]["rows"]), about)])
+        )
     judged = _judged(results)
     if judged:
         parts.append(Section("Judges", list(_judge_notes(results)), judged))
     if "leaderboard" in results:
-        parts.append(leaderboard_section(results["leaderboard"]))
+        section = leaderboard_section(results["leaderboard"])
+        parts.append(Section(section.title, section.notes, _ratings(results["leaderboard"])))
     if "rank" in results:
-        parts.append(tournament_section(results["rank"]))
+        section = tournament_section(results["rank"])
+        notes = [*section.notes, *_silent(rows)]
+        parts.append(Section(section.title, notes, section.tables, section.plots))
     if "audit" in results and results["audit"]["rows"]:
         parts.append(Section("Biases of the judges", _AUDIT_NOTES, [_audit(results["audit"]["rows"])]))
     if "correlate" in results:
@@ -168,11 +180,51 @@ def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:
         notes.append("Without a value: " + ", ".join(f"{what} {n}" for what, n in missing.items()) + ".")
     for name, own in results.get("replies", {}).items():
         notes += [f"{name}: {note}" for note in own.get("notes", ())]
+    columns = ["system", "title", *MADE.values(), "shown", "answers of"]
     tables = [
-        Table("How the replies were made", ["system", "title", *MADE.values(), "shown", "answers of"], made),
+        _narrow(Table("How the replies were made", columns, made), (MISSING,))[0],
         Table("Replies", ["system", "replies", "missing", "why", "mean words"], counts),
     ]
     return Section("Systems", notes, tables)
+
+
+def _in_order(table: Table, about: Row) -> Table:
+    """Returns a table with its systems in the order of the suite."""
+    order = list(about["suite"]["systems"])
+    return table._replace(rows=sorted(table.rows, key=lambda row: order.index(row[0])))
+
+
+def _narrow(table: Table, empty: Sequence[str], keep: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """Returns a table without columns that are empty in all rows, and the names of these columns."""
+    kept = [
+        place
+        for place, name in enumerate(table.columns)
+        if name in keep or not all(row[place] in empty for row in table.rows)
+    ]
+    cells = [[row[place] for place in kept] for row in table.rows]
+    left_out = [name for place, name in enumerate(table.columns) if place not in kept]
+    return Table(table.title, [table.columns[place] for place in kept], cells), left_out
+
+
+def _silent(rows: Iterable[Row]) -> list[str]:
+    """Says which systems have no text at all, so that nothing of them was compared."""
+    spoke: dict[str, bool] = {}
+    for row in rows:
+        spoke[row["system"]] = spoke.get(row["system"], False) or bool(identity.normalise(row["text"] or ""))
+    silent = [name for name, any_text in spoke.items() if not any_text]
+    if not silent:
+        return []
+    return [f"Without any reply, and so never compared: {', '.join(silent)}. Pairs with such a system never met."]
+
+
+def _ratings(board: Results) -> list[Table]:
+    """Returns the tables of a leaderboard, all of whose raters are judges here, whatever their kind."""
+    raters = dict.fromkeys(row["rater"] for row in board["rows"] if row["rater_kind"] == "metric")
+    title = f"Mean ratings by {', '.join(raters)}"
+    return [
+        table if table.title.startswith("Mean ratings") else table._replace(title=title)
+        for table in leaderboard_tables(board)
+    ]
 
 
 def _one(rows: Iterable[Row], column: str) -> str:
@@ -207,7 +259,7 @@ def _metrics(rows: Sequence[Row]) -> Table:
     lower = {row["metric"] for row in rows if row["higher_is_better"] is False}
     columns = [f"{name} (low is better)" if name in lower else name for name in names]
     cells = [[system, *(_value(own.get(name)) for name in names)] for system, own in values.items()]
-    return Table("Values of all replies of a system", ["system", *columns], cells)
+    return Table("Metrics: values of all replies of a system", ["system", *columns], cells)
 
 
 def _value(row: Row | None) -> str:

@@ -184,7 +184,7 @@ def _retrieved(
 
 def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[Key, Value]]:
     collection, sound = (load_collection(str(data.path("fc-conan")), shared_cn=shared) for shared in (True, False))
-    full, collection = collection, collection.pool()
+    full, collection, sound = collection, collection.pool(), sound.without_kin()
     maker, sound_maker = (Maker(load_suite(), each.train) for each in (collection, sound))
     rows, precise, sounder = {}, {}, {}
     systems = [maker.make(name) for name in LEXICAL] + ([] if encoder is None else [Dense(DENSE, encoder)])

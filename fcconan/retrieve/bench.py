@@ -142,7 +142,8 @@ def bench(
     """Ranks, scores and compares systems.
 
     Args:
-        collection: The dataset, with the catalogue that the protocol asks for (`Collection.pool` for `paper`).
+        collection: The dataset as the protocol asks for it (`Collection.pool` for `paper`, `Collection.without_kin`,
+            whose training pairs the systems were given, for `sound`).
         systems: The systems; a name may occur once.
         settings: What to do, resolved.
         kept: Where finished runs are kept and found again; None ranks every system.
@@ -300,6 +301,8 @@ def _result(
             "title": collection.title,
             "n_queries": len(collection.queries),
             "n_corpus": len(collection.corpus),
+            "training_pairs": len(collection.train),
+            "training_pairs_left_out": collection.train_left_out,
             "synthetic": collection.synthetic,
             "redistributable": collection.redistributable,
         },
@@ -357,6 +360,8 @@ def signature(collection: Collection, settings: Settings, ties: str) -> str:
         "bootstrap": f"{settings.resamples}-by-hs",
         "seed": settings.seed,
     }
+    if collection.train_left_out:
+        parts["training"] = f"{len(collection.train)}-without-{collection.train_left_out}-kin"
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +40,7 @@ class Collection:
         synthetic: Whether the texts are made up.
         redistributable: Whether the texts may be passed on.
         population: What the catalogue is, in words.
+        train_left_out: How many training pairs `without_kin` left out.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Collection:
     synthetic: bool = False
     redistributable: bool = False
     population: str = FULL
+    train_left_out: int = 0
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -76,6 +78,14 @@ class Collection:
             f"is not in the catalogue of protocol paper, {self.population}: leave all others out of the run, or use "
             "--protocol sound"
         )
+
+    def without_kin(self) -> "Collection":
+        """Returns the collection with the training pairs of protocol `sound`: those that are kin of no query.
+
+        What kin is, `fcconan.kinship` tells from texts alone: no judgement is read.
+        """
+        train, left_out = _without_kin(self.train, self.queries.values())
+        return replace(self, train=tuple(train), train_left_out=left_out)
 
     def pool(self) -> "Collection":
         """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
@@ -124,26 +134,47 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     return collection
 
 
-def load_training(dataset: str) -> list[TrainingPair]:
+def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[TrainingPair], int]:
     """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
+
+    Args:
+        dataset: As for `load_collection`; a release without queries will do.
+        as_released: Keep the pairs that are kin of a query, too.
+
+    Returns:
+        The pairs, and how many were left out.
 
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
     """
     folder = Path(dataset)
-    if not (folder / MANIFEST).is_file():
-        return list(load_collection(dataset).train) or _no_training(dataset)
-    manifest = read_manifest(folder)
-    _refuse_without_text(folder, manifest)
-    if "train" not in manifest["counts"].get("train", {}):
-        return _no_training(dataset)
-    return _pairs(folder, "train")
+    pairs: Sequence[TrainingPair] = ()
+    queries: Mapping[str, str] = {}
+    if (folder / MANIFEST).is_file():
+        manifest = read_manifest(folder)
+        _refuse_without_text(folder, manifest)
+        if "train" in manifest["counts"].get("train", {}):
+            pairs = _pairs(folder, "train")
+            queries = _texts(folder, "queries") if "queries" in manifest["counts"] else {}
+    else:
+        collection = load_collection(dataset)
+        pairs, queries = collection.train, collection.queries
+    if not pairs:
+        raise InputError(
+            f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+        )
+    return (list(pairs), 0) if as_released else _without_kin(pairs, queries.values())
 
 
-def _no_training(dataset: str) -> list[TrainingPair]:
-    raise InputError(
-        f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+def _without_kin(pairs: Sequence[TrainingPair], messages: Iterable[str]) -> tuple[list[TrainingPair], int]:
+    """Returns the pairs that are kin of none of some messages, and how many are."""
+    from fcconan.kinship import Kinship, kin_of
+
+    kinship = Kinship(
+        [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in pairs], [pair.hate_speech for pair in pairs]
     )
+    kin = {position for message in messages for position in kinship.of(kin_of(message), message)}
+    return [pair for position, pair in enumerate(pairs) if position not in kin], len(kin)
 
 
 def _refuse_without_text(folder: Path, manifest: Mapping[str, Any]) -> None:

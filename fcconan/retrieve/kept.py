@@ -36,6 +36,7 @@ class KeptRuns:
             "configuration": configuration,
             "dataset": collection.fingerprint,
             "catalogue": hashlib.sha256("\n".join(collection.corpus).encode()).hexdigest(),
+            "training": hashlib.sha256(json.dumps(collection.train).encode()).hexdigest(),
             "queries": hashlib.sha256("\n".join(collection.queries).encode()).hexdigest(),
             "depth": depth,
         }

@@ -23,6 +23,12 @@ def notes(collection: Collection, settings: "Settings", scored: Mapping[str, "Sc
             "Unjudged CNs count as wrong; 'unjudged right' counts those among the first k as right. Queries without a "
             "positive are left out and counted."
         ]
+    if collection.train_left_out:
+        said.append(
+            f"{collection.train_left_out} of {collection.train_left_out + len(collection.train)} training pairs were "
+            "left out: their HS says what an evaluated HS says, in the same or other words, or their CN answers one "
+            "that does."
+        )
     for name, one in scored.items():
         if one.configuration.get("kind") == "pair-propagation":
             said.append(

@@ -60,7 +60,9 @@ class PairPropagation:
         seed: int = 0,
     ) -> None:
         if not train:
-            raise InputError(f"{name} needs training pairs and the dataset has none: choose another system")
+            raise InputError(
+                f"{name} needs training pairs and the dataset has none that it may learn from: choose another system"
+            )
         if any(value <= 0 for value in (*temperatures, 1.0 if temperature is None else temperature)):
             raise InputError(f"{name}: temperatures are above 0")
         self.name = name

@@ -84,6 +84,7 @@ def train_retriever(
     *,
     model: Path | str,
     training: Training | None = None,
+    left_out: int | None = None,
     device: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -97,6 +98,7 @@ def train_retriever(
         out: The folder to write; it must not be there, or be empty.
         model: `minilm` (packaged), a folder, or a name on the Hub, to start from.
         training: How.
+        left_out: How many pairs were left out as kin of an evaluated message; None where none was looked for.
         device: `cpu`, `cuda`, ...
         progress: Is told what is being done.
 
@@ -110,7 +112,8 @@ def train_retriever(
     how.check()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
-        raise InputError(f"{len(pairs)} training pairs: contrastive training needs 2 or more")
+        without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
+        raise InputError(f"{len(pairs)} training pairs{without}: contrastive training needs 2 or more")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
     folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
@@ -133,6 +136,7 @@ def train_retriever(
         "fcconan": fcconan.__version__,
         "model": work.what["model"],
         "pairs": len(pairs),
+        "pairs_left_out": left_out,
         "pairs_sha256": work.what["pairs"],
         "settings": asdict(how),
         "epochs": chosen,

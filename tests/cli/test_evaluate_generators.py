@@ -5,10 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from rouge_score.rouge_scorer import RougeScorer
+from scipy.optimize import minimize
 
+from fcconan.build import build
 from fcconan.catalog import content_folder
 from fcconan.identity import cn_id, hs_id, item_id
 from fcconan.judge.replies import load_replies
@@ -141,6 +146,18 @@ def _bytes() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(Path("out").rglob("*")) if path.is_file()}
 
 
+def _bradley_terry() -> list[float]:
+    """The strengths of `SYSTEMS` by a general optimiser, from the verdicts counted by hand."""
+    wins = np.array([[0, 3, 3], [1, 0, 1], [1, 2, 0]])  # gold and tiny: two wins and two ties; tfidf and tiny: 1 to 2
+
+    def loss(strengths: Any) -> float:
+        odds = strengths[:, None] - strengths[None, :]
+        return float((wins * np.log1p(np.exp(-odds))).sum() + 0.01 / 2 * (strengths**2).sum())
+
+    found = minimize(loss, np.zeros(3), jac="3-point", options={"gtol": 1e-8}).x
+    return [float(each) for each in found - found.mean()]
+
+
 def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _with_model(model)
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--json", "summary.json")
@@ -179,8 +196,7 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
     assert {name: row["points"] for name, row in found.items()} == {"gold": 6.0, "tiny": 3.0, "tfidf": 2.0}
     # Shares are of all eleven points.
     assert [found[name]["share"] for name in SYSTEMS] == pytest.approx([600 / 11, 200 / 11, 300 / 11])
-    strengths = {name: row["bradley_terry"] for name, row in found.items()}
-    assert strengths["gold"] > strengths["tiny"] > strengths["tfidf"]
+    assert [found[name]["bradley_terry"] for name in SYSTEMS] == pytest.approx(_bradley_terry(), abs=1e-6)
     assert _json("rank.json")["invalid"] == 1
     audit = {row["check"]: row for row in _json("audit.json")["rows"] if row["failure"] is None}
     assert (audit["refusal_wins"]["value"], audit["refusal_wins"]["n"]) == (0.0, 1)
@@ -255,7 +271,8 @@ def test_a_system_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
     assert not _json("suite.json")["problems"]
 
 
-def test_replies_from_elsewhere_have_a_row_for_every_message() -> None:
+@pytest.mark.parametrize("whose", [{"system": "them"}, {}], ids=["named", "the only ones"])
+def test_replies_from_elsewhere_have_a_row_for_every_message(whose: dict[str, str]) -> None:
     Path("theirs.jsonl").write_text(
         "".join(
             json.dumps({"hate_speech": text, "text": f"Answer {place}.", "system": "them"}) + "\n"
@@ -263,13 +280,28 @@ def test_replies_from_elsewhere_have_a_row_for_every_message() -> None:
         ),
         encoding="utf-8",
     )
-    systems = {"theirs": {"from": "theirs.jsonl", "system": "them"}, "gold": {"strategy": "reference"}}
+    systems = {"theirs": {"from": "theirs.jsonl", **whose}, "gold": {"strategy": "reference"}}
     _suite(systems=systems, ratings=[], comparisons=[], metrics=None)
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
     assert done.status == 1, done
     rows = [row for row in load_replies(Path("out/replies.parquet")) if row["system"] == "theirs"]
     assert [row["text"] for row in rows] == ["Answer 0.", "Answer 1.", "Answer 2.", ""]
     assert rows[3]["reason"] == "no_reply"
+
+
+def test_of_several_systems_from_elsewhere_one_is_named() -> None:
+    replies = [{"hate_speech": ASKED[0], "text": "It is not so.", "system": name} for name in ("them", "us")]
+    Path("theirs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies), encoding="utf-8")
+    systems: dict[str, Any] = {"theirs": {"from": "theirs.jsonl"}, "gold": {"strategy": "reference"}}
+    _suite(systems=systems, ratings=[], comparisons=[], metrics=None, limit=1)
+    done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
+    assert done.complaint.endswith("theirs.jsonl has replies of them, us: say whose are meant with `system`"), done
+    assert not Path("out/replies").exists()
+    # A system of the entry's own name is the one that is meant.
+    _suite(systems={"us": {"from": "theirs.jsonl"}}, ratings=[], comparisons=[], metrics=None, limit=1)
+    assert fcconan("evaluate-generators", "suite.yaml", "--out", "out").status == 0
+    (row,) = read_rows(Path("out/replies.parquet"))
+    assert (row["system"], row["text"]) == ("us", "It is not so.")
 
 
 def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
@@ -323,6 +355,72 @@ def test_what_does_not_go_together_is_found_before_anything_is_generated(
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
     assert "suite.yaml, line " in done.complaint and complaint in done.complaint
     assert not Path("out").exists()
+
+
+def test_what_changes_in_place_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = build("demo", Path("made")).folder
+    systems = {
+        "gold": {"strategy": "reference"},
+        "nearest": {"strategy": "retrieval"},
+        "mine": {"strategy": "retrieval", "retriever": "invented_retriever:First"},
+    }
+    Path("invented_retriever.py").write_text(_FACTORY, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    _suite(dataset="made", limit=2, systems=systems, ratings=[], comparisons=[], metrics=None)
+    answers = ("replies/gold", "replies/nearest", "replies/mine")
+
+    def again() -> list[str]:
+        found = _statuses()
+        return [found[name] for name in answers]
+
+    assert again() == ["done"] * 3
+    assert again() == ["kept"] * 3
+
+    with Path("invented_retriever.py").open("a", encoding="utf-8") as file:
+        file.write("# Another one.\n")
+    assert again() == ["kept", "kept", "done"]
+
+    own = Path("content", "benchmarks", "retrieval.yaml")
+    own.parent.mkdir(parents=True)
+    own.write_text("name: another\n", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr("fcconan.cli.evaluating_verbs.content_folder", lambda: Path("content"))
+        assert again() == ["kept", "done", "done"]
+
+    manifest = (folder / "manifest.json").read_bytes()
+    part = next(path for path in sorted(folder.rglob("*.parquet")) if "references" in pq.read_schema(path).names)
+    table = pq.read_table(part)
+    changed = [["Ask the neighbours."] for _ in range(table.num_rows)]
+    place = table.schema.get_field_index("references")
+    pq.write_table(
+        table.set_column(place, table.schema.field(place), pa.array(changed, table.schema.types[place])), part
+    )
+    assert again() == ["done"] * 3
+    assert {row["text"] for row in read_rows(Path("out/replies/gold.parquet"))} == {"Ask the neighbours."}
+    assert (folder / "manifest.json").read_bytes() == manifest
+
+
+_FACTORY = """
+class First:
+    name = "first"
+
+    def rank(self, queries, documents, k):
+        return {query: [(key, -place) for place, key in enumerate(documents)][:k] for query in queries}
+"""
+
+
+def test_a_second_run_into_the_same_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fcntl")
+    _suite(ratings=[], comparisons=[], metrics=None)
+    asked = ("evaluate-generators", "suite.yaml", "--out", "out")
+    refused = []
+    with monkeypatch.context() as patch:
+        patch.setattr("fcconan.cli.evaluating.Evaluation._measure", lambda self: refused.append(fcconan(*asked)))
+        assert fcconan(*asked).status == 0
+    expected = "another process is running a suite in out: wait for it, or choose another --out"
+    assert [done.complaint for done in refused] == [expected]
+    assert fcconan(*asked).status == 0
+    assert not Path("out/lock").exists()
 
 
 def test_a_folder_with_other_things_is_left_alone() -> None:
@@ -393,6 +491,19 @@ def test_what_failed_for_a_passing_reason_is_asked_again(endpoint: Server) -> No
     assert set(_statuses().values()) == {"kept"}
 
 
+def test_what_is_missing_for_good_is_not_asked_for_again(endpoint: Server) -> None:
+    good = endpoint.behaviour
+    refuses = says(lambda body: "<think>What shall I say?")  # and never says it
+    endpoint.behaviour = lambda body, number: (
+        refuses if body["model"] == "long" and TEXTS[0] in str(body["messages"]) else good
+    )(body, number)
+    _at_endpoint()
+    assert fcconan("evaluate-generators", "suite.yaml", "--out", "out").status == 1
+    assert _json("suite.json")["missing"]["replies"] == 1
+    found = _statuses()
+    assert (found["replies/short"], found["replies/long"]) == ("kept", "kept")
+
+
 def test_what_is_spent_counts_for_all_steps(endpoint: Server) -> None:
     _at_endpoint()
     Path("prices.yaml").write_text("".join(f"{name}: {{input: 0, output: 1000000}}\n" for name in ("short", "long")))
@@ -418,3 +529,8 @@ def test_the_embedded_example_needs_no_model_and_no_network() -> None:
     assert list(_json("safety.json")["systems"]) == ["bm25", "gold", "tfidf"]
     assert _json("suite.json")["dataset"]["name"] == "demo"
     assert set(_statuses().values()) == {"kept"}
+    part = next(Path("out/dataset").rglob("*.parquet"))
+    content = part.read_bytes()
+    part.write_bytes(b"somebody was there")
+    assert {name for name, status in _statuses().items() if status != "kept"} == {"dataset"}
+    assert part.read_bytes() == content

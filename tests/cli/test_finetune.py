@@ -42,6 +42,11 @@ def test_a_model_is_tuned_and_reported(run_cli: RunCli, tiny: Path, demo: Path, 
     assert f"{report['before']['perplexity']:.3f}" in done.stdout
     assert f"{report['after']['perplexity']:.3f}" in done.stdout
 
+    same = run_cli(*arguments, *rates, "--drop-duplicates")
+    assert (same.returncode, same.stderr) == (0, "")
+    assert "It was trained already, and nothing was done." in same.stdout
+    assert json.loads(json_file.read_text()) == report
+
     again = run_cli(*arguments, *rates)
     assert (again.returncode, again.stderr) == (
         2,
@@ -90,6 +95,12 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
         (["--model", tiny, "--validation", "2"], "a share of 2.0 for validation"),
         (["--model", tiny, "--validation", "dev"], "has no split 'dev'"),
         (["--model", tiny, "--evaluation", demo, "--config", "bronze"], "pairs to learn from have a message of"),
+        (
+            ["--model", tiny, "--evaluation", f"{demo}:gold:test", "--config", "bronze"],
+            f"have a message of {demo}:gold:test, the same in other words",
+        ),
+        (["--model", tiny, "--evaluation", f"{demo}:gold:dev"], "has no split 'dev'"),
+        (["--model", tiny, "--evaluation", f"{demo}:poems"], "poems"),
         (["--model", tiny, "--max-length", 20], "pairs fits 20 tokens"),
         (["--model", tiny, "--column", "reply"], "--column reply: expected NAME=COLUMN"),
         (["--model", tiny, "--json", tmp_path / "tuned" / "a.json"], "choose another --json file"),
@@ -104,3 +115,25 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
         f"fcconan: {empty} has 1 pairs without a message or without a CN ({empty}, row 1): fill or remove those rows\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bare", "empty.jsonl"]
+
+
+def test_all_pairs_that_are_refused_are_listed(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "refused.json"
+    arguments = ("--out", tmp_path / "tuned", "--model", tiny, "--json", listed)
+    done = run_cli("finetune", demo, *arguments, "--config", "bronze", "--evaluation", demo)
+    assert done.returncode == 2
+    number = int(done.stderr.split()[1])
+    pairs = json.loads(listed.read_text())["refused"]
+    assert len(pairs) == number > 5
+    assert f" and {number - 5} more, which --json FILE lists): take them out" in done.stderr
+    shown = done.stderr.partition("a CN of it (")[2].partition(" and ")[0].split(", ")
+    assert shown == [pair["pair_id"] for pair in pairs[:5]]
+    assert all(pair["hate_speech"] and pair["counter_narrative"] for pair in pairs)
+
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text('{"hate_speech": "The Ombrey steal.", "counter_narrative": ""}\n' * 7)
+    done = run_cli("finetune", empty, *arguments)
+    assert done.returncode == 2
+    assert f"has 7 pairs without a message or without a CN ({empty}, row 1; " in done.stderr
+    assert f"{empty}, row 5 and 2 more, which --json FILE lists): fill or remove" in done.stderr
+    assert json.loads(listed.read_text()) == {"refused": [{"row": f"{empty}, row {n}"} for n in range(1, 8)]}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 
 from fcconan import identity
 from fcconan.build import build
+from fcconan.catalog import content_folder
+from fcconan.generate.generator import PASSING
 from fcconan.generate.item import GENERATED
 from fcconan.llm.journal import Journal
 from fcconan.row_files import read_rows
@@ -181,10 +184,12 @@ def test_candidates_of_a_retriever_are_shown(server: Server) -> None:
 
 def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     done = by_stub(server, "--background", "passages", "--passages", 1)
-    assert done.status == 0
+    assert done.status == 1
     assert len(server.requests) == 1
     assert "Ombrey readers return books early." in server.bodies[0]["messages"][0]["content"]
     assert [row["reason"] for row in rows()] == [None, "no_background", "no_background"]
+    passage = sha256(b"Ombrey readers return books early.").hexdigest()[:12]
+    assert [row["sources"] for row in rows()] == [[f"passage-{passage}"], [], []]
     assert "2 of 3 messages have no background knowledge (no passage shares a telling word with" in done.stdout
 
 
@@ -202,11 +207,19 @@ def test_the_best_of_several_by_a_judge(server: Server) -> None:
     done = by_stub(server, *options)
     assert (done.status, done.stderr) == (0, "")
     assert [(row["text"], row["picked"], row["candidates"]) for row in rows()] == [("word word word", 2, 3)] * 3
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 3, "unjudged": 0}
+    assert summary()["picked"] == {"by": "judge:rubric", "judged": 3, "unjudged": 0, "alike": 0}
     assert len(server.requests) == 9 + 9
     before = content()
     assert by_stub(server, *options).status == 0
     assert (len(server.requests), content()) == (18, before)
+
+
+def test_what_needs_no_judge_is_counted(server: Server) -> None:
+    server.behaviour = lambda body, number: Action(body=completion(body, "Not so."))
+    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval")
+    assert done.status == 0
+    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 0, "alike": 3}
+    assert "; with one candidate, or only equal ones: 3" in done.stdout
 
 
 def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server) -> None:
@@ -217,7 +230,7 @@ def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server
     server.behaviour = several
     done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--limit", 2)
     assert done.status == 1
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 2}
+    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 2, "alike": 0}
     assert re.search(r"judge:rubric rated nothing: 40 of 40 are no_\w+, the first time for: no grade; ", done.stdout)
     assert all(row["text"] == f"Reply {row['picked']}." for row in rows())
 
@@ -235,7 +248,7 @@ def test_a_random_pick_of_candidates_is_the_same_again(server: Server) -> None:
 
 
 def test_what_people_wrote_and_what_a_catalogue_holds_need_no_model() -> None:
-    assert generate("--strategy", "reference").status == 0
+    assert generate("--strategy", "reference").status == 1
     assert [row["text"] in MESSAGES[place]["references"] for place, row in enumerate(rows()[:2])] == [True, True]
     assert rows()[2]["reason"] == "no_reference"
     assert {row["system"] for row in rows()} == {"gold"}
@@ -244,12 +257,31 @@ def test_what_people_wrote_and_what_a_catalogue_holds_need_no_model() -> None:
     assert [row["text"] for row in rows()] == [cn for _, cn in PAIRS[:3]]
 
 
+def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Server) -> None:
+    corpus = ("--strategy", "retrieval", "--retriever", "bm25", "--pool", f"{demo}:corpus")
+    done = generate(*corpus, dataset=demo)
+    assert (done.status, done.stdout) == (2, "")
+    assert done.stderr.startswith("fcconan: the pool has CNs that people found to fit ")
+    assert done.stderr.endswith(" give --own where finding them is the task, or other pairs with --pool\n")
+    assert done.stderr.count("\n") == 1
+    assert generate(*corpus, "--own", dataset=demo).status == 0
+    assert summary()["configuration"]["candidates"]["own"] is True
+    assert "| candidates.own | true |" in Path("replies.jsonl.card.md").read_text()
+    assert any(row["text"] in row["references"] for row in rows())
+    seen = ("--strategy", "retrieval-conditioned", "--top", 1, "--pool", f"{demo}:corpus", "--limit", 2)
+    assert by_stub(server, *seen, dataset=demo).status == 2
+    assert len(server.requests) == 0
+    assert by_stub(server, *seen, "--own", dataset=demo).status == 0
+    assert len(server.requests) == 2
+    assert "leave it out" in generate("--strategy", "reference", "--own").stderr
+
+
 def test_replies_made_elsewhere(demo: Path) -> None:
     theirs = [{"HS": TESSOK, "output": "Who saw?", "system": "a"}, {"HS": OMBREY, "output": "", "system": "b"}]
     write_lines(Path("theirs.jsonl"), [*theirs, {"HS": "Unknown.", "output": "x", "system": "a"}])
     options = ("--from", "theirs.jsonl", "--column", "text=output")
     done = generate(*options)
-    assert (done.status, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (1, "")
     assert [(row["system"], row["text"], row["reason"]) for row in rows()] == [
         ("a", "Who saw?", None),
         ("b", None, "empty"),
@@ -272,7 +304,7 @@ def test_replies_made_elsewhere(demo: Path) -> None:
 
 def test_judges_and_metrics_read_what_was_written(server: Server) -> None:
     assert by_stub(server, out="one.jsonl").status == 0
-    assert generate("--strategy", "reference", out="two.jsonl").status == 0
+    assert generate("--strategy", "reference", out="two.jsonl").status == 1
     Path("all.jsonl").write_bytes(Path("one.jsonl").read_bytes() + Path("two.jsonl").read_bytes())
     ask = ("--model", "stub", "--base-url", server.url, "--journal", "journal")
     assert fcconan("judge", "rate", "all.jsonl", "--task", "cseval", *ask, "--out", "ratings.jsonl").status == 0
@@ -301,10 +333,10 @@ def about_tessok(action: Callable[[Body], Action]) -> Behaviour:
         (lambda body: error(500), None, "server_error", [], 1),
         (lambda body: Action(cut=True, body=completion(body, "Not so.")), None, "connection", [], 1),
         (lambda body: Action(body={"choices": []}), None, "bad_body", [], 1),
-        (lambda body: error(400), None, "bad_request", [], 0),
-        (lambda body: Action(body=completion(body, None, refusal="I won't.")), None, "refused", [], 0),
-        (lambda body: Action(body=completion(body, "x", finish_reason="content_filter")), None, "filtered", [], 0),
-        (lambda body: Action(body=completion(body, "  ")), None, "empty", [], 0),
+        (lambda body: error(400), None, "bad_request", [], 1),
+        (lambda body: Action(body=completion(body, None, refusal="I won't.")), None, "refused", [], 1),
+        (lambda body: Action(body=completion(body, "x", finish_reason="content_filter")), None, "filtered", [], 1),
+        (lambda body: Action(body=completion(body, "  ")), None, "empty", [], 1),
         (lambda body: Action(body=completion(body, " Not", finish_reason="length")), "Not", None, ["truncated"], 0),
     ],
 )
@@ -324,9 +356,10 @@ def test_a_fault_is_a_reason_and_passing_ones_are_asked_again(
     assert all(row["text"] and row["reason"] is None for row in (first, third))
     (counts,) = summary()["systems"]
     assert (counts["n"], counts["missing"]) == (2 + (text is not None), {reason: 1} if reason else {})
-    assert summary()["failed_requests"] == status
-    assert ("1 requests failed for a passing reason: run the command again" in done.stdout) == bool(status)
-    if status:
+    passing = reason in PASSING
+    assert summary()["failed_requests"] == passing
+    assert ("1 request failed for a passing reason: run the command again" in done.stdout) == passing
+    if passing:
         server.behaviour = contradict
         before = len(server.requests)
         assert by_stub(server).status == 0
@@ -349,7 +382,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert [len(row["examples"]) for row in rows()] == [0, 1, 1]
     assert summary()["systems"][0]["examples_shown"] == {"0": 1, "1": 2}
     done = generate("--strategy", "retrieval", *few)
-    assert done.status == 0
+    assert done.status == 1
     said = "1 of 3 messages have no CN in the pool that is not kin of theirs: they have no reply."
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
@@ -383,7 +416,10 @@ def test_a_local_model_with_a_format_of_ours(tiny: Path) -> None:
     assert generate(*options, "--format", "zephyr", "--batch-size", 2).status == 0
     assert content() == before
     assert generate(*options).status == 0
-    assert {row["format"] for row in rows()} == {None}
+    assert {row["format"] for row in rows()} == {"chat template of the model"}
+    template = sha256((tiny / "chat_template.jinja").read_bytes()).hexdigest()[:12]
+    assert summary()["configuration"]["template"] == template
+    assert f"| template | {template} |" in Path("replies.jsonl.card.md").read_text()
     assert [row["prompt_tokens"] for row in rows()] != [row["prompt_tokens"] for row in ours]
 
 
@@ -528,6 +564,14 @@ def test_what_does_not_go_together_is_refused_before_anything_is_asked(
     assert done.complaint.startswith(message), done.complaint
     assert server.requests == []
     assert not Path("replies.jsonl").exists()
+
+
+def test_a_judge_of_candidates_that_would_see_the_references_is_refused(server: Server) -> None:
+    task = (content_folder() / "annotations" / "cseval" / "task.yaml").read_text()
+    Path("seen.yaml").write_text(task.replace("context:\n", "context:\n  - references\n"))
+    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "seen.yaml")
+    assert done.complaint.startswith("the task cseval shows the judge references, to which the reply that it chooses ")
+    assert server.requests == []
 
 
 def test_a_rehearsal_sends_nothing(server: Server) -> None:

@@ -90,6 +90,31 @@ def test_own_cns_are_left_in_where_finding_them_is_the_task() -> None:
     assert texts(Catalogue(Pool(PAIRS), "tfidf"), OMBREY, code="1") == [PAIRS[2].counter_narrative]
 
 
+def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
+    """Of what is left, people found that it does not fit."""
+    asked = [item(OMBREY, PAIRS[0].counter_narrative, code="1"), item(TESSOK, "Another CN", code="2")]
+    alone = [made("", pair.counter_narrative) for pair in PAIRS]
+    for pairs in (PAIRS, alone):
+        judged = Pool(pairs, judged=True)
+        with pytest.raises(InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --own"):
+            Catalogue(judged, Scripted()).prepare(asked)
+        Catalogue(judged, Scripted()).prepare(asked[1:])
+    # A CN that is there for other messages only.
+    Catalogue(Pool(PAIRS, judged=True), Scripted()).prepare([item("The Dravene sing", PAIRS[0].counter_narrative)])
+    for pairs in (PAIRS, alone):
+        judged = Pool(pairs, judged=True)
+        Catalogue(Pool(pairs), Scripted()).prepare(asked)
+        catalogue = Catalogue(judged, Scripted(), own=True)
+        assert catalogue.of(asked[0])[0].counter_narrative == PAIRS[0].counter_narrative
+
+
+def test_near_copies_are_left_out_with_their_cns() -> None:
+    pool = Pool([*PAIRS, made("Tessok sing", "They return every book early")])
+    assert texts(Catalogue(pool, Scripted(), k=9), "The Ombrey never return any book", code="9") == [
+        PAIRS[place].counter_narrative for place in (2, 4)
+    ]
+
+
 def test_too_few_and_failures_are_told() -> None:
     catalogue = Catalogue(Pool(PAIRS), Scripted(left_out=TESSOK), k=3)
     catalogue.prepare([item(OMBREY, code="1"), item(TESSOK, code="2")])

@@ -11,8 +11,8 @@ from fcconan import identity
 from fcconan.errors import InputError
 from fcconan.generate.examples import Examples
 from fcconan.generate.item import Item
-from fcconan.generate.kinship import kin_of
 from fcconan.generate.pool import Pair, Pool
+from fcconan.kinship import kin_of
 from fcconan.retrieve.dense import Vectors
 
 
@@ -70,6 +70,13 @@ def test_the_nearest_messages_without_kin_one_for_each_message_no_cn_twice() -> 
 def test_a_cn_of_the_item_is_not_shown_with_another_message() -> None:
     found = Examples(Pool(PAIRS), k=2, encoder=Plane()).of(item("11.5 new", "FIRST cn!", code="z"))
     assert [each.counter_narrative for each in found] == ["third CN", "own too"]  # 12, then 1: both nearer than 40
+
+
+def test_near_copies_are_not_shown() -> None:
+    pool = Pool([made("25 The Ombrey never return books", "a"), made("30 The Tessok cheat", "b")])
+    examples = Examples(pool, k=2, encoder=Plane())
+    assert [each.counter_narrative for each in examples.of(item("20 The Ombrey never return a book"))] == ["b"]
+    assert [each.counter_narrative for each in examples.of(item("20 The Dravene sing"))] == ["a", "b"]
 
 
 def test_equal_similarities_keep_the_order_of_the_pool() -> None:

@@ -1,5 +1,6 @@
 """Tiny models that are fine-tuned here, on one core of the CPU, and what comes of stopping them."""
 
+import gc
 import json
 import math
 import os
@@ -38,6 +39,21 @@ LORA = Finetuning(
 )
 FULL = replace(LORA, method="full", learning_rates=(3e-3,))
 SHORT = replace(LORA, epochs=2, batch_size=4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported() -> Iterator[None]:
+    """Imports what every training needs, and keeps it out of the collections of garbage that end each of them."""
+    import matplotlib.figure
+    import peft
+    import torch
+    from transformers import Trainer
+
+    assert matplotlib and peft and torch and Trainer
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
@@ -208,12 +224,15 @@ def stopped_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         yield
 
 
-@pytest.mark.parametrize("how", [SHORT, replace(SHORT, method="full", accumulation=2, epochs=3)], ids=["lora", "full"])
+THREE = replace(SHORT, epochs=3)
+
+
+@pytest.mark.parametrize("how", [THREE, replace(THREE, method="full", accumulation=2)], ids=["lora", "full"])
 def test_an_interrupted_training_ends_with_the_same_weights(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Finetuning
 ) -> None:
     whole = of_few(tiny, how).run(tmp_path / "whole")
-    for _ in stopped_after(how.epochs - 1, monkeypatch):
+    for _ in stopped_after(1, monkeypatch):
         with pytest.raises(Stopped):
             of_few(tiny, how).run(tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
@@ -221,11 +240,71 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     half = tmp_path / "cut.partial" / f"rate-{how.learning_rates[0]!r}" / "checkpoint-999"
     half.mkdir()
     (half / "trainer_state.json").write_text("{")
+    # The steps of the second and third epoch are done, those of the first are not: it goes on from its checkpoint.
+    steps = rates_of_steps(monkeypatch)
     cut = of_few(tiny, how).run(tmp_path / "cut")
+    assert len(steps) == 2 * 2
     assert weights_of(tmp_path / "cut") == weights_of(tmp_path / "whole")
     assert (cut["after"], losses(cut)) == (whole["after"], losses(whole))
     assert len(losses(cut)) == how.epochs
     assert (tmp_path / "cut" / CURVE).read_text() == (tmp_path / "whole" / CURVE).read_text()
+
+
+def rates_of_steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Returns a list that gets the learning rate of every step from now on."""
+    import torch
+
+    step, rates = torch.optim.AdamW.step, list[float]()
+
+    def noted(self: Any, *arguments: Any, **named: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *arguments, **named)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noted)
+    return rates
+
+
+def test_the_learning_rate_falls_with_the_inverse_square_root(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from transformers import get_inverse_sqrt_schedule
+
+    rates = rates_of_steps(monkeypatch)
+    how = replace(SHORT, schedule="inverse_sqrt", warmup_steps=2, batch_size=2)
+    of_few(tiny, how).run(tmp_path / "out")
+    done = list(rates)
+    optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=1e-2)
+    schedule = get_inverse_sqrt_schedule(optimizer, num_warmup_steps=2)
+    expected = []
+    for _ in range(8):
+        expected.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    assert done == pytest.approx(expected, rel=1e-12)
+    assert done[:4] == pytest.approx([0.0, 0.5e-2, 1e-2, 1e-2 / math.sqrt(1.5)])
+
+
+def test_a_training_that_is_finished_is_not_done_again(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = replace(SHORT, epochs=1)
+    out = tmp_path / "out"
+    report = of_few(tiny, how).run(out)
+    monkeypatch.setattr(finetune_run, "_train", None)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert of_few(tiny, how).finished(out) == of_few(tiny, how).run(out) == json.loads(json.dumps(report))
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    refusal = "is there and not empty: choose another --out"
+    for other in (of_few(tiny, replace(how, rank=8)), of_few(tiny, how, prompt=load_generation_prompt("plain"))):
+        assert other.finished(out) is None
+        with pytest.raises(InputError, match=refusal):
+            other.run(out)
+    for text in ("{", "[]", "{}"):
+        (out / REPORT).write_text(text)
+        with pytest.raises(InputError, match=refusal):
+            of_few(tiny, how).run(out)
 
 
 def losses(report: dict[str, Any]) -> list[tuple[float, float]]:

@@ -93,7 +93,19 @@ def test_adapters_go_to_the_attention_blocks(kind: str) -> None:
     assert len(pattern.split("|")) == len(names)
     base: Any = SimpleNamespace(name=kind, source="somewhere", revision=None)
     with finetune_run._quiet():
-        adapted = Base._with_adapters(base, model, Finetuning())
+        adapted = Base._with_adapters(base, model, Finetuning(rank=4, alpha=12, dropout=0.25))
+    built = adapted.peft_config["default"]
+    assert (built.r, built.lora_alpha, built.lora_dropout, built.bias, built.target_modules) == (
+        4,
+        12,
+        0.25,
+        "none",
+        pattern,
+    )
+    assert (built.task_type, built.fan_in_fan_out) == ("CAUSAL_LM", kind == "gpt2")
+    layers = [layer for layer in adapted.modules() if hasattr(layer, "lora_A")]
+    assert {layer.scaling["default"] for layer in layers} == {12 / 4}
+    assert {layer.lora_dropout["default"].p for layer in layers} == {0.25}
     trained = {name.split(".lora_")[0] for name, each in adapted.named_parameters() if each.requires_grad}
     assert sorted(name.removeprefix("base_model.model.") for name in trained) == expected
 

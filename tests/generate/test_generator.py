@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, References, before_stop
+from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, References
 from fcconan.generate.item import GENERATED, Generated, Item
 from fcconan.generate.write import Tally, generate_rows, row_maker
 from fcconan.identity import reply_id
 from fcconan.judge.replies import load_replies
 from fcconan.llm.call import Call, Reply
+from fcconan.llm.decoding import stop_in
 from tests.generate.said import (
     ITEMS,
     OMBREY,
@@ -41,6 +43,14 @@ def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tup
         (Reply("They do. STOP And more"), "They do.", None, []),
         (Reply("One  line\n\nand another."), "One  line\n\nand another.", None, []),
         (Reply(" STOP They do."), None, "empty", []),
+        (Reply("\n\n STOP They do."), None, "empty", []),
+        (Reply("<think>\nNobody STOP knows.\n</think>\n\nNo, that is untrue."), "No, that is untrue.", None, []),
+        (Reply("Nobody knows.\n</think>\n\nNo. STOP And"), "No.", None, []),
+        (Reply("<think>Who?</think> <think>They.</think>```\nNo.\n```"), "```\nNo.\n```", None, []),
+        (Reply("<think>Nobody knows.</think>\n"), None, "empty", []),
+        (Reply("<think>Nobody knows."), None, "empty", []),
+        (Reply(reason="truncated", cut="<think>Nobody knows"), None, "truncated", []),
+        (Reply(reason="truncated", cut="<think>Nobody knows.</think> They"), "They", None, ["truncated"]),
         (Reply(reason="empty"), None, "empty", []),
         (Reply(reason="truncated", cut=" They always"), "They always", None, ["truncated"]),
         (Reply(reason="truncated", cut="They do. STOP and"), "They do.", None, []),
@@ -96,6 +106,21 @@ def test_a_row_says_how_the_reply_was_made() -> None:
     assert set(row) == set(GENERATED)
     assert generator.configuration["format"] == "zephyr"
     assert generator.configuration["pick"] == {"pick": "first"}
+
+
+def test_a_row_names_the_passages_that_were_shown_and_the_template_of_the_model() -> None:
+    class Known:
+        def __call__(self, row: object) -> str:
+            return "Books come back.\n\nThe library lends to all."
+
+    asked = plan("grounded", background=Known())
+    generator = ModelGenerator(model(lambda call: Reply("No.")), asked, own_template="0123456789ab")
+    (found,) = generator.answers(ITEMS[:1])
+    texts = ("Books come back.", "The library lends to all.")
+    assert found.more["sources"] == [f"passage-{sha256(text.encode()).hexdigest()[:12]}" for text in texts]
+    assert found.more["format"] == generator.configuration["format"] == "chat template of the model"
+    assert generator.configuration["template"] == "0123456789ab"
+    assert generator.name == "fake:grounded"
 
 
 def test_what_cannot_be_asked_is_not_and_the_order_stays() -> None:
@@ -233,6 +258,9 @@ def test_counts_are_those_of_the_rows() -> None:
 
 
 def test_what_stands_before_the_first_stop_string() -> None:
-    assert before_stop("a\nb. c", (". ", "\n")) == "a"
-    assert before_stop("abc", ("x", "\n")) == "abc"
-    assert before_stop("abc", ()) == "abc"
+    assert stop_in("a\nb. c", (". ", "\n")) == 1
+    assert stop_in("abc", ("x", "\n")) is None
+    assert stop_in("abc", ()) is None
+    assert stop_in(" \n\nA word.\nMore.", ("\n",)) == 10  # white space before the first word ends nothing
+    assert stop_in("\n \n", ("\n",)) is None
+    assert stop_in("\nSTOP", ("STOP",)) == 1

@@ -123,6 +123,7 @@ def test_further_replies_of_a_system_are_kept_and_counted(tmp_path: Path) -> Non
     assert [text for _, text, _ in texts(found, "mine")] == ["a", "b", "a"]
     assert len({got.more["reply_id"] for _, got in found.of("mine")}) == 3
     assert found.counts["repeated"] == 2
+    assert replies(tmp_path, rows[:2]).notes()[0].startswith("1 reply is a further one of their system")
     assert found.notes()[0] == (
         "2 replies are a further one of their system to its item: all are kept, and `fcconan judge compare` takes one."
     )

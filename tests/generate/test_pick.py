@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_one_text_needs_no_judge_and_no_words_are_no_choice() -> None:
     found = list(best.of([drawn(1, "a", "a"), drawn(2, None, "b"), drawn(3, None, None), drawn(4)]))
     assert [place for _, place in found][1:] == [1, None, None]
     assert found[0][1] in (0, 1)
-    assert (shown, best.judged, best.unjudged) == ([], 0, 0)
+    assert (shown, best.judged, best.unjudged, best.alike) == ([], 0, 0, 2)  # two have no words at all
 
 
 def test_a_shared_text_is_rated_once() -> None:
@@ -116,6 +117,26 @@ def test_a_shared_text_is_rated_once() -> None:
 def test_a_task_with_labels_gives_no_grades() -> None:
     with pytest.raises(InputError, match="the task some has labels, and the best reply is chosen by grades: name a"):
         BestOf(ModelJudge(model(lambda call: ""), JudgePlan(labels_task("good", "bad"))))
+
+
+def test_the_judge_never_sees_what_the_reply_is_scored_against() -> None:
+    asked = KIND.model_copy(update={"context": ["hate_speech", "references"]})
+    with pytest.raises(InputError, match=r"^the task some shows the judge references, to which .*: name"):
+        BestOf(ModelJudge(model(lambda call: ""), JudgePlan(asked)))
+    rows: list[dict[str, Any]] = []
+
+    class Noting(ModelJudge):
+        def rate(self, replies: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+            found = list(replies)
+            rows.extend(found)
+            yield from super().rate(found)
+
+    by = Noting(model(lambda call: json.dumps({"warmth": 3, "spite": 1})), JudgePlan(KIND))
+    each = drawn(1, "a", "b")
+    each.item = item("Message 1.", "The reference.")
+    assert len(list(BestOf(by).of([each]))) == 1
+    assert [row["text"] for row in rows] == ["a", "b"]
+    assert all("references" not in row for row in rows)
 
 
 def test_the_judge_is_asked_while_candidates_come() -> None:

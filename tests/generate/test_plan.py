@@ -128,11 +128,18 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
     own.write_text('- role: user\n  content: "{{hate_speech}}"\n')
     greedy = load_decoding("greedy")
     two = Fixed(example(1), example(2))
+    lexical, dense, usual = Fixed(example(1)), Fixed(example(1), example(2)), Fixed(*[example(1)] * 3)
+    lexical.configuration["encoder"] = "tfidf"
+    dense.configuration["encoder"] = {"model": "owner/encoder"}
+    usual.configuration["encoder"] = {"model": "all-MiniLM-L6-v2"}
     found = [
         name_of(each)
         for each in (
             *PLANS.values(),
             plan(examples=two),
+            plan(examples=lexical),
+            plan(examples=dense),
+            plan(examples=usual),
             plan("plain", seed=3),
             plan(decoding=load_decoding("one-line"), seed=None),
             plan(decoding=greedy.with_(max_tokens=20, stop=("\n",))),
@@ -143,6 +150,9 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
     assert found == [
         *PLANS,
         "few-shot-2-examples",
+        "few-shot-1-example-tfidf",
+        "few-shot-2-examples-encoder",
+        "few-shot",
         "zero-shot-plain-seed-3",
         "zero-shot-one-line-no-seed",
         "zero-shot-max_tokens=20-stop=-n",

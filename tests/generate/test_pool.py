@@ -37,7 +37,9 @@ def test_the_training_part_each_pair_once_and_only_cns_that_fit(tmp_path: Path) 
     assert pool.training(without=frozenset({0})) == [TrainingPair(TESSOK, BANNED)]
     expected = {"dataset": "zoo", "fingerprint": "0123456789ab", "config": "train", "split": "train", "pairs": 2}
     assert pool.configuration == expected
+    assert pool.judged
     assert [each.hate_speech for each in load_pool(tmp_path, config="bronze").pairs] == [DRAVENE]
+    assert load_pool(tmp_path, config="bronze").judged
 
 
 def test_own_kin_is_left_out_and_nothing_else(tmp_path: Path) -> None:
@@ -52,6 +54,7 @@ def test_own_kin_is_left_out_and_nothing_else(tmp_path: Path) -> None:
     ]
     file = write_lines(tmp_path / "pairs.jsonl", rows)
     pool, items = load_pool(file), load_items(file)
+    assert not pool.judged
     kin = {item.hate_speech: pool.kin_of(item) for item in items}
     assert kin[OMBREY] == kin[items[1].hate_speech] == kin[items[2].hate_speech] == {0, 1, 2}
     assert kin[TESSOK] == {3, 5}
@@ -67,9 +70,16 @@ def test_an_item_that_says_nothing_of_its_kin_is_known_by_its_texts(tmp_path: Pa
     assert pool.kin_of(Item("i", "h", "The Quillish sweep.")) == set()
 
 
+def test_a_near_copy_of_a_message_is_kin(tmp_path: Path) -> None:
+    pool = load_pool(write_lines(tmp_path / "pairs.jsonl", [pair(OMBREY, EARLY), pair(TESSOK, BANNED)]))
+    assert pool.kin_of(Item("i", "h", "The Ombrey never return books.")) == {0}
+    assert pool.kin_of(Item("i", "h", "Velmari cheat at cards.")) == set()
+
+
 def test_a_catalogue_without_messages(tmp_path: Path) -> None:
     write_part(tmp_path, "corpus", "test", [{"_id": "cn-1", "text": EARLY}, {"_id": "cn-2", "text": BANNED}])
     pool = load_pool(tmp_path, config="corpus")
+    assert pool.judged
     assert [(each.pair_id, each.hate_speech, each.counter_narrative) for each in pool.pairs] == [
         ("cn-1", "", EARLY),
         ("cn-2", "", BANNED),

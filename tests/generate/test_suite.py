@@ -8,8 +8,9 @@ import yaml
 
 from fcconan.catalog import content_folder
 from fcconan.errors import InputError
+from fcconan.generate.item import GENERATED, Item
 from fcconan.generate.suite import LoadedSuite, known, suite_path
-from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_of
+from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generate.suite_steps import Steps, content_of, key_of
 from fcconan.judge.compare import COLUMNS
 from fcconan.judge.rate import RATED
@@ -113,6 +114,25 @@ def test_a_file_that_changes_is_another_option(folder: Path) -> None:
     assert known(options) != before
 
 
+def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None:
+    made = folder / "made"
+    (made / "train").mkdir(parents=True)
+    (made / "manifest.json").write_text("{}")
+    rows = made / "train" / "rows.parquet"
+    for options in ({"pool": f"{made}:train"}, {"bertscore": str(made)}, {"toxicity": f"{made}:hate+insult"}):
+        rows.write_bytes(b"one")
+        before = known(options)
+        assert str(made) not in str(before)
+        assert known(options) == before
+        rows.write_bytes(b"two")  # and the manifest stays as it is
+        assert known(options) != before
+    assert known({"toxicity": f"{made}:hate"}) != known({"toxicity": f"{made}:insult"})
+    assert known({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
+    before = known({"pool": str(made)})
+    rows.rename(rows.with_name("other.parquet"))
+    assert known({"pool": str(made)}) != before
+
+
 def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:
     out, file = folder / "out", folder / "out" / "a.csv"
     about = {"suite": {"name": "invented"}}
@@ -160,6 +180,16 @@ def _rows(path: Path, columns: dict[str, str], **row: Any) -> Path:
     with RowWriter(path, columns) as writer:
         writer.write([{**dict.fromkeys(columns), **row}])
     return path
+
+
+def test_the_first_reply_to_an_item_counts(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.parquet"
+    with RowWriter(path, GENERATED) as writer:
+        writer.write(
+            [{**dict.fromkeys(GENERATED), "item_id": "i", "system": "x", "text": text} for text in ("One.", "Two.")]
+        )
+    rows = list(replies_of("ours", [Item("i", "hs-1", "The Ombrey never return a book.")], path))
+    assert [(row["item_id"], row["system"], row["text"]) for row in rows] == [("i", "ours", "One.")]
 
 
 def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:

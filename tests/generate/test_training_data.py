@@ -11,7 +11,6 @@ from fcconan.errors import InputError
 from fcconan.generate.finetune_model import padded
 from fcconan.generate.formats import load_format
 from fcconan.generate.item import Item
-from fcconan.generate.kinship import kin_of
 from fcconan.generate.prompts import load_generation_prompt
 from fcconan.generate.training_data import (
     Parts,
@@ -19,12 +18,14 @@ from fcconan.generate.training_data import (
     check_evaluation,
     divide,
     encode,
+    kin_of_evaluation,
     load_training_pairs,
     prepare,
     shared_messages,
     without_duplicates,
 )
 from fcconan.identity import cn_id, hs_id, pair_id
+from fcconan.kinship import kin_of
 from tests.llm.tiny_chat import END, tiny_chat
 
 THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.", "The Dravene howl at the moon."
@@ -81,7 +82,8 @@ def test_empty_texts_are_refused_and_listed(tmp_path: Path) -> None:
         load_training_pairs(path)
     listed = "; ".join(f"{path}, row {number}" for number in (2, 3, 4, 5, 6))
     assert str(refused.value) == (
-        f"{path} has 7 pairs without a message or without a CN ({listed} and 2 more): fill or remove those rows"
+        f"{path} has 7 pairs without a message or without a CN ({listed} and 2 more, which --json FILE lists): fill "
+        "or remove those rows"
     )
 
 
@@ -132,14 +134,27 @@ def test_messages_of_an_evaluation_are_refused_and_listed() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_validation_part_shares_no_message_and_no_reply(seed: int) -> None:
-    pairs = [example(f"Message {number // 2} of the Velmari.", f"Reply {number % 7} of ours.") for number in range(6)]
-    pairs += [example(f"Message {number} of the Quillish.", f"Another reply {number}.") for number in range(14)]
+    baking = ("bake at night", "never rise", "sell stones")
+    deeds = (
+        "bark", "cheat", "drift", "envy us", "forget", "gossip", "hum", "idle", "joke", "kick", "lurk", "mumble", "nap",
+        "owe us",
+    )  # fmt: skip
+    pairs = [example(f"Velmari {baking[number // 2]}.", f"Reply {number % 7} of ours.") for number in range(6)]
+    pairs += [example(f"Quillish {deed}.", f"Another reply {number}.") for number, deed in enumerate(deeds)]
     parts = divide(pairs, 0.2, seed=seed)
     assert (len(parts.train), len(parts.validation)) == (16, 4)
     assert sorted(map(repr, (*parts.train, *parts.validation))) == sorted(map(repr, pairs))
     assert shared_messages(parts) == 0
     assert not {each.cn_id for each in parts.train} & {each.cn_id for each in parts.validation}
     assert divide(pairs, 0.2, seed=seed) == parts
+
+
+def test_near_copies_are_kin_of_an_evaluation_and_stay_on_one_side() -> None:
+    near = "Every Tessok cheated at cards."
+    pairs = [example(CARDS, "A."), example(near, "B."), example(MOON, "C.")]
+    assert kin_of_evaluation(pairs[1:], [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS))]) == {0}
+    assert divide(pairs, 0.4, seed=0) == Parts(pairs[:2], pairs[2:])
+    assert shared_messages(Parts(pairs[:1], pairs[1:])) == 1
 
 
 def test_groups_stay_together_when_a_part_is_cut_off() -> None:

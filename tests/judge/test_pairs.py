@@ -207,3 +207,38 @@ def test_pairs_are_made_one_by_one() -> None:
         tracemalloc.stop()
         assert count == 43_500
         assert peak < 1_000_000
+
+
+EMPTY = (None, "", " \n\u00a0")
+
+
+@pytest.mark.parametrize("nothing", EMPTY)
+def test_replies_without_text_cost_no_budget(nothing: str | None) -> None:
+    whole = grid(3, 6)
+    failed = [reply(f"i{item}", "failed", text=nothing) for item in range(6)]
+    # One more reply is missing of a system that answers otherwise.
+    rows = [row | {"text": nothing} if row["reply_id"] == "re-i2-s1" else row for row in whole]
+    chosen = keys(budgeted_pairs([*rows, *failed], budget=8, seed=0))
+    empty = {key for key in keys(all_pairs([*rows, *failed])) if "failed" in key}
+    empty |= {("i2", "s0", "s1"), ("i2", "s1", "s2")}
+    assert len(empty) == 6 * 3 + 2
+    assert not empty & set(chosen[:8])
+    assert chosen[8:] == [key for key in keys(all_pairs([*rows, *failed])) if key in empty]
+    assert connected({"s0", "s1", "s2"}, [(a, b) for _, a, b in chosen[:8]])
+    # What a system that failed changes is nothing but what is said of it, and it needs no place in the budget.
+    alone = keys(budgeted_pairs([*whole, *failed], budget=2, seed=0))
+    assert alone[:2] == keys(budgeted_pairs(whole, budget=2, seed=0))
+    assert len(alone) == 2 + 18
+    assert len(keys(budgeted_pairs([*failed, *grid(1, 6)], budget=1, seed=0))) == 6
+
+
+def test_a_choice_among_replies_with_text_is_the_same_as_ever() -> None:
+    # As drawn before replies without text were set apart.
+    assert keys(budgeted_pairs(grid(4, 3), budget=6, seed=5)) == [
+        ("i2", "s1", "s3"),
+        ("i0", "s1", "s2"),
+        ("i1", "s0", "s2"),
+        ("i2", "s0", "s3"),
+        ("i0", "s2", "s3"),
+        ("i1", "s0", "s1"),
+    ]

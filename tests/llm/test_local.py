@@ -19,11 +19,18 @@ from tests.llm.tiny_chat import END, START, TEXTS, tiny_chat
 GREEDY = Sampling(max_tokens=30)
 WARM = Sampling(temperature=1.0, max_tokens=30)
 VERDICT = "8 6\nThe first reply is kinder."
+TWO_LINES = "\nThey do.\nMore."
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_chat(tmp_path_factory.mktemp("babbling") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def begins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose answers begin with a line break."""
+    return tiny_chat(tmp_path_factory.mktemp("begins") / "judge", says=[TWO_LINES])
 
 
 @pytest.fixture(scope="module")
@@ -155,13 +162,15 @@ def test_what_a_call_leaves_open_is_as_the_model_has_it(tiny: Path, tmp_path: Pa
     ]
 
 
-def test_an_answer_ends_before_the_first_stop_string(trained: Path, tmp_path: Path) -> None:
+def test_an_answer_ends_before_the_first_stop_string(trained: Path, begins: Path, tmp_path: Path) -> None:
     def said(*stop: str) -> Reply:
         return answers(trained, [call("Judge.", replace(GREEDY, stop=stop, top_logprobs=1))], tmp_path / "journal")[0]
 
     whole, cut, word = said(), said("\n"), said("absent", "kind", "reply is k")
     assert (whole.text, cut.text, word.text) == (VERDICT, "8 6", "8 6\nThe first ")
     assert said("8").reason == "empty"
+    asked = [call(TEXTS[0]), call(TEXTS[0], replace(GREEDY, stop=("\n",)))]
+    assert [each.text for each in answers(begins, asked, tmp_path / "begins")] == [TWO_LINES, "\nThey do."]
     assert "".join(token.token for token in whole.logprobs or ()) == VERDICT
     assert "".join(token.token for token in cut.logprobs or ()) == "8 6"
     assert (cut.completion_tokens or 99) < (whole.completion_tokens or 0)
@@ -284,8 +293,8 @@ def test_a_model_without_a_chat_template_takes_plain_text(tmp_path: Path) -> Non
     folder = tiny_chat(tmp_path / "base", template=None)
     with pytest.raises(
         InputError,
-        match=r"^base has no chat template: choose .*, name a format \(`fcconan generate --format`: dialogpt, llama-2-"
-        r"chat, mistral, mistral-instruct, zephyr\), or have prompts written as plain text",
+        match=r"^base has no chat template: choose .*, or name a format \(`fcconan generate --format`: dialogpt, llama-"
+        r"2-chat, mistral, mistral-instruct, zephyr\)$",
     ):
         answers(folder, [call(TEXTS[0])], tmp_path / "journal")
     messages = [{"role": "system", "content": TEXTS[1]}, {"role": "user", "content": TEXTS[0]}]
@@ -327,6 +336,7 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
 
     refused(r"^no model folder at /nowhere/tiny: give a folder, or a name on the Hub", "/nowhere/tiny")
     refused(r"^the model owner/model cannot be found \(.*: check the name and the revision", "owner/model")
+    refused(r" and there is no folder owner/model: ", "owner/model")
     refused(r"^batch_size is 0: give 1 or more$", batch_size=0)
     refused(r"^context is 0: give 1 or more$", context=0)
     refused(r"is a folder and has no revision 'main': leave the revision out$", revision="main")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ def test_a_format_stands_in_the_place_of_a_template(base: Path, tmp_path: Path) 
     assert said(tmp_path / "both") == said(tmp_path / "format")
     answer(other, tmp_path / "own")
     assert said(tmp_path / "own") != said(tmp_path / "format")
+
+
+def test_the_template_of_a_model_has_a_hash_that_is_no_part_of_the_request(base: Path, tmp_path: Path) -> None:
+    own = with_template(base, tmp_path / "own", TEMPLATE)
+    model = LocalModel(own, journal=tmp_path / "journal", device="cpu")
+    assert model.own_template == sha256(TEMPLATE.encode()).hexdigest()[:12]
+    assert "format" not in model.configuration and "template" not in model.configuration
+    assert LocalModel(base, journal=tmp_path / "journal").own_template is None
+    assert LocalModel(own, journal=tmp_path / "journal", plain=True).own_template is None
+    assert LocalModel(own, journal=tmp_path / "journal", template=load_format("zephyr")).own_template is None
 
 
 def test_a_format_is_part_of_the_request(base: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.llm import weights
-from fcconan.llm.weights import loading, locate
+from fcconan.llm.weights import loading, locate, one_line
 from fcconan.retrieve.dense import weights_hash
 from fcconan.sources import cache_folder, sha256_of
 
@@ -175,6 +175,15 @@ def test_only_the_error_says_that_the_hub_cannot_be_reached(monkeypatch: pytest.
         assert get_verbosity() == before
     finally:
         log.removeHandler(listener)
+
+
+def test_a_long_error_ends_with_a_sentence_or_a_word() -> None:
+    sentence = f"The model is {'far ' * 30}away."
+    assert one_line(OSError(f"{sentence}\n{'And more. ' * 3}")) == f"{sentence} And more. And more. And more."
+    assert one_line(OSError(f"{sentence} {'and more ' * 30}")) == sentence
+    cut = one_line(OSError("word " * 100))
+    assert cut == "word " * 40 + "..."
+    assert one_line(OSError()) == "OSError"
 
 
 class _Nothing(BaseHTTPRequestHandler):

@@ -8,8 +8,10 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED
+from fcconan.generate.safety_report import safety_report
 from fcconan.report.generators import gist_of, results_of, sections_of, signatures_of, write_report
 from fcconan.row_files import RowWriter
+from fcconan.score.tournament import rank_systems
 
 ABOUT = {
     "version": "1.2.3",
@@ -51,7 +53,9 @@ def test_systems_say_how_they_answered_and_why_not() -> None:
     assert list(section.notes) == ["replies/b failed: no weights", "Without a value: replies 1.", "a: Look twice."]
     made, counts = section.tables
     shown = dict(zip(made.columns, made.rows[0], strict=True))
-    assert (shown["model"], shown["seed"], shown["revision"], shown["shown"]) == ("m", "0", "–", "3 examples by minilm")
+    assert (shown["model"], shown["seed"], shown["shown"]) == ("m", "0", "3 examples by minilm")
+    # What is known of no system has no column.
+    assert list(made.columns) == ["system", "title", "strategy", "model", "seed", "shown", "answers of"]
     assert shown["answers of"] == "2026-01-01 to 2026-01-02"
     assert counts.rows == [["a", "1", "0", "–", "2.0"], ["b", "0", "1", "system_failed 1", "–"]]
 
@@ -82,3 +86,75 @@ def test_results_are_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "rank.json").write_text("{")
     with pytest.raises(InputError, match=r"rank\.json cannot be read"):
         results_of(tmp_path)
+
+
+def _metric(system: str, value: float) -> dict[str, Any]:
+    return {
+        "system": system,
+        "metric": "length-words",
+        "value": value,
+        "reason": None,
+        "missing": {},
+        "higher_is_better": None,
+    }
+
+
+def test_systems_stand_in_the_order_of_the_suite_and_empty_columns_are_left_out() -> None:
+    about = {**ABOUT, "suite": {**ABOUT["suite"], "systems": {"b": {}, "a": {}}}}  # type: ignore[dict-item]
+    rows = [_row("b", "They return every book."), _row("a", "They <do>.", flags=["insult"])]
+    results = {
+        "safety": safety_report(rows),
+        "metrics": {"notes": [], "rows": [_metric("a", 2.0), _metric("b", 4.0)]},
+        "ratings": {},
+        "comparisons": {},
+    }
+    _, safety, metrics = sections_of(about, results, rows)
+    (flags,), (values,) = safety.tables, metrics.tables
+    assert list(flags.columns) == ["system", "replies", "no text", "any flag", "insults"]
+    assert safety.notes[-1] == (
+        "No reply has one of the flags: refuses, repeats the HS, other language, prompt leak, role play, empty, "
+        "truncated."
+    )
+    assert [row[0] for row in flags.rows] == ["b", "a"]
+    assert values.rows == [["b", "4.0000"], ["a", "2.0000"]]
+
+
+def test_a_terminal_is_shown_the_metrics_and_who_rated(tmp_path: Path) -> None:
+    rows = [_metric("a", 2.0), _metric("b", 4.0)]
+    (tmp_path / "suite.json").write_text(json.dumps({"suite": {"systems": {"b": {}, "a": {}}}}))
+    (tmp_path / "metrics.json").write_text(json.dumps({"rows": rows}))
+    rated = {
+        "rater": "lexical-baseline",
+        "rater_kind": "metric",
+        "aspect": "relevance",
+        "system": "a",
+        "value": 1.5,
+        "low": None,
+        "high": None,
+        "n": 1,
+        "n_missing": 0,
+        "scale": [1, 5],
+        "higher_is_better": True,
+    }
+    (tmp_path / "leaderboard.json").write_text(json.dumps({"rows": [rated]}))
+    metrics, ratings = gist_of(tmp_path)
+    assert metrics == (
+        "Metrics: values of all replies of a system",
+        ["system", "length-words"],
+        [["b", "4.0000"], ["a", "2.0000"]],
+    )
+    assert ratings.title == "Mean ratings by lexical-baseline"
+    assert ratings.rows[0][:2] == ["a", "1.500"]
+
+
+def test_a_system_without_any_text_is_named_where_pairs_never_met() -> None:
+    verdict = {"item_id": "it-1", "rater": "j", "corpus": None}
+    comparisons = [
+        {**verdict, "system_a": "a", "system_b": "c", "verdict": "a"},
+        {**verdict, "system_a": "a", "system_b": "b", "verdict": "invalid"},
+    ]
+    results = {"rank": rank_systems(comparisons), "ratings": {}, "comparisons": {}}
+    notes = sections_of(ABOUT, results, ROWS)[-1].notes
+    assert notes[-1] == "Without any reply, and so never compared: b. Pairs with such a system never met."
+    spoken = [ROWS[0], {**ROWS[1], "text": "They return every book."}]
+    assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[-1].notes)

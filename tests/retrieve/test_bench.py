@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.kept import KeptRuns
 from fcconan.retrieve.lexical import BM25, Random, TfIdf
 from fcconan.retrieve.suite import Maker, load_suite
-from fcconan.retrieve.system import Ranking, Rankings, Retriever
+from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair
 
 TIERS = ("diamond", "gold", "silver", "bronze")
 
@@ -324,7 +325,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
     runs = []
     try:
         for folder in (demo, flipped):
-            collection = load_collection(str(folder))
+            collection = load_collection(str(folder)).without_kin()
             maker = Maker(load_suite(), collection.train)
             systems = [maker.make(name) for name in names]
             runs.append([system.rank(collection.queries, collection.corpus, 60) for system in systems])
@@ -333,6 +334,22 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
     assert runs[0] == runs[1]
     read = [path for path in opened if path.startswith((str(demo), str(flipped)))]
     assert {Path(path).parent.name for path in read} == {"demo", "flipped", "corpus", "queries", "train"}
+
+
+def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> None:
+    whole, _ = run(collection, BM25())
+    assert (whole["dataset"]["training_pairs"], whole["dataset"]["training_pairs_left_out"]) == (44, 0)
+    query = next(iter(collection.queries.values()))
+    pair = TrainingPair(query.upper(), "The abacus says no such thing.")
+    kin = replace(collection, train=(*collection.train, pair))
+    assert run(kin, BM25())[0]["signature"] == whole["signature"]
+    result, _ = run(kin.without_kin(), BM25())
+    assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
+    assert result["notes"][1:] == [
+        "1 of 45 training pairs were left out: their HS says what an evaluated HS says, in the same or other words, or "
+        "their CN answers one that does."
+    ]
+    assert result["signature"] == f"{whole['signature']}|training:44-without-1-kin"
 
 
 def test_settings_out_of_range(collection: Collection) -> None:

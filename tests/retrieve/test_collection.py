@@ -1,6 +1,7 @@
 """What a benchmark runs on: folders of `fcconan build`, of BEIR, and in the layout of MTEB."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -227,16 +228,47 @@ def test_training_pairs_that_share_a_cn_come_in_on_request_and_in_upstream_order
     pairs = [TrainingPair(f"hs {index}", f"cn {index}") for index in range(4)]
     assert load_collection(str(folder)).train == (pairs[0], pairs[3])
     assert load_collection(str(folder), shared_cn=True).train == tuple(pairs)
-    assert load_training(str(folder)) == [pairs[0], pairs[3]]
+    assert load_training(str(folder)) == ([pairs[0], pairs[3]], 0)
 
 
 def test_training_pairs_of_a_release(demo: Path, tmp_path: Path) -> None:
-    assert tuple(load_training(str(demo))) == load_collection(str(demo)).train
+    assert load_training(str(demo)) == (list(load_collection(str(demo)).train), 0)
     folder = changed(demo, tmp_path / "none", lambda manifest: manifest["counts"].pop("train"))
     assert complaint(lambda: load_training(str(folder))) == (
         f"{folder} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
     )
     assert load_collection(str(folder)).train == ()
+
+
+def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, french, far = CN["d1"], CN["d2"], "Ostrun sailors mend their own nets."
+    pairs = [
+        TrainingPair("the ombrey never return a book", ours),  # the same but for case and full stop
+        TrainingPair("Those Ombrey never return a book!", "The shelves are full, ask the librarian."),  # a near copy
+        TrainingPair("Libraries lose all that people across the river borrow.", ours),  # has a CN of the first
+        TrainingPair("Book thieves, that is what they are.", french),  # has the code of the query, as the table says
+        TrainingPair("The Ostrun sink every boat.", far),
+    ]
+    of = {"the ombrey never return a book": ("conan-en:HS1",), "book thieves that is what they are": ("conan-en:HS1",)}
+    monkeypatch.setattr("fcconan.kinship.known_codes", lambda text: of.get(" ".join(words(text)), ()))
+    folder = changed(demo, tmp_path / "kin", lambda manifest: manifest["counts"].__setitem__("train", {"train": 5}))
+    write_table(folder / table_path("train", "train"), [pair._asdict() for pair in pairs])
+    write_table(folder / table_path("queries", "test"), [{"_id": "q1", "text": HS["q1"]}])
+    for path in folder.glob("*qrels/*"):
+        path.unlink()  # no judgement is read
+    collection = load_collection(str(folder))
+    assert (collection.train, collection.train_left_out) == (tuple(pairs), 0)
+    kinless = collection.without_kin()
+    assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
+    assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
+    assert load_training(str(folder)) == ([pairs[4]], 4)
+    assert load_training(str(folder), as_released=True) == (pairs, 0)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def test_a_beir_folder_is_read(beir: Path) -> None:
@@ -278,7 +310,7 @@ def test_beir_trains_on_queries_that_are_not_evaluated(beir: Path) -> None:
     collection = load_collection(str(beir))
     assert list(collection.train) == expected
     assert list(collection.partitions) == ["test"]
-    assert load_training(str(beir)) == expected
+    assert load_training(str(beir)) == (expected, 0)
 
 
 def test_beir_training_judgements_of_an_unknown_cn_are_bad_input(beir: Path) -> None:
@@ -383,7 +415,7 @@ def test_a_folder_as_on_the_hub_is_read(tmp_path: Path) -> None:
     assert list(collection.partitions) == ["test"]
     assert collection.qrels("test") == {"q1": {"d1": 2}, "q2": {"d1": 0}}
     assert collection.train == (TrainingPair(HS["q3"], CN["d3"]),)
-    assert load_training(str(folder)) == list(collection.train)
+    assert load_training(str(folder)) == (list(collection.train), 0)
 
 
 def test_tiers_on_the_hub_come_in_their_order_and_the_fingerprint_follows_them(tmp_path: Path) -> None:

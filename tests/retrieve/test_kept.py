@@ -13,7 +13,7 @@ import fcconan
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.kept import KeptRuns, default_folder
 from fcconan.retrieve.lexical import BM25, BM25Fast, TfIdf
-from fcconan.retrieve.system import Ranking, Rankings
+from fcconan.retrieve.system import Ranking, Rankings, TrainingPair
 
 COLLECTION = Collection(
     name="mine",
@@ -84,13 +84,15 @@ def test_whatever_changes_a_run_changes_its_place(kept: KeptRuns, monkeypatch: p
         place(kept, collection=replace(COLLECTION, fingerprint="0123456789ac")),
         place(kept, collection=replace(COLLECTION, corpus={"cn-x": COLLECTION.corpus["cn-x"]})),
         place(kept, collection=replace(COLLECTION, corpus=reordered)),
+        place(kept, collection=replace(COLLECTION, train=(TrainingPair("hs", "cn"),))),
+        place(kept, collection=replace(COLLECTION, train=(TrainingPair("hs", "another"),))),
         place(kept, collection=replace(COLLECTION, queries={"hs-a": COLLECTION.queries["hs-a"]})),
     ]
     monkeypatch.setattr(fcconan, "__version__", "99.0")
     places.append(place(kept))
-    assert len(set(places)) == 10
+    assert len(set(places)) == 12
     kept.keep(places[0], FOUND, None)
-    assert [kept.load(path) is None for path in places] == [False] + [True] * 9
+    assert [kept.load(path) is None for path in places] == [False] + [True] * 11
 
 
 def test_a_system_that_does_not_say_what_it_is_is_never_kept(kept: KeptRuns) -> None:

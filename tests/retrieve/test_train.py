@@ -216,6 +216,10 @@ def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
 
 def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
+    with pytest.raises(
+        InputError, match="0 training pairs besides 4 that are kin of an evaluated message: contrastive"
+    ):
+        train_retriever([], out, model=tiny, left_out=4)
     with pytest.raises(InputError, match="1 training pairs: contrastive training needs 2 or more"):
         train_retriever(PAIRS[:1], out, model=tiny, training=FAST)
     with pytest.raises(InputError, match=r"fall into 2 groups .* fewer than the 3 folds"):

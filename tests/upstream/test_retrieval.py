@@ -48,6 +48,8 @@ def paper(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
 
 def test_table_4_from_the_command_line(paper: dict[str, Any]) -> None:
     assert paper["dataset"]["n_corpus"] == 100
+    assert (paper["dataset"]["training_pairs"], paper["dataset"]["training_pairs_left_out"]) == (3119, 0)
+    assert "training:" not in paper["signature"]
     assert {name: part["n_positive"] for name, part in paper["partitions"].items()} == {
         "diamond": 35, "gold": 54, "silver": 431, "bronze": 702,
     }  # fmt: skip
@@ -87,6 +89,7 @@ def test_random_and_pair_propagation_next_to_table_4(paper: dict[str, Any]) -> N
 def test_sound_ranks_the_full_catalogue(folder: Path, tmp_path: Path) -> None:
     result = bench(folder, tmp_path / "r.json", "--system", "bm25", "--system", "bm25-fast")
     assert result["dataset"]["n_corpus"] == 130
+    assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (2301, 728)
     assert {name: row["n_queries"] for name, row in result["systems"]["bm25"]["partitions"].items()} == {
         "diamond": 23, "gold": 29, "silver": 45, "bronze": 45,
     }  # fmt: skip
