@@ -55,8 +55,9 @@ def refusal_kind(text: str) -> Refusal | None:
             `SENTENCES` sentences count.
     """
     for sentence in _head(text):
-        for language, kind, pattern in _patterns():
-            if pattern.match(sentence):
+        for language, any_kind in _any_kind().items():
+            if any_kind.match(sentence):
+                kind = next(kind for kind, pattern in _kinds(language) if pattern.match(sentence))
                 return Refusal(kind, language, sentence)
     return None
 
@@ -68,26 +69,47 @@ def _head(text: str) -> list[str]:
 
 
 @cache
-def _patterns() -> list[tuple[Language, Kind, re.Pattern[str]]]:
-    """Every pattern with its openings before it, the English ones first."""
+def _parts() -> dict[Language, dict[str, str]]:
+    """The lists of every language, English first, each as one pattern."""
     with PATTERNS.open(encoding="utf-8") as file:
         languages: dict[Language, dict[str, str]] = yaml.safe_load(file)
-    return [
-        (language, kind, re.compile(pattern, re.IGNORECASE))
-        for language, of in languages.items()
-        for kind, pattern in _heads({name: _either(lines) for name, lines in of.items()})
-    ]
+    return {language: {name: _either(lines) for name, lines in of.items()} for language, of in languages.items()}
 
 
-def _heads(of: dict[str, str]) -> list[tuple[Kind, str]]:
-    lead = rf"(?:(?:{of['apologies']}|{of['openings']})\b[\s,;:—–-]*){{0,{_MOST_OPENINGS}}}"
+@cache
+def _any_kind() -> dict[Language, re.Pattern[str]]:
+    """One pattern a language, which matches where one of `_kinds` does.
+
+    Most sentences are no refusals, and their openings, which take the time, are so tried once and not for every kind.
+    """
+    found = {}
+    for language, of in _parts().items():
+        declined = rf"{of['cannot']}\s?(?:{of['declined']}|{of['endorsed']})"
+        heads = "|".join((of["assistant"], declined, of["declining"], _apologised(of)))
+        found[language] = re.compile(rf"{_lead(of)}(?:{heads})", re.IGNORECASE)
+    return found
+
+
+@cache
+def _kinds(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
+    """The pattern of every kind, in the order in which they are tried."""
+    of = _parts()[language]
+    lead = _lead(of)
     cannot = rf"{lead}{of['cannot']}\s?"
-    apologised = rf"{lead}{of['apologies']}\b[\s,;:—–-]*{cannot}{of['after_apology']}\b"
-    return [
+    heads: list[tuple[Kind, str]] = [
         ("assistant", rf"{lead}{of['assistant']}"),
-        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{apologised}"),
+        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{lead}{_apologised(of)}"),
         ("endorsement", rf"{cannot}{of['endorsed']}"),
     ]
+    return [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in heads]
+
+
+def _lead(of: dict[str, str]) -> str:
+    return rf"(?:(?:{of['apologies']}|{of['openings']})\b[\s,;:—–-]*){{0,{_MOST_OPENINGS}}}"
+
+
+def _apologised(of: dict[str, str]) -> str:
+    return rf"{of['apologies']}\b[\s,;:—–-]*{_lead(of)}{of['cannot']}\s?{of['after_apology']}\b"
 
 
 def _either(lines: str) -> str:

@@ -292,7 +292,9 @@ def test_a_run_file_comes_back_as_it_went_out(run_cli: RunCli, demo: Path, tmp_p
     assert b["partitions"]["mine"] == a["partitions"]["gold"]
 
 
-def test_a_system_of_ones_own(run_process: RunCli, demo: Path, tmp_path: Path) -> None:
+def test_a_system_of_ones_own(
+    run_process: RunCli, run_cli: RunCli, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mine.py").write_text(
         "class Shortest:\n"
         "    name = 'shortest'\n"
@@ -309,18 +311,21 @@ def test_a_system_of_ones_own(run_process: RunCli, demo: Path, tmp_path: Path) -
         "        raise SystemExit('no abacus')\n"
     )
     python_path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    for factory in ("mine:Shortest", "mine:pairs"):
-        done = run_process(
-            "bench", demo, "--system", factory, *QUICK, "--json", tmp_path / "r.json", PYTHONPATH=python_path
-        )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "mine", None)  # so that it is forgotten afterwards
+    del sys.modules["mine"]
+    for factory, run, environment in (
+        ("mine:Shortest", run_process, {"PYTHONPATH": python_path}),
+        ("mine:pairs", run_cli, {}),
+    ):
+        done = run("bench", demo, "--system", factory, *QUICK, "--json", tmp_path / "r.json", **environment)
         assert done.returncode == 0, done.stderr
         assert list(json.loads((tmp_path / "r.json").read_text())["systems"]) == ["shortest"]
-    done = run_process("bench", demo, "--system", "mine:nameless", PYTHONPATH=python_path)
+    done = run_cli("bench", demo, "--system", "mine:nameless")
     assert done.returncode == 2
     assert "a system has a name (a string) and rank(queries, corpus, k)" in done.stderr
-    done = run_process(
+    done = run_cli(
         "bench", demo, "--system", "mine:Leaves", "--system", "bm25", *QUICK, "--json", tmp_path / "r.json",
-        PYTHONPATH=python_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (
         1, "fcconan: system 'leaves' failed on 24 of 24 HS; the first: SystemExit: no abacus\n",

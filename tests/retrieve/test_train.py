@@ -64,11 +64,6 @@ def test_training_brings_pairs_together_and_the_folder_loads(tiny: Path, trained
         assert not any(pair.counter_narrative in text.read_text() for pair in PAIRS)
 
 
-def test_the_same_seed_gives_the_same_weights(tiny: Path, trained: Path, tmp_path: Path) -> None:
-    train_retriever(PAIRS, tmp_path / "again", model=tiny, training=FAST)
-    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
-
-
 def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
     found = hard_negatives(load_model(str(tiny), device="cpu"), PAIRS, 2)
     group = groups_of(PAIRS)
@@ -112,7 +107,9 @@ def test_batches_are_as_full_as_they_can_be() -> None:
     assert sorted(map(len, clean_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
 
 
-def test_half_a_checkpoint_is_not_gone_on_with(tiny: Path, trained: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_weights_and_half_a_checkpoint_is_not_gone_on_with(
+    tiny: Path, trained: Path, tmp_path: Path
+) -> None:
     half = tmp_path / "model.partial" / "final" / "checkpoint-999"
     half.mkdir(parents=True)
     (half / "config.json").write_text("{")
@@ -178,20 +175,18 @@ def test_the_chosen_number_of_epochs_is_trained_as_it_was_cross_validated(
     assert first != one
 
 
-LONG = Training(epochs=8, batch_size=4, learning_rate=1e-3)
 KILLED = """
 import sys
 from pathlib import Path
-from tests.retrieve.test_train import LONG, PAIRS
+from tests.retrieve.test_train import FAST, PAIRS
 from fcconan.retrieve.train import train_retriever
-train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=LONG)
+train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=FAST)
 """
 
 
 @pytest.mark.slow
-def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    train_retriever(PAIRS, whole, model=tiny, training=LONG)
+def test_a_killed_training_goes_on(tiny: Path, trained: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tiny), str(cut)],
@@ -209,8 +204,8 @@ def test_a_killed_training_goes_on(tiny: Path, tmp_path: Path) -> None:
     process.wait()
     if not cut.exists():
         assert any(partial.glob("checkpoint-*"))
-        train_retriever(PAIRS, cut, model=tiny, training=LONG)
-    assert (cut / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+        train_retriever(PAIRS, cut, model=tiny, training=FAST)
+    assert (cut / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
     assert not (tmp_path / "cut.partial").exists()
 
 

@@ -78,7 +78,11 @@ def _upstream_heads(mirror: Path) -> dict[str, set[str]]:
 
 
 def _contents(folder: Path) -> Iterator[tuple[str, str]]:
-    """Every file as text: each distinct cell and the metadata of a parquet file, any other file as a whole."""
+    """Every file as text: the metadata and the cells of a parquet file, any other file as a whole.
+
+    A cell that stands in several files is given once.
+    """
+    seen: set[str] = set()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".parquet":
@@ -89,7 +93,8 @@ def _contents(folder: Path) -> Iterator[tuple[str, str]]:
                 for chunk in column.chunks:
                     values = chunk.flatten() if pa.types.is_list(chunk.type) else chunk
                     cells.update(_strings(values.unique().to_pylist()))
-            yield from ((name, cell) for cell in cells)
+            yield from ((name, cell) for cell in cells - seen)
+            seen |= cells
         elif path.is_file():
             yield name, path.read_text(encoding="utf-8")
 

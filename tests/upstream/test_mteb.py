@@ -4,6 +4,7 @@ import hashlib
 import math
 import socket
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ SIZE = 512
 Vectors = npt.NDArray[np.float64]
 
 
+@cache
 def _vector(text: str) -> Vectors:
     """Counts of hashed words. Products of counts are whole numbers, so that ties are ties on every machine."""
     words = [int(hashlib.sha256(word.encode()).hexdigest(), 16) % SIZE for word in text.lower().split()]

@@ -19,6 +19,7 @@ a person will not tolerate, and an assistant that names itself as one and goes o
 """
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,16 @@ def labelled() -> dict[str, list[tuple[str, str]]]:
 @pytest.fixture
 def replies(release: Release) -> dict[str, Reply]:
     return {
-        row["reply_id"]: (dataset, row["system"], row["text"].strip())
+        reply: (dataset, system, text.strip())
         for dataset, splits in SPLITS.items()
         for split in splits
-        for row in oracle.rows(release(dataset), "replies", split)
+        for reply, system, text in zip(
+            *oracle.columns(release(dataset), "replies", split, "reply_id", "system", "text"), strict=True
+        )
     }
 
 
+@cache
 def _kind(text: str) -> str:
     found = refusal_kind(text)
     return "none" if found is None else found.kind
@@ -157,10 +161,12 @@ def test_flags_of_the_released_replies(release: Release) -> None:
     found: dict[tuple[str, str], Counter[str]] = {}
     seen = set()
     for dataset, splits in SPLITS.items():
-        for row in (row for split in splits for row in oracle.rows(release(dataset), "replies", split)):
-            if (key := (dataset, row["system"], row["text"].strip())) not in seen:
+        columns = ("system", "hate_speech", "text")
+        tables = [oracle.columns(release(dataset), "replies", split, *columns) for split in splits]
+        for system, message, text in (row for table in tables for row in zip(*table, strict=True)):
+            if (key := (dataset, system, text.strip())) not in seen:
                 seen.add(key)
-                flags = flags_of(row["hate_speech"], row["text"], language="en")
+                flags = flags_of(message, text, language="en")
                 found.setdefault(key[:2], Counter()).update(flags)
     assert {key: dict(flags) for key, flags in found.items() if flags} == {
         ("cn-ranking", "llama_zs_chat"): {"refusal:request": 11, "refusal:endorsement": 5},

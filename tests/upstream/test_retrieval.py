@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import fcconan
-from tests.conftest import MIRROR, run_here
+from tests.conftest import run_here
+from tests.upstream.conftest import Release, shared_folder
 
 # Average, minimum, maximum, CV%, as verified figures state them (docs/datasets.md).
 TABLE_4 = {
@@ -22,28 +22,24 @@ BEST_AVERAGE, BEST_BRONZE = 0.3283, 0.5138
 pytestmark = pytest.mark.upstream
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if MIRROR is None:
-        pytest.skip("FCCONAN_MIRROR is not set")
-    out = tmp_path_factory.mktemp("fc-conan") / "fc-conan"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FCCONAN_MIRROR", MIRROR)
-        fcconan.build("fc-conan", out)
-    return out
-
-
 def bench(folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
-    done = run_here("bench", folder, *arguments, "--json", target, "--no-reuse", "--resamples", "2000")
+    done = run_here("bench", folder, *arguments, "--json", target, "--no-reuse", "--resamples", "200")
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(target.read_text())
     return result
 
 
-@pytest.fixture(scope="module")
-def paper(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture
+def paper(release: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run once in a test session, however many processes share the tests."""
     systems = [part for name in ("random", *TABLE_4, "pair-propagation") for part in ("--system", name)]
-    return bench(folder, tmp_path_factory.mktemp("paper") / "r.json", "--protocol", "paper", *systems)
+    built = release("fc-conan")
+    with shared_folder(tmp_path_factory, "bench-paper") as folder:
+        file = folder / "result.json"
+        if not file.exists():
+            bench(built, file, "--protocol", "paper", *systems)
+        result: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return result
 
 
 def test_table_4_from_the_command_line(paper: dict[str, Any]) -> None:
@@ -86,8 +82,8 @@ def test_random_and_pair_propagation_next_to_table_4(paper: dict[str, Any]) -> N
     assert all(0 < row["p"] <= row["p_corrected"] <= 1 for row in rows)
 
 
-def test_sound_ranks_the_full_catalogue(folder: Path, tmp_path: Path) -> None:
-    result = bench(folder, tmp_path / "r.json", "--system", "bm25", "--system", "bm25-fast")
+def test_sound_ranks_the_full_catalogue(release: Release, tmp_path: Path) -> None:
+    result = bench(release("fc-conan"), tmp_path / "r.json", "--system", "bm25", "--system", "bm25-fast")
     assert result["dataset"]["n_corpus"] == 130
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (2301, 728)
     assert {name: row["n_queries"] for name, row in result["systems"]["bm25"]["partitions"].items()} == {
