@@ -11,6 +11,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no-deadline", deadline=None)  # a loaded machine makes no test fail
+settings.load_profile("no-deadline")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several workers with several threads each would wait for one another
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx as it is written, without a minute of compiling
