@@ -1,0 +1,119 @@
+"""What is to be published: the files of a dataset folder, each of them as its manifest says."""
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fcconan.build.release import CARD, MANIFEST, read_manifest
+from fcconan.errors import InputError
+from fcconan.sources import sha256_of
+
+# What a build writes. Nothing else is published: in tables it is known where text is.
+_FILE = re.compile(rf"{re.escape(CARD)}|\w[\w.-]*/\w[\w.-]*\.parquet")
+
+
+def is_built(path: str) -> bool:
+    """Whether a file has the name of the card or of a table."""
+    return _FILE.fullmatch(path) is not None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A dataset folder whose files are what its manifest says.
+
+    Attributes:
+        folder: The folder.
+        manifest: The content of its `manifest.json`.
+        hashes: The sha256 of every file to publish, by its path in the folder, the manifest included.
+        left_out: Files of the folder that no build wrote; they stay here.
+        notes: What to tell whoever publishes.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    hashes: dict[str, str]
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return str(self.manifest["name"])
+
+    @property
+    def title(self) -> str:
+        """What people call it: rows have no name of their own."""
+        return str(self.manifest["title"]) if self.manifest.get("kind") == "rows" else self.name
+
+    @property
+    def tables(self) -> list[str]:
+        """The paths of the Parquet files."""
+        return sorted(path for path in self.hashes if path.endswith(".parquet"))
+
+    @property
+    def digest(self) -> str:
+        """12 hexadecimal digits that change with any file."""
+        lines = "".join(f"{path}\n{self.hashes[path]}\n" for path in sorted(self.hashes))
+        return hashlib.sha256(lines.encode()).hexdigest()[:12]
+
+    def path(self, name: str) -> Path:
+        """Returns where a file lies."""
+        return self.folder / name
+
+    def card(self) -> str:
+        """Returns the text of the card.
+
+        Raises:
+            InputError: It is not UTF-8.
+        """
+        try:
+            return self.path(CARD).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path(CARD)} is not UTF-8: build the folder again") from error
+
+
+def read_contents(folder: Path) -> Contents:
+    """Reads a folder that `fcconan build` wrote, and checks every file against its manifest.
+
+    Raises:
+        InputError: The folder is none, or a file is missing or not as it was built.
+    """
+    manifest = read_manifest(folder)
+    _check_form(folder, manifest)
+    hashes = {}
+    for name, written in manifest["files"].items():
+        if not is_built(name):
+            raise InputError(f"{folder / MANIFEST} names the file {name!r}, which no build writes: build it again")
+        try:
+            hashes[name] = sha256_of(folder / name)
+        except OSError as error:
+            raise InputError(
+                f"{folder / name} cannot be read ({error.strerror}), though the manifest names it: build the folder "
+                "again"
+            ) from error
+        if hashes[name] != written["sha256"]:
+            raise InputError(
+                f"{folder / name} was changed since it was built (sha256 {hashes[name][:12]}, the manifest says "
+                f"{written['sha256'][:12]}): build the folder again"
+            )
+    if CARD not in hashes:
+        raise InputError(f"{folder} has no {CARD} in its manifest: build the folder again")
+    hashes[MANIFEST] = sha256_of(folder / MANIFEST)
+    present = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return Contents(folder, manifest, hashes, sorted(path for path in present if path not in hashes))
+
+
+def _check_form(folder: Path, manifest: dict[str, Any]) -> None:
+    """Checks that a manifest has the parts that publishing reads, in their form."""
+    mappings = ("counts", "files", "versions", "aliases", "restricted_columns", "package")
+    wrong = [name for name in mappings if not isinstance(manifest.get(name, {}), dict)]
+    wrong += [name for name in ("counts", "files", "versions") if not manifest.get(name)]
+    wrong += [name for name in ("name",) if not isinstance(manifest[name], str)]
+    if not wrong and not all(
+        isinstance(written, dict) and isinstance(written.get("sha256"), str) for written in manifest["files"].values()
+    ):
+        wrong.append("files")
+    if wrong:
+        raise InputError(f"{folder / MANIFEST} has no {wrong[0]} of the form that a build writes: build it again")

@@ -1,0 +1,86 @@
+"""Who may read what is published: restricted text needs the user's word and a closed repository."""
+
+from fcconan.errors import InputError
+from fcconan.publish.contents import Contents
+from fcconan.publish.hub import Remote
+from fcconan.publish.restricted import listed
+
+CLOSE = "--private or --gated manual"
+
+
+def check_permission(contents: Contents, restricted: dict[str, list[str]], *, may_redistribute: bool) -> None:
+    """Checks that restricted text is published only on the user's word.
+
+    Args:
+        contents: The folder.
+        restricted: Its columns that may not be passed on.
+        may_redistribute: The user's word.
+
+    Raises:
+        InputError: It holds such text, and there is no word.
+    """
+    if not restricted or may_redistribute:
+        return
+    instead = (
+        "give --labels-only, which leaves them out"
+        if contents.manifest.get("kind") == "rows"
+        else f"publish what `fcconan build {contents.name} --labels-only` writes"
+    )
+    raise InputError(
+        f"{contents.title} holds text that may not be passed on ({listed(restricted)}): {instead}; or, if you have the "
+        f"right to pass it on, give --i-may-redistribute and {CLOSE}"
+    )
+
+
+def check_closed(
+    repo_id: str, remote: Remote, restricted: dict[str, list[str]], *, private: bool, gated: str | None
+) -> None:
+    """Checks that a repository for restricted text is private or gated, or will be.
+
+    Args:
+        repo_id: `owner/name`.
+        remote: The repository as it is.
+        restricted: The columns that may not be passed on.
+        private: Whether it is to be private.
+        gated: The gate that it is to have.
+
+    Raises:
+        InputError: It is not.
+    """
+    if not restricted or private or gated or remote.is_closed:
+        return
+    state = "is public and not gated" if remote.exists else "would be public"
+    raise InputError(
+        f"{repo_id} {state}, and not everybody may read the texts of {', '.join(restricted)}: give {CLOSE}"
+    )
+
+
+def check_is_closed(
+    repo_id: str, remote: Remote, restricted: dict[str, list[str]], *, private: bool, gated: str | None
+) -> None:
+    """Checks, when the gate should be up, that the Hub says so.
+
+    Args:
+        repo_id: `owner/name`.
+        remote: The repository as the Hub says that it is.
+        restricted: The columns that may not be passed on.
+        private: Whether it is to be private.
+        gated: The gate that it is to have.
+
+    Raises:
+        InputError: It does not.
+    """
+    missing = (
+        "private"
+        if private and not remote.private
+        else "gated"
+        if gated and not remote.gated
+        else "private or gated"
+        if restricted and not remote.is_closed
+        else None
+    )
+    if missing:
+        raise InputError(
+            f"{repo_id} was to be {missing}, and the Hub says that it is not: nothing was published; look at its "
+            "settings on the Hub"
+        )

@@ -1,0 +1,342 @@
+"""The Hub as publishing sees it: a dataset repository that is read and changed, and faults said in one line."""
+
+import json
+import logging
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.build.release import MANIFEST
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+KIND = "dataset"
+GATES = ("auto", "manual")
+RESUME = "run the same command again, which sends only what is not there yet"
+
+
+class HubFailure(Exception):  # noqa: N818 - it says what became of the Hub, not of the input
+    """The Hub could not be reached or failed: one line that says what was being done, and that trying again helps."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file on the Hub.
+
+    Attributes:
+        size: Its bytes.
+        blob: The id that git gives to it, or to its pointer if it is a large file.
+        sha256: The hash of a large file; None for others.
+    """
+
+    size: int
+    blob: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A repository as it is now.
+
+    Attributes:
+        exists: Whether it does; the rest is empty if not.
+        private: Whether only its owner sees it.
+        gated: `auto`, `manual`, or None for a repository that anybody may read.
+        head: The id of the newest commit.
+        files: Its files at that commit.
+        tags: The commits that its tags name.
+        manifest: What an earlier publication left as its manifest, if any.
+    """
+
+    exists: bool
+    private: bool = False
+    gated: str | None = None
+    head: str | None = None
+    files: dict[str, RemoteFile] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+    manifest: dict[str, Any] | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether strangers cannot read its files."""
+        return self.private or self.gated is not None
+
+
+class Hub:
+    """One dataset repository on the Hub.
+
+    The endpoint is `$HF_ENDPOINT` or huggingface.co; the token comes from `$HF_TOKEN` or from where `hf auth login`
+    keeps it. It is sent to the Hub and shown nowhere.
+
+    Args:
+        repo_id: `owner/name`.
+    """
+
+    def __init__(self, repo_id: str) -> None:
+        from huggingface_hub import HfApi, constants, get_token
+
+        self.repo_id = repo_id
+        self._token = get_token()
+        self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+        # Without a token of its own the client would look for one again at every request.
+        self._api = HfApi(endpoint=self.endpoint, token=self._token or False, library_name="fcconan")
+
+    @property
+    def url(self) -> str:
+        """The page of the repository."""
+        return f"{without_credentials(self.endpoint)}/datasets/{self.repo_id}"
+
+    @property
+    def has_token(self) -> bool:
+        """Whether there is a token."""
+        return self._token is not None
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the user told the Hub's libraries to stay offline."""
+        from huggingface_hub import constants
+
+        return bool(constants.HF_HUB_OFFLINE)
+
+    def check_token(self) -> None:
+        """Checks that there is a token, that the Hub knows it, and that it may write.
+
+        Raises:
+            InputError: It does not do.
+            HubFailure: The Hub cannot be asked.
+        """
+        if not self.has_token:
+            raise InputError(
+                "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that "
+                f"may write to {self.repo_id}"
+            )
+        with self._asking("asking whose token it is"):
+            about = self._api.whoami()
+        token = about.get("auth", {}).get("accessToken") or {}
+        if token.get("role") == "read":
+            raise InputError(
+                "the token may only read: make one that may write at "
+                f"{without_credentials(self.endpoint)}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
+            )
+
+    def read(self, *, files: bool = True) -> Remote:
+        """Reads what is there, without its tables.
+
+        Args:
+            files: Whether to read the files and tags, too.
+
+        Raises:
+            InputError: The token is refused.
+            HubFailure: The Hub cannot be asked.
+        """
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        with self._asking("reading the repository"):
+            try:
+                info = self._api.dataset_info(self.repo_id)
+            except RepositoryNotFoundError as error:
+                if "Invalid credentials" in str(error):
+                    raise
+                return Remote(exists=False)
+            seen = Remote(True, bool(info.private), info.gated if info.gated in GATES else None, info.sha)
+            if not files:
+                return seen
+            tags = self._api.list_repo_refs(self.repo_id, repo_type=KIND).tags
+            found = self._tree(str(info.sha))
+            manifest = self._manifest(str(info.sha)) if MANIFEST in found else None
+        named = {tag.name: tag.target_commit for tag in tags}
+        return Remote(True, seen.private, seen.gated, info.sha, found, named, manifest)
+
+    def files_at(self, revision: str) -> dict[str, RemoteFile]:
+        """Returns the files at a commit or tag.
+
+        Raises:
+            HubFailure: The Hub cannot be asked.
+        """
+        with self._asking("reading the repository"):
+            return self._tree(revision)
+
+    def create(self, *, private: bool) -> None:
+        """Creates the repository, empty.
+
+        Raises:
+            InputError: The token may not.
+            HubFailure: The Hub cannot be asked.
+        """
+        with self._asking("creating the repository"):
+            self._api.create_repo(self.repo_id, repo_type=KIND, private=private)
+
+    def close(self, *, private: bool, gate: str | None) -> None:
+        """Makes the repository private or gated, or both; never the reverse.
+
+        Raises:
+            InputError: The token may not.
+            HubFailure: The Hub cannot be asked.
+        """
+        settings: dict[str, Any] = {}
+        if private:
+            settings["private"] = True
+        if gate is not None:
+            settings["gated"] = gate
+        if settings:
+            with self._asking("gating the repository"):
+                self._api.update_repo_settings(self.repo_id, repo_type=KIND, **settings)
+
+    def upload(self, additions: "Sequence[CommitOperationAdd]") -> None:
+        """Sends the large files that the Hub does not hold yet; no commit names them.
+
+        Raises:
+            InputError: The token may not.
+            HubFailure: It broke off.
+        """
+        with self._asking("sending the files"):
+            # A `.gitignore` that somebody put into the repository would have the Hub leave files out, without a word.
+            self._api.preupload_lfs_files(
+                self.repo_id, additions, repo_type=KIND, free_memory=False, gitignore_content="# Nothing is ignored.\n"
+            )
+
+    def commit(
+        self, operations: "Sequence[CommitOperationAdd | CommitOperationDelete]", message: str, parent: str | None
+    ) -> str:
+        """Makes one commit and returns its id.
+
+        Args:
+            operations: Files to add and to remove.
+            message: Of the commit.
+            parent: The newest commit; with another one there, nothing is done.
+
+        Raises:
+            InputError: The token may not.
+            HubFailure: It broke off, or somebody else was quicker.
+        """
+        with self._asking("committing the files"):
+            made = self._api.create_commit(
+                self.repo_id, operations, commit_message=message, repo_type=KIND, parent_commit=parent
+            )
+        return str(made.oid)
+
+    def tag(self, name: str, commit: str) -> None:
+        """Names a commit.
+
+        Raises:
+            InputError: The token may not.
+            HubFailure: It broke off, or the tag is there.
+        """
+        with self._asking(f"setting the tag {name}"):
+            self._api.create_tag(self.repo_id, tag=name, revision=commit, repo_type=KIND)
+
+    def _tree(self, revision: str) -> dict[str, RemoteFile]:
+        found = {}
+        for entry in self._api.list_repo_tree(self.repo_id, recursive=True, revision=revision, repo_type=KIND):
+            size = getattr(entry, "size", None)
+            if size is None or not hasattr(entry, "blob_id"):
+                continue  # a folder
+            large = getattr(entry, "lfs", None)
+            found[entry.path] = RemoteFile(size, entry.blob_id, large.sha256 if large else None)
+        return found
+
+    def _manifest(self, revision: str) -> dict[str, Any] | None:
+        with tempfile.TemporaryDirectory(prefix="fcconan-publish-") as folder:
+            path = self._api.hf_hub_download(
+                self.repo_id, MANIFEST, repo_type=KIND, revision=revision, local_dir=folder
+            )
+            try:
+                manifest = json.loads(Path(path).read_text(encoding="utf-8"))
+            except ValueError:
+                return None
+        return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[None]:
+        """Says in one line, which holds no token, what the Hub's client says in many."""
+        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+        try:
+            with quiet():
+                yield
+        except OfflineModeIsEnabled as error:
+            raise InputError("HF_HUB_OFFLINE is set, so the Hub is not asked: unset it") from error
+        except HfHubHTTPError as error:
+            raise self._refusal(error, doing) from error
+        except Exception as error:  # the client passes on whatever befalls it: faults of the network, odd answers
+            cause = error.__cause__  # it wraps what befalls a single file
+            if isinstance(cause, HfHubHTTPError):
+                raise self._refusal(cause, doing) from error
+            raise self._failure(doing, self._said(cause or error)) from error
+
+    def _refusal(self, error: Any, doing: str) -> Exception:
+        response = getattr(error, "response", None)
+        status = getattr(response, "status_code", None)
+        said = self._said(getattr(error, "server_message", None) or error)
+        if status == 401:
+            return InputError(
+                f"the Hub does not accept the token (401, {said}): it may have expired; set HF_TOKEN, or run "
+                "`hf auth login` again"
+            )
+        if status == 403:
+            return InputError(
+                f"the Hub refuses {doing} {self.repo_id} (403, {said}): the token needs to write to "
+                f"{self.repo_id.split('/')[0]}"
+            )
+        if status == 412:
+            return HubFailure(
+                f"{self.repo_id} was changed by somebody else meanwhile, so nothing was published: look at the plan "
+                "with --dry-run, then run the same command again"
+            )
+        return self._failure(doing, f"{status}, {said}" if status else said)
+
+    def _failure(self, doing: str, reason: str) -> HubFailure:
+        return HubFailure(f"{doing} broke off ({reason}): {RESUME}")
+
+    def _said(self, error: object) -> str:
+        return said(error, self._token)
+
+
+def said(error: object, token: str | None) -> str:
+    """Returns what an error says, short, in one line, without the token, and without secrets in addresses."""
+    text = str(error)
+    if token:
+        # A token with odd characters is named as Python writes it.
+        for form in {token, repr(token)[1:-1], repr(token.encode(errors="surrogateescape"))[2:-1]}:
+            text = text.replace(form, "[token]")
+    text = " ".join(text.split()) or type(error).__name__
+    text = re.sub(r"(?i)\b(bearer )(?!\[token\])[^\s'\"]+", r"\1[token]", text)
+    text = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]*", r"\1", without_credentials(text))
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def without_credentials(text: str) -> str:
+    """Returns a text without user names and passwords in its addresses."""
+    return re.sub(r"(\w://)[^\s/'\"]*@", r"\1", text)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps the Hub's client from writing addresses, and bars to where nobody watches."""
+    import sys
+
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    client = logging.getLogger("huggingface_hub")
+    level = client.level
+    showing = not are_progress_bars_disabled() and sys.stderr.isatty()
+    was_showing = not are_progress_bars_disabled()
+    client.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not showing:
+            disable_progress_bars()
+        try:
+            yield
+        finally:
+            client.setLevel(level)
+            if was_showing:
+                enable_progress_bars()

@@ -1,0 +1,269 @@
+"""Makes a dataset folder of rows, runs or results, to be published like any other."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow.parquet as pq
+
+import fcconan
+from fcconan.build.card import LEFTOVERS, card_metadata, check_card, restricted_columns
+from fcconan.build.recipe import LANGUAGES, Recipe
+from fcconan.build.release import CARD, FORMAT, MANIFEST, config_versions, fingerprint, read_manifest, table_path
+from fcconan.build.table import Built, Table
+from fcconan.errors import InputError
+from fcconan.identity import NORMALISATION_VERSION
+from fcconan.leftovers import temporary_folder
+from fcconan.publish.contents import Contents, read_contents
+from fcconan.publish.restricted import listed, may_be_passed_on
+from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
+from fcconan.sources import sha256_of
+
+KIND = "rows"
+MEANING = {
+    "replies": "counter-narratives that named systems wrote",
+    "ratings": "one rater's value for one aspect of one reply",
+    "comparisons": "one rater's verdict between two replies",
+    "votes": "one person's label on one pair",
+    "rankings": "one system's ordered CNs for one HS, as in a TREC run",
+    "results": "a retrieval benchmark: one metric of one system on one partition",
+    "tests": "paired tests between two retrieval systems",
+    "tournament": "systems ranked by comparisons",
+    "leaderboard": "systems ranked by ratings",
+    "correlations": "how raters and metrics agree with people",
+    "agreement": "how raters agree with one another",
+    "reproduction": "published figures next to recomputed ones",
+}
+TASKS = {
+    "replies": "text-generation",
+    "rankings": "text-retrieval",
+    "results": "text-retrieval",
+    "tests": "text-retrieval",
+    "comparisons": "text-ranking",
+    "tournament": "text-ranking",
+}
+
+
+@dataclass(frozen=True)
+class _About:
+    """What `card_metadata` wants to know of a recipe."""
+
+    title: str
+    languages: list[str]
+    card_licence: str
+    task_categories: list[str]
+    annotations_creators: list[str]
+    language_creators: list[str]
+    synthetic: bool
+
+
+def is_release(source: Path) -> bool:
+    """Whether a path is a folder that `fcconan build` wrote.
+
+    Raises:
+        InputError: There is nothing.
+    """
+    if not source.exists():
+        raise InputError(f"there is no {source}: give a folder that `fcconan build` wrote, or a file of rows")
+    return source.is_dir() and (source / MANIFEST).exists()
+
+
+@contextmanager
+def stage_rows(
+    source: Path,
+    *,
+    labels_only: bool = False,
+    about: Path | None = None,
+    title: str | None = None,
+    licence: str | None = None,
+    language: str | None = None,
+) -> Iterator[Contents]:
+    """Writes rows as a dataset folder that is removed in the end.
+
+    Args:
+        source: A file of rows, a TREC run, a result, or a folder of them.
+        labels_only: Leave the columns of text out.
+        about: The dataset folder that the rows are about.
+        title: Of the card.
+        licence: Of the card.
+        language: Of the rows.
+
+    Yields:
+        The folder's contents.
+
+    Raises:
+        InputError: A file cannot be read, or the rows hold texts that are not of `about`.
+    """
+    chosen, left_out = _files(source)
+    tables, signatures = read_tables(chosen)
+    dataset = read_manifest(about) if about is not None else None
+    free = dataset is not None and may_be_passed_on(dataset)
+    if free and not labels_only:
+        foreign = foreign_texts(tables, _ids(cast(Path, about)))
+        if foreign:
+            raise InputError(
+                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset that it is "
+                "about, or --labels-only"
+            )
+    restricted = restricted_columns(tables)
+    built = Built(tables, {}, {}, [], [])
+    written = built.labels_only() if labels_only else built
+    for table in written.tables:
+        if not table.columns:
+            raise InputError(f"{source} holds nothing but text, so --labels-only leaves nothing: leave it out")
+    asked = title if title is not None else source.resolve().stem.replace("-", " ").replace("_", " ")
+    if LEFTOVERS.search(asked):
+        raise InputError(f"the title {asked!r} looks like a leftover of a template: give another --title")
+    details = _about(written, _one_line(asked) or "rows", licence or "other", language or "en", dataset)
+    with temporary_folder("fcconan-rows-") as folder:
+        _write(folder, source, written, details, restricted, labels_only, dataset, free, signatures)
+        contents = read_contents(folder)
+        dropped = [f"Left out as text: {listed(restricted)}."] if labels_only and restricted else []
+        yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, dropped)
+
+
+def _files(source: Path) -> tuple[list[Path], list[str]]:
+    """Returns the files of rows, and the other files of a folder."""
+    if not source.is_dir():
+        if source.suffix != RESULT_SUFFIX and not holds_rows(source):
+            raise InputError(
+                f"{source} is no file of rows, run or result: its name ends in {source.suffix or 'nothing'}, expected "
+                ".parquet, .jsonl, .csv, .trec, .run or .json"
+            )
+        return [source], []
+    present = sorted(path for path in source.rglob("*") if path.is_file())
+    # A report of `fcconan bench` holds its results twice, and the labels, which are published with the dataset.
+    chosen = [
+        path
+        for path in present
+        if not any(part.startswith(".") for part in path.relative_to(source).parts)  # copies that editors keep
+        and "qrels" not in path.relative_to(source).parts[:-1]
+        and not (path.name == "results.json" and path.with_suffix(".csv") in present)
+        and holds_rows(path)
+    ]
+    if not chosen:
+        raise InputError(f"{source} holds no {MANIFEST}, and no file of rows, run or result: give another folder")
+    return chosen, [path.relative_to(source).as_posix() for path in present if path not in chosen]
+
+
+def _ids(about: Path) -> dict[str, frozenset[str]]:
+    """Returns the ids of a dataset folder, by the columns that hold them."""
+    found: dict[str, set[str]] = {"hs_id": set(), "cn_id": set(), "reply_id": set(), "pair_id": set()}
+    for path in sorted(about.rglob("*.parquet")):
+        table = pq.ParquetFile(path)
+        for name in found.keys() & {*table.schema_arrow.names}:
+            found[name].update(table.read(columns=[name], use_threads=False).column(0).unique().to_pylist())
+        if "_id" in table.schema_arrow.names:
+            for value in table.read(columns=["_id"], use_threads=False).column(0).unique().to_pylist():
+                found.get(f"{str(value)[:2]}_id", set()).add(value)
+    return {name: frozenset(ids - {None}) for name, ids in found.items()}
+
+
+def _one_line(title: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in title).replace("`", "'").split())
+
+
+def _about(built: Built, title: str, licence: str, language: str, dataset: dict[str, Any] | None) -> _About:
+    if language not in LANGUAGES:
+        raise InputError(f"--language {language!r}: expected a code of ISO 639-1, such as en")
+    configs = [table.config for table in built.tables]
+    kinds = {kind for table in built.tables for kind in table.data.get("rater_kind", ())}
+    creators = ["machine-generated"] if kinds & {"model", "metric"} else []
+    creators += ["expert-generated"] if "human" in kinds else []
+    return _About(
+        title=title,
+        languages=[language],
+        card_licence=licence,
+        task_categories=list(dict.fromkeys(TASKS.get(config, "text-classification") for config in configs)),
+        annotations_creators=creators or ["no-annotation"],
+        language_creators=["machine-generated" if "replies" in configs else "other"],
+        synthetic=bool(dataset and dataset.get("synthetic")),
+    )
+
+
+def _write(
+    folder: Path,
+    source: Path,
+    built: Built,
+    about: _About,
+    restricted: dict[str, list[str]],
+    labels_only: bool,
+    dataset: dict[str, Any] | None,
+    free: bool,
+    signatures: list[str],
+) -> None:
+    versions = config_versions(built)
+    for table in built.tables:
+        path = folder / table_path(table.config, table.split)
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(table.arrow(), path, compression="zstd")
+    card = _card(built, about, versions, labels_only=labels_only, dataset=dataset, signatures=signatures)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    manifest = {
+        "format": FORMAT,
+        "name": f"rows:{about.title}",
+        "title": about.title,
+        "kind": KIND,
+        "synthetic": about.synthetic,
+        "labels_only": labels_only,
+        "redistributable": free,
+        "tier_rule": None,
+        "package": {"name": "fcconan", "version": fcconan.__version__},
+        "normalisation": NORMALISATION_VERSION,
+        "fingerprint": fingerprint(versions),
+        "versions": versions,
+        "aliases": {},
+        "counts": {table.config: {table.split: len(table)} for table in built.tables},
+        "restricted_columns": restricted,
+        "about": _named(dataset),
+        "signatures": signatures,
+        "files": {
+            path.relative_to(folder).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _named(dataset: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")} if dataset else None
+
+
+def _card(
+    built: Built,
+    about: _About,
+    versions: dict[str, str],
+    *,
+    labels_only: bool,
+    dataset: dict[str, Any] | None,
+    signatures: list[str],
+) -> str:
+    import jinja2
+    import yaml
+
+    metadata = card_metadata(cast(Recipe, about), built, versions, labels_only=labels_only)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = resources("fcconan.publish").joinpath("rows_card.md.jinja").read_text(encoding="utf-8")
+    body = environment.from_string(template).render(
+        about=about,
+        tables=built.tables,
+        meaning=MEANING,
+        labels_only=labels_only,
+        dataset=dataset,
+        signatures=signatures,
+        has_text=any(_has_text(table) for table in built.tables),
+        key=fingerprint(versions),
+    )
+    front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=10**6)
+    text = f"---\n{front}---\n\n{body.strip()}\n"
+    check_card(text)
+    return text
+
+
+def _has_text(table: Table) -> bool:
+    return table.labels_only().columns != table.columns

@@ -1,0 +1,25 @@
+"""The labels of FC-CONAN, as they are published, give the full dataset back."""
+
+from pathlib import Path
+
+import pytest
+
+from fcconan.build.hydrate import hydrate
+from tests.adapters.published import NAME, publish, reached
+from tests.build.test_release import contents
+from tests.publish.hub import Hub
+from tests.upstream.conftest import Release
+
+pytestmark = pytest.mark.upstream
+
+
+def test_labels_on_the_hub_are_hydrated_to_the_full_build(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hub() as server:
+        hub = reached(server, tmp_path, monkeypatch)
+        repo = publish(hub, release("fc-conan", labels_only=True))
+        repo.tags["v1"] = repo.commits[-1].oid
+        result = hydrate(NAME, tmp_path / "full", revision="v1", progress=False)
+    assert result.complete
+    assert contents(tmp_path / "full") == contents(release("fc-conan"))
