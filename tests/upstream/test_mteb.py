@@ -94,6 +94,7 @@ def _evaluate(folder: Path, subsets: tuple[str, ...]) -> dict[str, float]:
     return {scores["hf_subset"]: scores["ndcg_at_10"] for scores in results.task_results[0].scores["test"]}
 
 
+@pytest.mark.long
 def test_mteb_agrees_on_every_tier(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
         raise AssertionError("mteb reached for the network")

@@ -1,0 +1,178 @@
+"""Describes a release in Croissant 1.1, the JSON-LD of MLCommons for datasets (https://docs.mlcommons.org/croissant).
+
+The description is no file of the release: it names the place from which files are fetched, which is known only once the
+release lies somewhere, and the Hub writes one of its own for what it holds.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fcconan.adapters.card import Card, read_card
+from fcconan.build.release import read_manifest, table_path
+from fcconan.errors import InputError
+
+CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
+PARQUET = "application/x-parquet"  # the name that the specification and its readers use
+_TYPES = {"string": "sc:Text", "int32": "cr:Int32", "float64": "cr:Float64", "bool": "sc:Boolean"}
+_LICENCES = {
+    "apache-2.0": "https://spdx.org/licenses/Apache-2.0",
+    "bsd-3-clause": "https://spdx.org/licenses/BSD-3-Clause",
+    "mit": "https://spdx.org/licenses/MIT",
+    "cc0-1.0": "https://spdx.org/licenses/CC0-1.0",
+}
+# What the specification asks every file to say.
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{
+        term: f"cr:{term}"
+        for term in (
+            "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet "
+            "format includes isArray isLiveDataset jsonPath key md5 parentField path recordSet references regex "
+            "repeated replace samplingRate separator source subField transform"
+        ).split()
+    },
+}
+
+
+def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
+    """Describes a release: its files with their hashes, and every split of every config as a record set.
+
+    Configs that serve the files of another one, such as `gold-corpus`, are named in the description of that one.
+
+    Args:
+        folder: A folder that `fcconan build` wrote, with or without texts.
+        url: The address under which the folder's files are fetched, such as
+            `https://huggingface.co/datasets/OWNER/NAME/resolve/TAG`, or a path of the folder relative to where the
+            description will lie. By default it lies in the folder.
+
+    Returns:
+        JSON-LD. Dates and creators are not in it, as the release does not know them.
+
+    Raises:
+        InputError: The folder is no release, or its card cannot be read.
+    """
+    place = Path(folder)
+    manifest, card = read_manifest(place), read_card(place)
+    base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
+    aliases: dict[str, list[str]] = {}
+    for alias, config in manifest.get("aliases", {}).items():
+        aliases.setdefault(config, []).append(alias)
+    splits = [(config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items()]
+    described = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": manifest["name"],
+        "alternateName": card.title,
+        "description": card.summary,
+        "url": _page(url) or card.homepage,
+        "license": _licence(card),
+        "citeAs": card.citation,
+        "version": f"{manifest['package']['version']}+{manifest['fingerprint']}",
+        "inLanguage": card.metadata.get("language"),
+        "keywords": card.metadata.get("tags"),
+        "isLiveDataset": False,
+        **_responsible(card),
+        "distribution": [
+            _file(name, written, base) for name, written in manifest["files"].items() if name.endswith(".parquet")
+        ],
+        "recordSet": [_records(place, *each, aliases.get(each[0], [])) for each in splits],
+    }
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def _page(url: str | None) -> str | None:
+    """Returns the page of a dataset, given where its files are fetched."""
+    if url is None or "://" not in url:
+        return None
+    return url.partition("/resolve/")[0]
+
+
+def _licence(card: Card) -> str:
+    """Returns the licence as an address; the terms in words where there is none."""
+    licence = card.one("license") or "unknown"
+    if licence in _LICENCES:
+        return _LICENCES[licence]
+    if licence.startswith("cc-by-"):
+        return f"https://spdx.org/licenses/{licence.upper()}"
+    terms = card.sections.get("Terms", "").split("\n\n")[0]
+    return " ".join(terms.split()) or licence
+
+
+def _responsible(card: Card) -> dict[str, Any]:
+    """Returns what Croissant's vocabulary for responsible AI asks and the card answers."""
+    told = {
+        "rai:dataCollection": card.sections.get("Collection"),
+        "rai:dataAnnotationAnalysis": card.sections.get("Agreement"),
+        "rai:dataUseCases": card.sections.get("Uses and misuse"),
+        "rai:personalSensitiveInformation": card.notice,
+    }
+    return {name: " ".join(text.split()) for name, text in told.items() if text}
+
+
+def _file(name: str, written: dict[str, Any], base: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": base + (quote(name) if "://" in base else name),
+        "contentSize": f"{written['bytes']} B",
+        "encodingFormat": PARQUET,
+        "sha256": written["sha256"],
+    }
+
+
+def _records(folder: Path, config: str, split: str, rows: int, aliases: list[str]) -> dict[str, Any]:
+    name, file = f"{config}/{split}", table_path(config, split)
+    served = f"; also served as {', '.join(aliases)}" if aliases else ""
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"Split {split} of config {config}: {rows} rows{served}.",
+        "field": [_field(name, file, column, kind) for column, kind in _columns(folder / file).items()],
+    }
+
+
+def _columns(path: Path) -> dict[str, Any]:
+    """Returns the type of every column of a file, by name: a name of `_TYPES`, or a list of one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            schema = pq.read_schema(file)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read ({error}): build the dataset again") from error
+    return {
+        field.name: [_dtype(field.type.value_type)] if pa.types.is_list(field.type) else _dtype(field.type)
+        for field in schema
+    }
+
+
+def _dtype(kind: Any) -> str:
+    return {"double": "float64"}.get(str(kind), str(kind))
+
+
+def _field(records: str, file: str, column: str, kind: Any) -> dict[str, Any]:
+    listed = isinstance(kind, list)
+    field: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{records}/{column}",
+        "name": column,
+        "dataType": _TYPES[kind[0] if listed else kind],
+        "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+    }
+    return field | ({"isArray": True, "arrayShape": "-1"} if listed else {})

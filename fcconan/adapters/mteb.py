@@ -1,0 +1,168 @@
+"""Retrieval tasks for `mteb`, one for every tier of a dataset.
+
+`mteb` computes nDCG, recall, precision and hit rate at k as `fcconan.evaluate_run` does, MRR at k too, and MAP at k
+with all positives as the divisor. Two things differ: among equal scores it takes the greater id first, where
+`evaluate_run` draws an order by hash; and what it calls `accuracy` is recall at 1, where ours at k is the share of CNs
+that are rightly in or out of the first k. Judgements below 1 and pairs without any are wrong answers in both.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+from fcconan.adapters.card import Card, read_card
+from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
+from fcconan.retrieve.collection import BROADEST, Collection, load_collection
+
+PROTOCOLS = ("sound", "paper")
+MAIN_SCORE = "ndcg_at_10"
+# Of the card's vocabulary, which is the Hub's, to that of mteb. What has no counterpart there is left unsaid.
+_ANNOTATED = {
+    "expert-generated": "expert-annotated",
+    "crowdsourced": "human-annotated",
+    "machine-generated": "automatic",
+}
+_CREATED = {"expert-generated": "created", "crowdsourced": "created", "found": "found"}
+_LANGUAGES = {
+    "en": "eng-Latn",
+    "fr": "fra-Latn",
+    "it": "ita-Latn",
+    "de": "deu-Latn",
+    "es": "spa-Latn",
+    "pt": "por-Latn",
+}
+
+
+def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revision: str | None = None) -> Any:
+    """Returns a retrieval task for `mteb.evaluate`: HS messages are the queries, CNs the documents.
+
+    Args:
+        dataset: A folder that `fcconan build` wrote, or the name of such a dataset on the Hub; it needs its texts.
+        tier: The tier whose judgements count; `test` for a dataset without tiers.
+        protocol: `sound`: the full catalogue, and no query without a positive. `paper`: the CNs with a positive in
+            Bronze, and all queries, so that one without a positive scores 0; its MAP at 10 is not that of FC-CONAN's
+            Table 4, which divides by min(10, positives), and its ties are broken otherwise.
+        revision: A tag, branch or commit of the dataset on the Hub.
+
+    Returns:
+        An `mteb.abstasks.retrieval.AbsTaskRetrieval`. What its metadata leave empty is not known, such as the dates
+        between which people wrote.
+
+    Raises:
+        InputError: `mteb` is not installed, the dataset cannot be read or has no such tier, or there is no such
+            protocol.
+    """
+    if protocol not in PROTOCOLS:
+        raise InputError(f"there is no protocol {protocol!r}: give {' or '.join(PROTOCOLS)}")
+    folder = release_folder(dataset, revision=revision)
+    collection = load_collection(str(folder))
+    if tier not in collection.partitions:
+        raise InputError(f"{dataset} has no tier {tier!r}: give one of {', '.join(collection.partitions)}")
+    return _make(dataset, read_card(folder), collection, tier, protocol, revision)
+
+
+def tasks(dataset: str, *, protocol: str = "sound", revision: str | None = None) -> list[Any]:
+    """Returns the tasks of all tiers of a dataset, the best labelled first.
+
+    Args:
+        dataset: As for `task`.
+        protocol: As for `task`.
+        revision: As for `task`.
+
+    Raises:
+        InputError: As for `task`.
+    """
+    folder = release_folder(dataset, revision=revision)
+    tiers = load_collection(str(folder)).partitions
+    return [task(dataset, tier, protocol=protocol, revision=revision) for tier in tiers]
+
+
+def _make(dataset: str, card: Card, collection: Collection, tier: str, protocol: str, revision: str | None) -> Any:
+    chosen = collection.pool() if protocol == "paper" else collection
+    qrels = {
+        query: {key: max(value, 0) for key, value in judged.items() if key in chosen.corpus}
+        for query, judged in chosen.qrels(tier).items()
+    }
+    positive = {query for query, judged in qrels.items() if any(judged.values())}
+    queries = {key: text for key, text in chosen.queries.items() if protocol == "paper" or key in positive}
+    if not positive:
+        raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
+    # mteb leaves out a query without judgements; one that is judged wrong is in the mean and scores 0.
+    judged = {query: qrels.get(query) or {next(iter(chosen.corpus)): 0} for query in queries}
+    kind = _task_class()
+    told = {
+        "metadata": _metadata(dataset, card, chosen, tier, protocol, revision),
+        "texts": (queries, dict(chosen.corpus), judged),
+    }
+    return type(kind.__name__, (kind,), told)()  # mteb reads the metadata from the class
+
+
+@cache
+def _task_class() -> Any:
+    """Returns the class of the tasks, which inherits from one of `mteb`: that need not be installed."""
+    try:
+        from mteb.abstasks.retrieval import AbsTaskRetrieval
+    except ImportError as error:
+        raise InputError(f"mteb cannot be imported ({error}): run `pip install 'mteb>=2'`") from error
+    retrieval: Any = AbsTaskRetrieval
+
+    class CounterNarrativeRetrieval(retrieval):  # type: ignore[misc]
+        """Retrieval of CNs for HS messages, read from a release and not through `datasets`."""
+
+        data_loaded: bool = False
+        texts: tuple[dict[str, str], dict[str, str], dict[str, dict[str, int]]]
+
+        def load_data(self, num_proc: int | None = None, **arguments: Any) -> None:
+            if self.data_loaded:
+                return
+            import datasets
+
+            queries, corpus, judged = self.texts
+            self.dataset = {
+                "default": {
+                    "test": {
+                        "queries": datasets.Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
+                        "corpus": datasets.Dataset.from_dict({"id": list(corpus), "text": list(corpus.values())}),
+                        "relevant_docs": judged,
+                        "top_ranked": None,
+                    }
+                }
+            }
+            self.data_loaded = True
+
+    return CounterNarrativeRetrieval
+
+
+def _metadata(dataset: str, card: Card, collection: Collection, tier: str, protocol: str, revision: str | None) -> Any:
+    from typing import get_args
+
+    from mteb.abstasks.task_metadata import TaskMetadata
+    from mteb.types import Licenses
+
+    words = re.split(r"[^A-Za-z0-9]+", f"{collection.name} {tier} {'' if protocol == 'sound' else protocol}")
+    licence = card.one("license")
+    languages = [_LANGUAGES[code] for code in card.metadata.get("language", []) if code in _LANGUAGES]
+    unknown = [code for code in card.metadata.get("language", []) if code not in _LANGUAGES]
+    if unknown or not languages:
+        raise InputError(
+            f"the language {', '.join(unknown) or 'of the card'} is not known to the mteb adapter: add it there"
+        )
+    return TaskMetadata(
+        name="".join(word[:1].upper() + word[1:] for word in words) + "Retrieval",
+        description=f"{card.title}, {tier}, protocol {protocol}: {collection.population}. {card.summary}",
+        reference=card.homepage,
+        dataset={"path": dataset, "revision": revision or collection.fingerprint},
+        type="Retrieval",
+        category="t2t",
+        modalities=["text"],
+        eval_splits=["test"],
+        eval_langs=languages,
+        main_score=MAIN_SCORE,
+        domains=["Written"],
+        license=licence if licence in get_args(Licenses) else "not specified",
+        annotations_creators=_ANNOTATED.get(card.one("annotations_creators") or ""),
+        sample_creation=_CREATED.get(card.one("language_creators") or ""),
+        bibtex_citation=card.citation or "",
+        is_public=collection.redistributable,
+    )

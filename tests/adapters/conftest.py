@@ -1,0 +1,12 @@
+"""The demo dataset, built once for the tests of a process; they must not change it."""
+
+from pathlib import Path
+
+import pytest
+
+from fcconan.build import build
+
+
+@pytest.fixture(scope="package")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("demo", tmp_path_factory.mktemp("adapters") / "demo", progress=False).folder

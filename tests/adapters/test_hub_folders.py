@@ -1,0 +1,186 @@
+"""Datasets on the Hub, by their names: the real client against the loopback Hub."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fcconan.build import build
+from fcconan.build.hydrate import hydrate
+from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
+from tests import small
+from tests.adapters.published import NAME, publish, reached
+from tests.build.test_release import contents
+from tests.conftest import RunCli
+from tests.publish.hub import READER, Blob, Hub
+
+GOLD = "gold/test-00000-of-00001.parquet"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Hub]:
+    with Hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    return reached(server, tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset whose texts may not be passed on, built with and without them, next to its recipe."""
+    folder = tmp_path_factory.mktemp("folders")
+    recipe = small.write_small(folder / "upstream")
+    build(str(recipe), folder / "full", progress=False)
+    build(str(recipe), folder / "labels", labels_only=True, progress=False)
+    return folder
+
+
+def complaint(name: str, revision: str | None = None) -> str:
+    with pytest.raises(InputError) as raised:
+        release_folder(name, revision=revision)
+    return str(raised.value)
+
+
+def test_hydrating_from_the_hub_equals_the_full_build(hub: Hub, folders: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    repo = publish(hub, folders / "labels")
+    repo.tags["v1"] = repo.commits[-1].oid
+    repo.add("a later state that is no release", {"notes.txt": Blob(b"moved", lfs=False)})
+    options = ("--recipe", folders / "upstream" / "small.yaml", "--revision", "v1")
+    done = run_cli("hydrate", NAME, "--out", tmp_path / "full", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "equals the full build" in done.stdout
+    assert contents(tmp_path / "full") == contents(folders / "full")
+    assert complaint(NAME) == (
+        f"{NAME} is a dataset on the Hub without a manifest.json, so no release of fcconan: give one that "
+        "`fcconan publish` wrote"
+    )
+
+
+def test_only_the_release_is_downloaded_and_all_of_it_from_one_commit(hub: Hub, folders: Path) -> None:
+    repo = publish(hub, folders / "labels")
+    repo.commits[-1].files["weights.bin"] = Blob(b"0" * 9, lfs=True)
+    folder = release_folder(NAME)
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+        path.relative_to(folders / "labels").as_posix() for path in (folders / "labels").rglob("*") if path.is_file()
+    }
+    hub.log.clear()
+    assert release_folder(NAME) == folder
+    assert not [line for line in hub.lines() if line.startswith("GET /datasets/")]  # all is in the cache
+
+
+def test_a_folder_of_that_name_wins(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert release_folder(NAME) == Path(NAME)
+    assert hub.log == []
+    assert complaint(NAME, "v1") == f"{NAME} is no dataset on the Hub, so it has no revision 'v1': leave it out"
+    assert release_folder("folder") == Path("folder")
+    assert release_folder("owner/rows.csv") == Path("owner/rows.csv")
+
+
+def test_what_was_changed_after_publishing_is_refused(hub: Hub, folders: Path) -> None:
+    repo = publish(hub, folders / "labels")
+    repo.commits[-1].files[GOLD] = Blob(b"PAR1 other rows", lfs=True)
+    found = complaint(NAME)
+    assert found.startswith(f"{GOLD} of {NAME} has sha256 ")
+    assert " it was changed after it was published, or in the cache; remove " in found
+    publish(hub, folders / "labels").commits[-1].files.pop(GOLD)
+    assert complaint(NAME) == (
+        f"{NAME} lacks {GOLD}, which its manifest.json lists: it was published in part; ask its owner"
+    )
+
+
+def test_a_card_that_people_edited_on_the_hub_does_no_harm(hub: Hub, folders: Path) -> None:
+    repo = publish(hub, folders / "labels")
+    repo.commits[-1].files["README.md"] = Blob(b"---\npretty_name: other\n---\n", lfs=False)
+    assert (release_folder(NAME) / GOLD).is_file()
+
+
+def test_private_and_gated_datasets_need_a_token(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = publish(hub, folders / "labels", private=True)
+    repo.readers.add("a-reader")
+    not_seen = (
+        f"there is no folder {NAME} here, and no dataset of that name on the Hub that you may read: check the name; "
+        "for a private one, log in with `hf auth login` or HF_TOKEN"
+    )
+    assert complaint(NAME) == not_seen
+    assert complaint("our-group/nothing") == not_seen.replace(NAME, "our-group/nothing")
+    repo.private, repo.gated = False, "manual"
+    assert complaint(NAME) == (
+        f"{NAME} is gated: ask for access at {hub.url}/datasets/{NAME}, then log in with `hf auth login` or HF_TOKEN"
+    )
+    monkeypatch.setenv("HF_TOKEN", READER)
+    assert (release_folder(NAME) / GOLD).is_file()
+    assert complaint(NAME, "v9") == f"{NAME} has no revision 'v9' on the Hub: give one of its tags, or leave it out"
+
+
+def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    publish(hub, folders / "labels")
+    folder = release_folder(NAME)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert release_folder(NAME) == folder
+    assert complaint("our-group/other") == (
+        "there is no folder our-group/other here, and the Hub cannot be reached to look for a dataset of that name: "
+        "check the path, or the network"
+    )
+
+
+def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    from fcconan.generate.items import load_items
+    from fcconan.judge.replies import load_replies
+    from fcconan.retrieve.collection import load_collection
+
+    publish(hub, demo)
+    found, here = load_collection(NAME), load_collection(str(demo))
+    assert (found.fingerprint, list(found.partitions)) == (here.fingerprint, list(here.partitions))
+    assert list(load_replies(Path(NAME))) == list(load_replies(demo))
+    assert load_items(Path(NAME)) == load_items(demo)
+    for source, name in ((NAME, "hub"), (demo, "here")):
+        done = run_cli("agree", source, "--resamples", 0, "--json", tmp_path / f"{name}.json")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tmp_path / "hub.json").read_text()) == json.loads((tmp_path / "here.json").read_text())
+
+
+def test_labels_without_texts_from_the_hub_say_how_to_hydrate(hub: Hub, folders: Path) -> None:
+    from fcconan.retrieve.collection import load_collection
+
+    publish(hub, folders / "labels")
+    with pytest.raises(
+        InputError, match=r"holds labels without texts: `fcconan hydrate .* --out DIR` brings them back"
+    ):
+        load_collection(NAME)
+
+
+def test_full_datasets_are_not_hydrated(hub: Hub, folders: Path, tmp_path: Path) -> None:
+    publish(hub, folders / "full")
+    with pytest.raises(InputError) as raised:
+        hydrate(NAME, tmp_path / "again")
+    assert str(raised.value) == (
+        f"{NAME} has its texts already (labels_only is false in its manifest): nothing to hydrate"
+    )
+
+
+def test_a_spoilt_copy_in_the_cache_is_mended_as_the_message_says(hub: Hub, folders: Path) -> None:
+    publish(hub, folders / "labels")
+    copy = (release_folder(NAME) / GOLD).resolve()
+    copy.write_bytes(b"spoilt")
+    advised = re.search(r"remove (\S+) and try again", complaint(NAME))
+    assert advised is not None
+    shutil.rmtree(advised[1])
+    assert (release_folder(NAME) / GOLD).read_bytes() == (folders / "labels" / GOLD).read_bytes()
+
+
+def test_a_token_that_is_not_known_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_unknown")
+    assert complaint(NAME) == (
+        f"the Hub does not accept the token for {NAME}: set HF_TOKEN, or run `hf auth login` again"
+    )

@@ -1,0 +1,144 @@
+import hashlib
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fcconan import evaluate_run
+from fcconan.adapters.mteb import _task_class, task, tasks
+from fcconan.build.release import table_path
+from fcconan.errors import InputError
+from fcconan.retrieve.collection import Collection, load_collection
+
+Vectors = npt.NDArray[np.float64]
+# What mteb calls a figure, and what `evaluate_run` does.
+SAME = {
+    "ndcg": "ndcg",
+    "map": "map",
+    "mrr": "mrr",
+    "recall": "recall",
+    "precision": "precision",
+    "hit_rate": "hit_rate",
+}
+
+
+def vector(text: str) -> Vectors:
+    """Eight numbers that follow from a text; no two similarities are equal."""
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).normal(size=8)
+
+
+class Encoder:
+    """A tiny encoder in mteb's sense."""
+
+    def __init__(self, model_name: str = "", revision: str | None = None, device: str | None = None) -> None:
+        pass
+
+    def encode(self, inputs: Iterable[Any], **arguments: Any) -> Vectors:
+        return np.stack([vector(text) for batch in inputs for text in batch["text"]])
+
+    def similarity(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
+        return np.asarray(np.asarray(embeddings1) @ np.asarray(embeddings2).T)
+
+    def similarity_pairwise(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
+        return np.asarray((np.asarray(embeddings1) * np.asarray(embeddings2)).sum(axis=1))
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        from mteb.models.model_meta import ModelMeta
+
+        return ModelMeta.create_empty(overwrites={"name": "fcconan-tests/eight-numbers", "revision": "1"})
+
+
+def evaluated(made: Any) -> dict[str, float]:
+    """What `mteb.evaluate` calls for each task (docs/consuming.md runs that), without importing every model first."""
+    return dict(made.evaluate(Encoder(), "test", encode_kwargs={})["default"])
+
+
+def ranked(collection: Collection) -> dict[str, list[tuple[str, float]]]:
+    catalogue = {key: vector(text) for key, text in collection.corpus.items()}
+    return {
+        query: [(key, float(vector(text) @ each)) for key, each in catalogue.items()]
+        for query, text in collection.queries.items()
+    }
+
+
+def test_figures_are_those_of_our_own_evaluation_on_every_tier(demo: Path) -> None:
+    collection = load_collection(str(demo))
+    run = ranked(collection)
+    made = {each.metadata.name: each for each in tasks(str(demo))}
+    assert list(made) == [f"Demo{tier}Retrieval" for tier in ("Diamond", "Gold", "Silver", "Bronze")]
+    seen = set()
+    for tier, each in zip(collection.partitions, made.values(), strict=True):
+        found = evaluated(each)
+        own = evaluate_run(
+            run, collection.qrels(tier), metrics=[f"{name}@{k}" for name in SAME.values() for k in (5, 10)]
+        )
+        assert {name: found[f"{name}_at_{k}"] for k in (5, 10) for name in SAME} == pytest.approx(
+            {name: own[f"{ours}@{k}"] for k in (5, 10) for name, ours in SAME.items()}, abs=1e-5
+        )
+        assert found["main_score"] == found["ndcg_at_10"]
+        seen.add(found["ndcg_at_10"])
+    assert len(seen) == 4
+
+
+def test_protocol_paper_ranks_the_pool_and_counts_queries_without_a_positive(demo: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(demo, tmp_path / "demo"))
+    file = folder / table_path("diamond-qrels", "test")
+    table = pq.read_table(file)
+    silent, wrong = sorted(set(table["query-id"].to_pylist()))[:2]
+    rows = [row for row in table.to_pylist() if row["query-id"] != silent]
+    rows = [row | ({"score": 0} if row["query-id"] == wrong else {}) for row in rows]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+    pool = load_collection(str(folder)).pool()
+    qrels = pool.qrels("diamond")
+    judged = {
+        query: {key: value for key, value in qrels.get(query, {}).items() if key in pool.corpus}
+        for query in pool.queries
+    }
+    own = evaluate_run(ranked(pool), judged, metrics=["ndcg@10"])["ndcg@10"]  # over the 22 queries with a positive
+    assert evaluated(task(str(folder), "diamond", protocol="paper"))["ndcg_at_10"] == pytest.approx(
+        own * 22 / 24, abs=1e-5
+    )
+
+
+def test_metadata_say_what_the_card_says_and_leave_open_what_it_does_not(demo: Path) -> None:
+    settings = task(str(demo), "gold").metadata
+    assert settings.dataset == {"path": str(demo), "revision": load_collection(str(demo)).fingerprint}
+    assert (settings.license, settings.eval_langs, settings.annotations_creators) == (
+        "apache-2.0",
+        ["eng-Latn"],
+        "automatic",
+    )
+    assert settings.bibtex_citation.startswith("@misc{fcconan-demo,")
+    assert (settings.date, settings.dialect, settings.contributed_by, settings.is_public) == (None, None, None, True)
+    assert "Synthetic data." in settings.description
+    assert "the full catalogue" in settings.description
+
+
+def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mteb.abstasks.retrieval", None)
+    _task_class.cache_clear()
+    with pytest.raises(InputError, match=r"^mteb cannot be imported \(.*\): run `pip install 'mteb>=2'`$"):
+        task(str(demo))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tier": "platinum"}, "has no tier 'platinum': give one of diamond, gold, silver, bronze"),
+        ({"protocol": "fast"}, "there is no protocol 'fast': give sound or paper"),
+        ({"revision": "v1"}, "is no dataset on the Hub, so it has no revision 'v1': leave it out"),
+    ],
+)
+def test_what_is_not_there_is_said(demo: Path, arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        task(str(demo), **arguments)
+    assert str(raised.value).endswith(message)
