@@ -3,8 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan import identity
 from fcconan.errors import InputError
@@ -14,11 +15,15 @@ from fcconan.report.scores import (
     leaderboard_tables,
     tournament_section,
     tournament_tables,
+    with_maps,
 )
-from fcconan.report.sections import HERE, Section, interval, number, render_sections
+from fcconan.report.sections import Section, interval, number, sections_page
+from fcconan.report.site.page import Page, markup, write
 from fcconan.report.tables import MISSING, Table
 from fcconan.row_files import read_typed_rows
-from fcconan.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -62,7 +67,7 @@ def gist_of(folder: Path) -> list[Table]:
     about, metrics, board, ranking = (
         _read(folder / f"{name}.json") for name in ("suite", "metrics", "leaderboard", "rank")
     )
-    tables = [] if metrics is None else [_in_order(_metrics(metrics["rows"]), about)]
+    tables = [] if metrics is None else [_in_order(metrics_table(metrics["rows"]), about)]
     tables += [] if board is None else _ratings(board)
     return tables if ranking is None else [*tables, tournament_tables(ranking)[0]]
 
@@ -86,10 +91,23 @@ def write_report(path: Path, about: Row, results: Results, replies: Path) -> Non
         InputError: It cannot be written.
     """
     rows = list(read_typed_rows(replies, _columns()))
-    try:
-        write_whole(path, _page(about, results, rows).encode(errors="backslashreplace").decode())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+    write(path, _page(about, results, rows, texts=True))
+
+
+def generators_page(folder: Path, *, texts: bool = True) -> Page:
+    """Returns the results of a suite as a page.
+
+    Args:
+        folder: What `fcconan evaluate-generators` wrote.
+        texts: Whether the page may hold messages and replies.
+
+    Raises:
+        InputError: A file is missing or cannot be read.
+    """
+    about, replies = _read(folder / "suite.json"), folder / "replies.parquet"
+    if about is None or not replies.is_file():
+        raise InputError(f"{folder} has no suite.json with replies.parquet: give what `evaluate-generators` wrote")
+    return _page(about, results_of(folder), list(read_typed_rows(replies, _columns())), texts=texts)
 
 
 def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Section]:
@@ -114,7 +132,9 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
         parts.append(Section("Refusals and safety", notes, [table]))
     if "metrics" in results:
         parts.append(
-            Section("Metrics", results["metrics"]["notes"], [_in_order(_metrics(results["metrics"]["rows"]), about)])
+            Section(
+                "Metrics", results["metrics"]["notes"], [_in_order(metrics_table(results["metrics"]["rows"]), about)]
+            )
         )
     judged = _judged(results)
     if judged:
@@ -141,15 +161,28 @@ _AUDIT_NOTES = (
 )
 
 
-def _page(about: Row, results: Results, rows: Sequence[Row]) -> str:
+def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> Page:
     suite = about["suite"]
     items = len({row["item_id"] for row in rows})
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    title = suite.get("title") or f"Generators: {suite['name']}"
-    lead = f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
-    page = render_sections(title, lead, sections_of(about, results, rows), signatures=about.get("signatures", ()))
-    # After everything else, and closed: who reads figures need not read hate speech.
-    return page.replace("</main>", _texts(rows) + "</main>", 1)
+    sections = sections_of(about, results, rows)
+    by_title = {section.title: section for section in sections}
+    best = next(
+        (by_title[title] for title in ("Tournament", "Leaderboard", "Metrics") if title in by_title), sections[0]
+    )
+    page = sections_page(
+        f"generators-{suite['name']}",
+        suite.get("title") or f"Generators: {suite['name']}",
+        f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}.",
+        sections,
+        signatures=about.get("signatures", ()),
+        label=f"Generators: {suite['name']}",
+        headline=best.tables[0] if best.tables else None,
+    )
+    if texts:
+        # After everything else, and closed: who reads figures need not read hate speech.
+        page = replace(page, body=page.body + _texts(rows), parts=[*page.parts, ("replies", "Messages and replies")])
+    return with_maps(page)
 
 
 def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:
@@ -251,7 +284,8 @@ def _dates(results: Results, system: str) -> str:
     return answers["first"] if answers["first"] == answers["last"] else f"{answers['first']} to {answers['last']}"
 
 
-def _metrics(rows: Sequence[Row]) -> Table:
+def metrics_table(rows: Sequence[Row]) -> Table:
+    """Returns what `fcconan metrics` found: the values of every system."""
     names = list(dict.fromkeys(row["metric"] for row in rows))
     values: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -327,19 +361,12 @@ def _audit(rows: Sequence[Row]) -> Table:
     return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
 
 
-def _texts(rows: Sequence[Row]) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
+def _texts(rows: Sequence[Row]) -> "Markup":
     items: dict[str, list[Row]] = {}
     for row in rows:
         items.setdefault(row["item_id"], []).append(row)
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     shown = [own for _, own in zip(range(SHOWN), items.values(), strict=False)]
-    return environment.get_template("replies.html.jinja").render(
-        warning=_WARNING, items=shown, total=len(items), missing=MISSING
-    )
+    return markup("replies.html.jinja", warning=_WARNING, items=shown, total=len(items), missing=MISSING)
 
 
 def _columns() -> dict[str, str]:

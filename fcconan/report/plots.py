@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; the darkest are apart in
 # lightness, too.
 COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#7F7F7F")
-INK = "#1D2430"
+INK, GRID = "#1D2430", "#D9DEE6"
 FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
-NAMES = (*FIGURES, "averages", "differences")
+NAMES = (*FIGURES, "averages", "differences", "sparsity")
+MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # so that colour is not all that tells lines apart
 LONGEST_NAME = 30
 SIGNIFICANT = 0.05
 # What XML 1.0 cannot hold: control characters and halves of surrogate pairs, which names of files may have.
@@ -53,7 +54,18 @@ def figures(result: Mapping[str, Any]) -> Plots:
         title = f"Difference of {metric_title(metric)} on {partition}: row minus column"
         note = f"Below each difference is its Holm-corrected p; bold where it is below {SIGNIFICANT}."
         plots["differences"] = (f"{title}. {note}", _differences(result, metric, partition, title, note))
+    if study := result.get("sparsity"):
+        names = list(study["fractions"][0]["metrics"])
+        metric = next((one for one in names if one.startswith("ndcg@")), names[0])
+        title = f"{metric_title(metric)} on {study['partition']} with positives removed at random"
+        note = f"Lines are means over {study['seeds']} removals, bands hold 95% of them, the dashed line is chance."
+        plots["sparsity"] = (f"{title}. {note}", _sparsity(result, metric, title, note))
     return plots
+
+
+def themed(drawn: str) -> str:
+    """Returns an SVG whose ink and grid are those of the page that holds it, in light and in dark."""
+    return drawn.replace(INK.lower(), "var(--ink)").replace(GRID.lower(), "var(--line)")
 
 
 def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: str) -> str:
@@ -89,7 +101,7 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
         axes.set_ylabel(metric_title(metric))
         axes.set_xlim(-0.6, len(systems) - 0.4)
         axes.set_ylim(0, min(1.02, 1.1 * highest) if highest else 1.02)
-        axes.grid(axis="y", color="#D9DEE6", linewidth=0.6)
+        axes.grid(axis="y", color=GRID, linewidth=0.6)
         axes.legend(ncols=min(4, len(partitions)), frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
         return svg(figure, name, title, note)
 
@@ -115,7 +127,7 @@ def _averages(result: Mapping[str, Any], title: str, note: str) -> str:
         axes.set_ylim(-0.6, len(systems) - 0.4)
         axes.set_xlim(left=0)
         axes.set_xlabel("average")
-        axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
+        axes.grid(axis="x", color=GRID, linewidth=0.6)
         return svg(figure, "averages", title, note)
 
 
@@ -160,6 +172,47 @@ def _differences(result: Mapping[str, Any], metric: str, partition: str, title: 
         return svg(figure, "differences", title, note)
 
 
+def _sparsity(result: Mapping[str, Any], metric: str, title: str, note: str) -> str:
+    from matplotlib.figure import Figure
+
+    study = sorted(result["sparsity"]["fractions"], key=lambda entry: float(entry["fraction"]))
+    places = range(len(study))
+    with style("sparsity"):
+        figure = Figure(figsize=(6.4, 3.8))
+        figure.set_layout_engine("constrained")
+        axes = figure.add_subplot()
+        for index, system in enumerate(ranked_systems(result)):
+            colour, dash, marker = line_of(index)
+            found = [entry["metrics"][metric]["systems"].get(system) for entry in study]
+            there = [(place, one) for place, one in zip(places, found, strict=True) if one and one["mean"] is not None]
+            if not there:
+                continue
+            across = [place for place, _ in there]
+            low, high = ([one[end] for _, one in there] for end in ("low", "high"))
+            band = axes.fill_between(across, low, high, color=colour, alpha=0.2, linewidth=0)
+            band.set_gid(f"band-{index}")
+            means = [one["mean"] for _, one in there]
+            (line,) = axes.plot(across, means, color=colour, linestyle=dash, marker=marker,
+                                markersize=4, linewidth=1.4, label=_short(system))  # fmt: skip
+            line.set_gid(f"curve-{index}")
+        chance = [entry["metrics"][metric]["chance"] for entry in study]
+        if all(level is not None for level in chance):
+            axes.plot(places, chance, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), label="chance")
+        axes.set_xticks(places, [f"{100 * entry['fraction']:g}%\n{entry['positives']}" for entry in study])
+        axes.set_xlabel("positives kept: share and number")
+        axes.set_ylabel(metric_title(metric))
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y", color=GRID, linewidth=0.6)
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return svg(figure, "sparsity", title, note)
+
+
+def line_of(index: int) -> tuple[str, str, str]:
+    """Returns colour, dashes and marker of a line; the first 32 are told apart."""
+    turn = index // len(COLOURS)
+    return COLOURS[index % len(COLOURS)], DASHES[(index + turn) % len(DASHES)], MARKERS[(index + turn) % len(MARKERS)]
+
+
 def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
     """Returns title and SVG of a tournament's Bradley-Terry strengths.
 
@@ -184,7 +237,7 @@ def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
         axes.set_ylim(-0.6, len(systems) - 0.4)
         axes.axvline(0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.9)
         axes.set_xlabel("strength (log odds)")
-        axes.grid(axis="x", color="#D9DEE6", linewidth=0.6)
+        axes.grid(axis="x", color=GRID, linewidth=0.6)
         return f"{title}. {note}", svg(figure, "strengths", title, note)
 
 
@@ -235,6 +288,9 @@ def style(salt: str) -> Iterator[None]:
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
         "text.color": INK,
     }
     with mpl.rc_context(), warnings.catch_warnings():
@@ -246,7 +302,14 @@ def style(salt: str) -> Iterator[None]:
 
 
 def svg(figure: "Figure", name: str, title: str, note: str) -> str:
-    """Returns an SVG element whose bytes depend on its content only, and whose ids are not those of other plots."""
+    """Returns an SVG element whose bytes depend on its content only, and whose ids are not those of other plots.
+
+    Args:
+        figure: What is drawn.
+        name: Of the plot, which its ids begin with.
+        title: For those who cannot see it, as `note`.
+        note: What it shows.
+    """
     title, note = _drawable(title), _drawable(note)
     file = io.StringIO()
     none = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -1,173 +1,20 @@
-"""Correlations and tournaments as tables and pages."""
+"""Correlations, agreement, ratings and tournaments as tables, parts of pages, and pages."""
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.report.sections import Section, interval, number, write_page
+from fcconan.report.correlations import correlation_tables, counts_text, value_text
+from fcconan.report.heat import SCRIPT, STYLE
+from fcconan.report.sections import Section, interval, number, sections_page
+from fcconan.report.site.page import Page, write
 from fcconan.report.tables import MISSING, Table
 from fcconan.score.rating_rows import WHOLE
 from fcconan.score.tournament_notes import counted
 
 Rows = Sequence[Mapping[str, Any]]
-# Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
-KINDS = ("", "pairwise_accuracy", "_given_length")
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
-COUNTS = {
-    "rows": "n",
-    "groups": "n_groups",
-    "constant": "n_constant",
-    "too few": "n_rows_too_few",
-    "missing": "n_missing",
-}
-
-
-def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns what `fcconan correlate` found: one table for every aspect and level, best first, then the rest."""
-    tables = []
-    rows: Rows = result["rows"]
-    for aspect in dict.fromkeys(row["aspect"] for row in rows):
-        for level in dict.fromkeys(row["level"] for row in rows):
-            here = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
-            kinds = [[row for row in here if _kind(row) == kind] for kind in KINDS]
-            tables += [_correlations(aspect, level, own) for own in kinds if own]
-    if ndcg := result.get("ndcg"):
-        tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
-    if errors := result.get("errors"):
-        tables.append(_errors(errors))
-    if tests := result.get("tests"):
-        tables.append(_tests(tests))
-    if samples := result.get("stability"):
-        columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
-        cells = [
-            [
-                row["metric"],
-                row["aspect"],
-                row["coefficient"],
-                *(number(row[key]) for key in ("mean", "standard_deviation", "lowest", "highest")),
-                str(row["n_trials"]),
-            ]
-            for row in samples
-        ]
-        tables.append(Table("Over random samples of the replies", columns, cells))
-    if missing := result.get("missing"):
-        cells = [[row["rater"], row["aspect"], row["reason"], str(row["n"])] for row in missing]
-        tables.append(Table("Ratings without a value", ["rater", "aspect", "reason", "ratings"], cells))
-    return tables
-
-
-def _kind(row: Mapping[str, Any]) -> str:
-    name = str(row["coefficient"])
-    return next((kind for kind in KINDS if kind and kind in name), KINDS[0])
-
-
-def _correlations(aspect: str, level: str, rows: Rows) -> Table:
-    names = list(dict.fromkeys(row["coefficient"] for row in rows))
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row["metric"], {})[row["coefficient"]] = row
-    order = next((name for name in names if name.startswith("spearman")), names[0])
-
-    def place(metric: str) -> tuple[bool, float]:
-        value = found[metric][order]["value"] if order in found[metric] else None
-        return value is None, -(value or 0.0)
-
-    columns, beside = ["metric"], []
-    for name in names:
-        columns.append(name)
-        chances = {number(row["chance"]) for row in rows if row["coefficient"] == name}
-        if len(chances) > 1:  # a metric's ties decide its accuracy by chance
-            columns.append(f"chance of {name}")
-        people = next(row["ceiling"] for row in rows if row["coefficient"] == name)
-        chance = f"chance {chances.pop()}, " if len(chances) == 1 else ""
-        beside.append(f"{name}: {chance}one person {number(people)}")
-    cells = []
-    for metric in sorted(found, key=place):
-        own, line = found[metric], [metric]
-        for name in names:
-            line.append(_value(own[name]) if name in own else MISSING)
-            if f"chance of {name}" in columns:
-                line.append(number(own[name]["chance"]) if name in own else MISSING)
-        cells.append([*line, *(_counts([*own.values()], key) for key in COUNTS.values())])
-    return Table(f"{aspect}, {level} ({'; '.join(beside)})", [*columns, *COUNTS], cells)
-
-
-def _value(row: Mapping[str, Any]) -> str:
-    if row["value"] is None:
-        return f"{MISSING} ({row['reason']})"
-    return number(row["value"]) + ("" if row["low"] is None else " " + interval(row["low"], row["high"]))
-
-
-def _ndcg(protocol: str, rows: Rows) -> Table:
-    own = [row for row in rows if row["protocol"] == protocol]
-    columns = ["metric", "NDCG", "chance", "one person", "items", "incomplete", "missing"]
-    apart = any(row["n_groups"] != row["n_groups_common"] for row in own)
-    if apart:  # judges that lack different items are compared on those that none of them lacks
-        columns += ["NDCG, common items", "chance, common items", "common items"]
-    by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
-    cells = [
-        [
-            row["metric"],
-            _value(row),
-            number(row["chance"]),
-            number(row["ceiling"]),
-            *(str(row[key]) for key in ("n_groups", "n_incomplete", "n_missing")),
-            *(
-                [number(row["value_common"]), number(row["chance_common"]), str(row["n_groups_common"])]
-                if apart
-                else []
-            ),
-        ]
-        for row in sorted(own, key=lambda row: (row[by] is None, -(row[by] or 0.0)))
-    ]
-    return Table(f"Order of the replies to an item, protocol {protocol}", columns, cells)
-
-
-def _errors(rows: Rows) -> Table:
-    columns = ["metric", "aspect", "system", "mean absolute error", "chance", "one person", "bias", "rows", "missing"]
-    cells = [
-        [
-            row["metric"],
-            row["aspect"],
-            row["system"] or "all",
-            _with_ends(row, "mean_absolute_error"),
-            number(row["chance"]),
-            number(row["ceiling"]),
-            _with_ends(row, "bias"),
-            str(row["n"]),
-            str(row["n_missing"]),
-        ]
-        for row in rows
-    ]
-    return Table("Errors against people", columns, cells)
-
-
-def _with_ends(row: Mapping[str, Any], name: str) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return number(row[name]) + ("" if low is None else " " + interval(low, high))
-
-
-def _tests(rows: Rows) -> Table:
-    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p (Holm)", "rows"]
-    cells = [
-        [
-            f"{row['a']} - {row['b']}",
-            row["aspect"],
-            row["level"],
-            row["coefficient"],
-            number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            _p(row["p"]),
-            _p(row["p_corrected"]),
-            str(row["n"]),
-        ]
-        for row in rows
-    ]
-    how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
-    return Table(f"Differences between metrics, by {how}", columns, cells)
-
-
-def _p(value: float | None) -> str:
-    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
 
 
 def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
@@ -203,7 +50,9 @@ def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
     if controlled:
         columns = ["weight", "low", "high", f"scale in {controlled['unit']}", "comparisons", "without lengths"]
         weight = (
-            number(controlled["weight"], 2) if controlled["reason"] is None else _value(controlled | {"value": None})
+            number(controlled["weight"], 2)
+            if controlled["reason"] is None
+            else value_text(controlled | {"value": None})
         )
         cells = [[weight, *(number(controlled.get(name), 2) for name in ("weight_low", "weight_high", "scale"))]]
         cells[0] += [str(controlled["n"]), str(controlled["n_without_length"])]
@@ -221,7 +70,7 @@ def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
     between = result.get("between_raters")
     if between:
         cells = [
-            [f"{row['a']} and {row['b']}", row["score"], row["coefficient"], _value(row), str(row["n"])]
+            [f"{row['a']} and {row['b']}", row["score"], row["coefficient"], value_text(row), str(row["n"])]
             for row in between
         ]
         columns = ["raters", "score", "coefficient", "value", "systems"]
@@ -253,8 +102,8 @@ def _agreement(rows: Rows, pairs: bool) -> list[Table]:
             lines.setdefault((row["aspect"] or "all", who), {})[row["coefficient"]] = row
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for (aspect, who), found in lines.items():
-        counts = (_counts([*found.values()], key) for key in ("n", "n_items", "n_missing"))
-        line = [aspect, who, *(_value(row) for row in found.values()), *counts]
+        counts = (counts_text([*found.values()], key) for key in ("n", "n_items", "n_missing"))
+        line = [aspect, who, *(value_text(row) for row in found.values()), *counts]
         tables.setdefault(tuple(found), []).append(line)
     return [
         Table("Agreement of raters", ["aspect", "raters", *names, "rated", "items", "left out"], cells)
@@ -309,15 +158,10 @@ def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] =
         said += [] if row["higher_is_better"] else ["low is better"]
         named.append(f"{aspect} ({'; '.join(said)})" if said else aspect)
     lines = [
-        [system, *(found[each] for each in better), *(_counts(counts[system], key) for key in ("n", "n_missing"))]
+        [system, *(found[each] for each in better), *(counts_text(counts[system], key) for key in ("n", "n_missing"))]
         for system, found in cells.items()
     ]
     return Table(title, ["system", *named, "replies", "missing"], lines)
-
-
-def _counts(rows: Rows, key: str) -> str:
-    figures = [str(row[key]) for row in rows]
-    return figures[0] if len(set(figures)) == 1 else " / ".join(figures)
 
 
 def leaderboard_section(result: Mapping[str, Any], title: str = "Leaderboard") -> Section:
@@ -331,15 +175,20 @@ def leaderboard_section(result: Mapping[str, Any], title: str = "Leaderboard") -
 
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
-    """Returns a tournament as a part of a page."""
+    """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
+    from fcconan.report.heat import heat_maps
+    from fcconan.report.heat_scores import win_map
     from fcconan.report.plots import strengths_plot
 
     plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
-    return Section(title, result["notes"], tournament_tables(result), plots)
+    return Section(title, result["notes"], tournament_tables(result), plots, heat_maps([win_map(result)]))
 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
-    """Returns correlations as a part of a page."""
+    """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
+    from fcconan.report.heat import heat_maps
+    from fcconan.report.heat_scores import correlation_maps, judge_table
+
     notes = [
         *result.get("notes", ()),
         "pooled: over all replies. per_item: the mean over items of the coefficient among the replies to one. "
@@ -350,7 +199,131 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
         "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
         "than two (given length: four) are too few. Counts that differ stand in the order of the coefficients.",
     ]
-    return Section(title, notes, correlation_tables(result))
+    board = judge_table(result["rows"])
+    if board is not None:
+        notes.append(
+            "The first table stands by the mean over aspects with the signs as they are: a metric of quality falls "
+            "where people see a fault. A mean is over all aspects or is missing."
+        )
+    tables = [*([] if board is None else [board]), *correlation_tables(result)]
+    maps = correlation_maps(result["rows"])
+    return Section(title, notes, tables, more=heat_maps(maps) if maps else None)
+
+
+def agreement_section(result: Mapping[str, Any], title: str = "Agreement of raters", *, pairs: bool = True) -> Section:
+    """Returns agreement as a part of a page, which needs what `with_maps` gives it.
+
+    Args:
+        result: With `rows` and `notes`.
+        title: Of the part.
+        pairs: Whether pairs of raters have lines and heat maps, too.
+    """
+    from fcconan.report.heat import heat_maps
+    from fcconan.report.heat_scores import agreement_maps
+
+    notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
+    maps = agreement_maps(result["rows"]) if pairs else []
+    # Two raters are one cell, which the table holds.
+    several = maps if any(len(row["raters"]) > 2 for row in result["rows"]) else []
+    found = agreement_tables(result["rows"], pairs=pairs)
+    # Tables are told apart by what stands between the raters and the three counts.
+    several_tables = len(found) > 1
+    tables = [
+        table._replace(title=f"{table.title}: {', '.join(table.columns[2:-3])}") if several_tables else table
+        for table in found
+    ]
+    return Section(title, notes, tables, more=heat_maps(several) if several else None)
+
+
+def with_maps(page: Page) -> Page:
+    """Returns a page with the style and the script that heat maps need."""
+    return replace(page, styles=(*page.styles, STYLE), scripts=(*page.scripts, SCRIPT))
+
+
+def tournament_page(result: Mapping[str, Any], *, name: str = "tournament", title: str = "Tournament") -> Page:
+    """Returns a tournament as a page.
+
+    Args:
+        result: What `fcconan.score.tournament.rank_systems` returned.
+        name: The stem of its file in a site.
+        title: Its heading.
+    """
+    verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
+    lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
+    section = tournament_section(result, "Ranking")
+    return with_maps(
+        sections_page(name, title, lead, [section], signatures=[result["signature"]], headline=section.tables[0])
+    )
+
+
+def correlation_page(
+    result: Mapping[str, Any], *, name: str = "judges", title: str = "Correlation with people"
+) -> Page:
+    """Returns correlations as a page: a leaderboard of judges, heat maps, and every table.
+
+    Args:
+        result: What `fcconan correlate` found.
+        name: The stem of its file in a site.
+        title: Its heading.
+    """
+    section = correlation_section(result, "Judges and metrics")
+    return with_maps(
+        sections_page(
+            name,
+            title,
+            "How well models and metrics follow people.",
+            [section],
+            signatures=[result[key] for key in ("signature", "tests_signature") if key in result],
+            headline=section.tables[0] if section.tables else None,
+        )
+    )
+
+
+def agreement_page(
+    result: Mapping[str, Any], *, name: str = "agreement", title: str = "Agreement", pairs: bool = True
+) -> Page:
+    """Returns agreement as a page.
+
+    Args:
+        result: With `rows`, `notes`, and a `signature` for each aspect.
+        name: The stem of its file in a site.
+        title: Its heading.
+        pairs: Whether pairs of raters have lines and heat maps, too.
+    """
+    section = agreement_section(result, pairs=pairs)
+    overall = agreement_tables(result["rows"], pairs=False)
+    return with_maps(
+        sections_page(
+            name,
+            title,
+            "How far raters agree.",
+            [section],
+            signatures=list(dict.fromkeys(result["signature"].values())),
+            headline=overall[0] if overall else None,
+        )
+    )
+
+
+def leaderboard_page(
+    result: Mapping[str, Any], *, name: str = "leaderboard", title: str = "Ratings of systems"
+) -> Page:
+    """Returns a leaderboard as a page.
+
+    Args:
+        result: What `fcconan leaderboard` found.
+        name: The stem of its file in a site.
+        title: Its heading.
+    """
+    section = leaderboard_section(result)
+    signatures = [result["signature"]] if "signature" in result else []
+    return sections_page(
+        name,
+        title,
+        "Mean ratings of systems, by people, judges and metrics.",
+        [section],
+        signatures=signatures,
+        headline=section.tables[0] if section.tables else None,
+    )
 
 
 def write_tournament(path: Path, result: Mapping[str, Any]) -> None:
@@ -359,9 +332,7 @@ def write_tournament(path: Path, result: Mapping[str, Any]) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
-    lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
-    write_page(path, "Tournament", lead, [tournament_section(result)], signatures=[result["signature"]])
+    write(path, tournament_page(result))
 
 
 def write_correlations(path: Path, result: Mapping[str, Any]) -> None:
@@ -370,9 +341,7 @@ def write_correlations(path: Path, result: Mapping[str, Any]) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    lead = "How well models and metrics follow people."
-    signatures = [result[key] for key in ("signature", "tests_signature") if key in result]
-    write_page(path, "Correlation with people", lead, [correlation_section(result)], signatures=signatures)
+    write(path, correlation_page(result))
 
 
 def write_agreement(path: Path, result: Mapping[str, Any], *, pairs: bool = True) -> None:
@@ -386,7 +355,4 @@ def write_agreement(path: Path, result: Mapping[str, Any], *, pairs: bool = True
     Raises:
         InputError: It cannot be written.
     """
-    notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
-    section = Section("Agreement of raters", notes, agreement_tables(result["rows"], pairs=pairs))
-    signatures = list(dict.fromkeys(result["signature"].values()))
-    write_page(path, "Agreement", "How far raters agree.", [section], signatures=signatures)
+    write(path, agreement_page(result, pairs=pairs))

@@ -1,15 +1,18 @@
-"""Pages of notes, plots and tables: one file that loads nothing."""
+"""Pages of notes, plots and tables."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fcconan.errors import InputError
+from fcconan.report.plots import themed
+from fcconan.report.site.page import Page, markup, write
 from fcconan.report.tables import MISSING, Table
-from fcconan.whole_files import write_whole
 
-HERE = Path(__file__).parent
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True)
@@ -21,12 +24,14 @@ class Section:
         notes: Sentences before the rest.
         tables: Tables of text.
         plots: Titles and SVG.
+        more: Elements that stand before the tables.
     """
 
     title: str
     notes: Sequence[str] = ()
     tables: Sequence[Table] = ()
     plots: Sequence[tuple[str, str]] = field(default=())
+    more: "Markup | None" = None
 
 
 def check_page(path: Path) -> None:
@@ -41,53 +46,72 @@ def check_page(path: Path) -> None:
         raise InputError(f"{path} cannot be written: choose a file in a folder that is there")
 
 
-def render_sections(
-    title: str, lead: str, sections: Sequence[Section], *, signatures: Sequence[str] = (), back: str | None = None
-) -> str:
-    """Renders a page. It has no address to load from, and its policy forbids it to load anything.
+def sections_page(
+    name: str,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    *,
+    signatures: Sequence[str] = (),
+    label: str = "",
+    headline: Table | None = None,
+    notice: str | None = None,
+) -> Page:
+    """Returns a page of sections.
 
     Args:
-        title: Of the page.
-        lead: A sentence below the title.
+        name: The stem of its file in a site.
+        title: Its heading.
+        lead: A sentence below the heading.
         sections: Its parts.
         signatures: What stands at the foot.
-        back: A page beside it that it leads back to.
+        label: What links to it say; default: the title.
+        headline: The table that the overview of a site shows of it.
+        notice: A content notice.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    return Page(
+        name=name,
+        title=title,
+        label=label,
+        lead=lead,
+        body=sections_markup(sections),
+        parts=[(f"part-{place}", section.title) for place, section in enumerate(sections, 1)],
+        headline=headline,
+        notice=notice,
+        tables=[table for section in sections for table in section.tables],
+        signatures=signatures,
+    )
+
+
+def sections_markup(sections: Sequence[Section], *, prefix: str = "part") -> "Markup":
+    """Returns sections as elements, whose ids are `part-1`, `part-2`, ...
+
+    Args:
+        sections: The sections.
+        prefix: How their ids begin.
+    """
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    shown = [
-        Section(part.title, part.notes, part.tables, [(name, Markup(svg)) for name, svg in part.plots])
-        for part in sections
-    ]
-    return environment.get_template("sections.html.jinja").render(
-        title=title,
-        lead=lead,
-        sections=shown,
-        signatures=signatures,
-        back=back,
-        script=Markup((HERE / "tables.js").read_text(encoding="utf-8")),
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-    )
+    shown = [replace(part, plots=[(name, Markup(themed(svg))) for name, svg in part.plots]) for part in sections]
+    return markup("sections.html.jinja", sections=shown, prefix=prefix)
 
 
 def write_page(
     path: Path, title: str, lead: str, sections: Sequence[Section], *, signatures: Sequence[str] = ()
 ) -> None:
-    """Writes a page that stands alone; see `render_sections`.
+    """Writes a page of sections that stands alone.
+
+    Args:
+        path: The file.
+        title: Its heading.
+        lead: What stands below that.
+        sections: The sections.
+        signatures: Of the figures.
 
     Raises:
         InputError: It cannot be written.
     """
-    try:
-        page = render_sections(title, lead, sections, signatures=signatures)
-        # The name of a file need not be Unicode, and stands in the signature.
-        write_whole(path, page.encode(errors="backslashreplace").decode())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+    write(path, sections_page(path.stem, title, lead, sections, signatures=signatures))
 
 
 def number(value: float | None, digits: int = 3) -> str:

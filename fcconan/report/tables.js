@@ -1,21 +1,13 @@
-"use strict";
+// Tables: sorted by the head of a column, as numbers where every cell is one; missing is last both ways.
 (() => {
-  const MISSING = "–", MANY_ROWS = 24;
-  const make = (name, text, className) => {
-    const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text; // texts are never read as HTML
-    if (className) element.className = className;
-    return element;
-  };
-
-  // Tables: sorted by the head of a column, as numbers where every cell is one; missing is last both ways.
-  const NUMBER = /^[±+]?\s*(-?\d+(?:\.\d+)?)(?=$|[\s%])/;
-  const collator = new Intl.Collator("en", { numeric: true });
+  const MANY_ROWS = 24, NUMBER = /^[±+[]?\s*(-?\d+(?:\.\d+)?)(?=$|[\s%]|, )/;
+  const { make, MISSING, say } = report;
+  const isMissing = (cell) => cell === MISSING || cell.startsWith(`${MISSING} (`); // with a reason or without
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const text = (row) => row.cells[column].textContent;
-      const present = [...body.rows].map(text).filter((cell) => cell !== MISSING);
+      const present = [...body.rows].map(text).filter((cell) => !isMissing(cell));
       const numeric = column > 0 && present.length > 0 && present.every((cell) => NUMBER.test(cell));
       if (column > 0 && present.length > 0 && !numeric)
         for (const row of [table.tHead.rows[0], ...body.rows]) row.cells[column].classList.add("text");
@@ -27,14 +19,15 @@
         head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
         const rows = [...body.rows].map((row) => {
           const cell = text(row);
-          return { row, missing: cell === MISSING, key: cell === MISSING ? null : key(cell) };
+          return { row, missing: isMissing(cell), key: isMissing(cell) ? null : key(cell) };
         });
         rows.sort((a, b) => {
           if (a.missing || b.missing) return a.missing - b.missing;
-          const order = numeric ? a.key - b.key : collator.compare(a.key, b.key);
+          const order = numeric ? a.key - b.key : report.collator.compare(a.key, b.key);
           return ascending ? order : -order;
         });
         body.append(...rows.map((entry) => entry.row));
+        say(`Sorted by ${head.textContent.trim()}, ${ascending ? "ascending" : "descending"}.`);
       });
     });
     if (body.rows.length > MANY_ROWS) {
@@ -42,11 +35,8 @@
       input.type = "search";
       input.placeholder = "such as bronze ndcg";
       input.addEventListener("input", () => {
-        const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-        for (const row of body.rows) {
-          const cells = [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
-          row.hidden = !words.every((word) => cells.includes(word));
-        }
+        const found = report.filter([...body.rows], input.value, (row) => [...row.cells].map((cell) => cell.textContent).join(" "));
+        say(`${found} of ${body.rows.length} rows are shown.`);
       });
       label.append(input);
       table.parentElement.before(label);

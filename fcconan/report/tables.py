@@ -339,12 +339,12 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     parts += [f"- {_cell(name)} {_cell(problem)}" for name, problem in sorted(result["problems"].items())]
     for table in all_tables(result, every_test=False):
         parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
-        parts.append("|" + "|".join("---:" if figures else "---" for figures in _figure_columns(table)) + "|")
+        parts.append("|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|")
         parts += [_markdown_row(row) for row in table.rows]
     return "\n".join([*parts, "", f"Signature: {_cell(result['signature'])}", ""])
 
 
-def _figure_columns(table: Table) -> list[bool]:
+def figure_columns(table: Table) -> list[bool]:
     """Says of every column whether it holds figures, which are set flush right."""
     return [
         position > 0 and all(row[position] == MISSING or FIGURE.match(row[position]) for row in table.rows)
@@ -371,7 +371,7 @@ def as_latex(result: Mapping[str, Any]) -> str:
 
 
 def _latex_table(table: Table) -> list[str]:
-    alignment = "".join("r" if figures else "l" for figures in _figure_columns(table))
+    alignment = "".join("r" if figures else "l" for figures in figure_columns(table))
     head = ["\\toprule", _latex_row(table.columns), "\\midrule"]
     rows = [_latex_row(row) for row in table.rows]
     caption = f"\\caption{{{latex(table.title)}}}"

@@ -10,6 +10,9 @@ from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED
 from fcconan.generate.safety_report import safety_report
 from fcconan.report.generators import gist_of, results_of, sections_of, signatures_of, write_report
+from fcconan.report.site.inputs import find_inputs
+from fcconan.report.site.pages import pages_of
+from fcconan.report.site.write import write_site
 from fcconan.row_files import RowWriter
 from fcconan.score.tournament import rank_systems
 
@@ -67,11 +70,23 @@ def test_texts_are_closed_behind_a_warning_and_are_no_markup(tmp_path: Path) -> 
     write_report(page, ABOUT, {"ratings": {}, "comparisons": {}}, replies)
     text = page.read_text(encoding="utf-8")
     figures, warning, texts = text.partition("The messages are hate speech")
-    assert warning and "Ombrey" not in figures and '<details class="replies"><summary>' in texts
+    assert warning and "Ombrey" not in figures and '<details class="replies warned"><summary>' in texts
     assert "The Ombrey &lt;/main&gt; never return a book." in texts
     assert "They &lt;script&gt;do&lt;/script&gt;." in texts and "(system_failed)" in texts
     assert (text.count("</main>"), text.count("<script>")) == (1, 1)
     assert "The &lt;first&gt;" in figures
+
+
+def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) -> None:
+    suite, out = tmp_path / "suite", tmp_path / "site"
+    suite.mkdir()
+    with RowWriter(suite / "replies.parquet", GENERATED) as writer:
+        writer.write(ROWS)
+    (suite / "suite.json").write_text(json.dumps(ABOUT), encoding="utf-8")
+    for texts in (True, False):
+        write_site(out, pages_of(find_inputs([suite]), texts=texts), texts=texts)
+        held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
+        assert ("Ombrey" in held, "They &lt;" in held) == (texts, texts)
 
 
 def test_results_are_what_is_there(tmp_path: Path) -> None:

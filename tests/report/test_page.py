@@ -1,5 +1,8 @@
 """The page as bytes, without a browser, and the folder that it is written to."""
 
+import base64
+import functools
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -11,8 +14,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.report import check_report, write_report
-from fcconan.report.page import render_page, script_json
-from fcconan.report.plots import figures
+from fcconan.report.plots import Plots, figures
+from fcconan.report.retrieval import drill_down, retrieval_page
+from fcconan.report.site.page import render, script_json
 from tests.report.invented import AWKWARD, BM25, EVIL, FAILED, QUERIES, RANDOM, example_details, example_result
 
 LOADING = {"src", "href", "xlink:href", "data", "action", "formaction", "poster", "srcset", "background"}
@@ -47,7 +51,16 @@ class Page(HTMLParser):
 def page(change: Callable[[dict[str, Any]], None] = lambda result: None, *, texts: bool = True) -> str:
     result = example_result()
     change(result)
-    return render_page(result, example_details(), figures(result), texts=texts)
+    return rendered(result, example_details(), texts=texts)
+
+
+def rendered(result: dict[str, Any], details: dict[str, Any], *, texts: bool = True) -> str:
+    return render(retrieval_page(result, drill_down(result, details), plots(), texts=texts))
+
+
+@functools.cache
+def plots() -> Plots:
+    return figures(example_result())  # drawn once: what the tests change stands elsewhere on the page
 
 
 def test_the_page_loads_nothing_and_forbids_itself_to() -> None:
@@ -61,8 +74,9 @@ def test_the_page_loads_nothing_and_forbids_itself_to() -> None:
     assert set(re.findall(r"url\((.)", text)) == {"#"}
     assert "@import" not in text
     policy = next(a["content"] for tag, a in parsed.tags if tag == "meta" and "http-equiv" in a)
+    digest = base64.b64encode(hashlib.sha256(parsed.scripts[""].encode()).digest()).decode()
     assert policy == (
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     )
     assert set(re.findall(r"https?://[^\"' <>)]+", text)) == {  # names of XML, never loaded
@@ -106,7 +120,7 @@ def test_names_and_reasons_are_text_wherever_they_stand() -> None:
     assert "img" not in tags
     assert "b" not in tags
     assert tags.count("script") == 2
-    assert ("h1", EVIL) in parsed.texts
+    assert ("h1", f"Retrieval: {EVIL}") in parsed.texts
     assert ("strong", "<img src=x onerror=alert(1)>") in parsed.texts
     assert ("code", EVIL) in parsed.texts
 
@@ -127,7 +141,7 @@ def test_a_page_of_systems_that_all_failed(tmp_path: Path) -> None:
     write_report(tmp_path / "report", result, details)
     cells = [text for tag, text in Page((tmp_path / "report" / "report.html").read_text()).texts if tag == "th"]
     assert cells.count("gpt_4 (failed)") == 1
-    assert list((tmp_path / "report" / "runs").iterdir()) == []
+    assert not (tmp_path / "report" / "runs").exists()
 
 
 def test_tables_and_plots_are_there_without_javascript() -> None:
@@ -135,7 +149,9 @@ def test_tables_and_plots_are_there_without_javascript() -> None:
     cells = [text for tag, text in parsed.texts if tag in ("th", "td")]
     assert "0.7500 [0.6875 to 0.8125]" in cells
     assert AWKWARD in cells
-    assert [attributes["role"] for tag, attributes in parsed.tags if tag == "svg"] == ["img"] * 4
+    assert [attributes["role"] for tag, attributes in parsed.tags if tag == "svg"] == [
+        "img"
+    ] * 3  # the averages are drawn by the page itself
     sorts = [attributes["aria-sort"] for tag, attributes in parsed.tags if "aria-sort" in attributes]
     assert len(sorts) > 40
     assert set(sorts) == {"none"}
@@ -146,7 +162,7 @@ def test_ids_occur_once_and_labels_lead_to_them() -> None:
     ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     wanted = [(a.get("href") or "#")[1:] for tag, a in tags if tag == "a"]
-    assert len(wanted) == 5
+    assert len(wanted) == 6
     assert set(wanted) <= set(ids)
 
 
@@ -164,8 +180,9 @@ def test_content_notice(synthetic: bool, redistributable: bool, texts: bool, not
         result["dataset"] |= {"synthetic": synthetic, "redistributable": redistributable}
 
     text = page(change, texts=texts)
-    assert ("its texts may be distressing" in text) == notice
+    assert ("This page holds hate speech" in text) == notice
     assert ("may not be passed on" in text) == warning
+    assert ('id="show-texts"' in text) == texts
 
 
 def test_without_texts_the_page_has_ids_only() -> None:
@@ -182,7 +199,7 @@ def test_only_texts_that_a_list_shows_are_in_the_page() -> None:
     details["corpus"]["c9"] = "The Ostrun were never asked."
     details["labels"]["gold"] = {"q1": {"c9": 1, "c1": 1}}
     result = example_result()
-    text = render_page(result, details, figures(result))
+    text = rendered(result, details)
     assert "Ostrun" not in text
     assert json.loads(Page(text).scripts["data"])["labels"]["gold"] == {"q1": {"c1": 1}}
 
@@ -199,6 +216,8 @@ def test_the_report_is_written_whole_and_with_the_same_bytes(tmp_path: Path) -> 
         "tables.tex",
         "results.csv",
         "comparisons.csv",
+        "results.json",
+        "rankings.json",
         "figure-1-hit-ratio.svg",
         "figure-2-mrr.svg",
         "averages.svg",

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fcconan.report import write_report
-from fcconan.report.plots import NAMES, Plots, figures, p_text
+from fcconan.report.plots import COLOURS, NAMES, Plots, figures, line_of, p_text, themed
 from tests.report.invented import AWKWARD, BM25, PARTITIONS, RANDOM, VALUES, example_details, example_result
 
+WITHOUT_STUDY = NAMES[:4]
 SVG = "{http://www.w3.org/2000/svg}"
 ORDER = [BM25, RANDOM, AWKWARD]
 WRITE = """
@@ -54,7 +56,7 @@ def height(element: ET.Element) -> float:
 
 
 def test_every_plot_is_there_and_is_named_for_people_who_do_not_see_it() -> None:
-    assert tuple(plots()) == NAMES == ("figure-1-hit-ratio", "figure-2-mrr", "averages", "differences")
+    assert tuple(plots()) == WITHOUT_STUDY == ("figure-1-hit-ratio", "figure-2-mrr", "averages", "differences")
     for name, (caption, svg) in plots().items():
         root = ET.fromstring(svg)
         assert root.tag == f"{SVG}svg"
@@ -118,8 +120,50 @@ def test_differences_have_both_signs_and_corrected_p() -> None:
     assert found.count("–") == 2  # the pair without a test
 
 
+def test_lines_of_many_systems_are_told_apart() -> None:
+    assert len({line_of(place) for place in range(32)}) == 32
+    assert [line_of(place)[0] for place in range(8)] == list(COLOURS)
+
+
+def test_sparsity_curves_have_bands_and_begin_with_the_fewest_positives() -> None:
+    def entry(fraction: float, positives: int, value: float | None) -> dict[str, Any]:
+        ends = {"mean": value, "sd": None, "low": value and value / 2, "high": value and value * 2}
+        systems = {BM25: ends, RANDOM: {**ends, "mean": None}, AWKWARD: ends}
+        return {
+            "fraction": fraction,
+            "positives": positives,
+            "metrics": {"ndcg@10": {"systems": systems, "chance": 0.05}},
+        }
+
+    result = example_result()
+    result["sparsity"] = {"partition": "bronze", "seeds": 9, "fractions": [entry(1.0, 8, 0.4), entry(0.25, 2, 0.2)]}
+    found = figures(result)
+    assert tuple(found) == NAMES
+    title, svg = found["sparsity"]
+    assert title.startswith("NDCG@10 on bronze with positives removed at random. Lines are means over 9 removals")
+    root = ET.fromstring(svg)
+    curve = by_id(root, "sparsity-curve-0")
+    assert curve is not None
+    (left, low), (right, high) = points(curve)[:2]
+    assert left < right
+    assert low > high  # few positives stand left, and the axis grows upwards
+    assert by_id(root, "sparsity-band-0") is not None
+    assert by_id(root, "sparsity-curve-1") is None  # the system without a figure
+    assert by_id(root, "sparsity-curve-2") is not None
+    assert [text for text in texts(root) if text.endswith("%")] == ["25%", "100%"]
+
+
+def test_ink_and_grid_of_a_page_are_its_own() -> None:
+    svg = plots()["figure-2-mrr"][1]
+    assert "#1d2430" in svg
+    inked = themed(svg)
+    assert "#1d2430" not in inked
+    assert inked.count("var(--ink)") == svg.count("#1d2430")
+    assert inked.count("var(--line)") == svg.count("#d9dee6") > 0
+
+
 def test_text_is_text_and_a_name_is_not_a_formula() -> None:
-    for name in NAMES:
+    for name in WITHOUT_STUDY:
         assert AWKWARD in texts(drawn(name))
 
 
@@ -146,7 +190,7 @@ def test_a_name_that_a_font_or_xml_does_not_have_is_drawn_all_the_same(name: str
     for test in result["comparisons"]:
         test.update({key: name for key in ("a", "b") if test[key] == BM25}, partition=name)
     found = {plot: ET.fromstring(svg.encode()) for plot, (_, svg) in figures(result).items()}
-    assert list(found) == list(NAMES)
+    assert tuple(found) == WITHOUT_STUDY
     assert texts(found["figure-2-mrr"]).count(drawn_as) == 2  # system and partition
     assert texts(found["averages"]).count(drawn_as) == 1
     assert found["averages"].findtext(f"{SVG}desc", "").endswith(f"Failed: {drawn_as}.")
@@ -177,6 +221,7 @@ def test_p_values_are_short() -> None:
     assert [p_text(p) for p in (None, 0.0009, 0.001, 0.0312, 1.0)] == ["p –", "p <.001", "p .001", "p .031", "p 1.000"]
 
 
+@pytest.mark.long
 def test_the_bytes_are_the_same_whatever_the_hash_seed_and_the_user_s_own_style(tmp_path: Path) -> None:
     import matplotlib as mpl
 
@@ -194,4 +239,4 @@ def test_the_bytes_are_the_same_whatever_the_hash_seed_and_the_user_s_own_style(
         for folder in (tmp_path / "here", tmp_path / "there")
     )
     assert here == there
-    assert len(here) == 15
+    assert len(here) == 17

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from fcconan.report.correlations import correlation_tables
 from fcconan.report.scores import (
     agreement_tables,
     correlation_section,
-    correlation_tables,
     leaderboard_section,
     leaderboard_tables,
     tournament_section,

@@ -1,18 +1,24 @@
 """Pages of notes, plots and tables."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.report.sections import Section, check_page, interval, number, render_sections, write_page
+from fcconan.report.sections import Section, check_page, interval, number, sections_page, write_page
+from fcconan.report.site.page import render
 from fcconan.report.tables import Table
 
 SECTIONS = [
     Section("First <b>", ["A note & more."], [Table("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]),
     Section("Second", plots=[("A plot", "<svg><path/></svg>")]),
 ]
+
+
+def render_sections(title: str, lead: str, sections: list[Section], *, signatures: Sequence[str] = ()) -> str:
+    return render(sections_page("page", title, lead, sections, signatures=signatures))
 
 
 def test_a_page_shows_what_it_is_given_and_escapes_it() -> None:
@@ -35,7 +41,8 @@ def test_a_page_loads_nothing() -> None:
 def test_several_parts_have_links_and_one_has_none() -> None:
     assert 'href="#part-2">Second</a>' in render_sections("T", "L", SECTIONS)
     assert "<nav" not in render_sections("T", "L", SECTIONS[:1])
-    assert '<a href="report.html">Retrieval</a>' in render_sections("T", "L", SECTIONS[:1], back="report.html")
+    parts = sections_page("page", "T", "L", SECTIONS).parts
+    assert parts == [("part-1", "First <b>"), ("part-2", "Second")]
 
 
 @pytest.mark.parametrize(("rows", "shown"), [(24, '<details class="table" open>'), (25, "25 rows")])

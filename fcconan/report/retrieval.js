@@ -1,15 +1,46 @@
-"use strict";
+// The leaderboard: a partition at a time, and systems whose names hold some words.
 (() => {
-  const MISSING = "–", MANY_QUERIES = 200;
-  const make = (name, text, className) => {
-    const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text; // texts are never read as HTML
-    if (className) element.className = className;
-    return element;
+  const { say } = report, part = (id) => document.getElementById(id);
+  const panels = [...document.querySelectorAll(".panel")], slider = part("slider"), plotted = part("plotted");
+  const showPanel = (index) => {
+    panels.forEach((panel, place) => panel.classList.toggle("apart", place !== index));
   };
+  const showMetric = () => {
+    for (const plot of document.querySelectorAll(".by-metric")) plot.classList.toggle("other", plot.dataset.metric !== plotted.value);
+  };
+  if (plotted) {
+    const first = [...plotted.options].find((option) => option.value.startsWith("ndcg@"));
+    if (first) plotted.value = first.value;
+    plotted.addEventListener("change", showMetric);
+    showMetric();
+  }
+  if (slider) {
+    slider.addEventListener("input", () => {
+      const panel = panels[slider.valueAsNumber], name = panel.dataset.partition, below = part("partition");
+      showPanel(slider.valueAsNumber);
+      slider.setAttribute("aria-valuetext", name);
+      part("slider-value").textContent = name;
+      if (below && below.value !== name) {
+        below.value = name;
+        below.dispatchEvent(new Event("change"));
+      }
+    });
+    showPanel(slider.valueAsNumber);
+  }
+  part("only").addEventListener("input", (event) => {
+    const board = part("leaderboard"), wanted = event.target.value;
+    report.filter(board.querySelectorAll(".dot-row[data-row]"), wanted, (row) => row.dataset.row);
+    let left = 0;
+    for (const body of board.querySelectorAll("tbody"))
+      left = report.filter([...body.rows], wanted, (row) => row.cells[0].textContent);
+    say(`${left} rows are shown in the tables of the leaderboard.`);
+  });
+})();
 
-  // The drill-down.
-  const data = JSON.parse(document.getElementById("data").textContent);
+// The drill-down.
+if (document.getElementById("queries")) (() => {
+  const MANY_QUERIES = 200;
+  const { data, make, collator } = report;
   const part = (id) => document.getElementById(id);
   const partition = part("partition"), metric = part("metric"), whole = part("whole");
   const list = part("query-list"), detail = part("query-detail"), more = part("more");
@@ -32,7 +63,7 @@
   const shown = () => boxes.filter((box) => box.checked).map((box) => box.value);
   const look = (tree, ...keys) => keys.reduce((branch, key) => (branch && Object.hasOwn(branch, key) ? branch[key] : undefined), tree);
   const valueOf = (name, query) => look(data.values, name, partition.value, metric.value, query) ?? null;
-  const textOf = (texts, id) => look(texts, id) || id;
+  const textOf = (texts, id) => (report.textsShown() && look(texts, id)) || id;
   const bidi = (text, className) => make("bdi", text, className); // a text cannot turn the words around it
 
   const entry = (query, id) => {
@@ -45,7 +76,7 @@
     mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", mark.title);
     item.append(mark, " ", bidi(textOf(data.corpus, id), "clamp"));
-    item.title = textOf(data.corpus, id);
+    if (item.textContent.length > 120) item.title = textOf(data.corpus, id);
     return item;
   };
   const card = (name, query) => {
@@ -108,5 +139,6 @@
   };
   detail.addEventListener("mouseover", point);
   detail.addEventListener("mouseleave", point);
+  report.onTexts(fill);
   fill();
 })();

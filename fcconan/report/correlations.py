@@ -1,0 +1,173 @@
+"""Correlations with people as tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fcconan.report.sections import interval, number
+from fcconan.report.tables import MISSING, Table
+
+Rows = Sequence[Mapping[str, Any]]
+# Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
+KINDS = ("", "pairwise_accuracy", "_given_length")
+COUNTS = {
+    "rows": "n",
+    "groups": "n_groups",
+    "constant": "n_constant",
+    "too few": "n_rows_too_few",
+    "missing": "n_missing",
+}
+
+
+def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns what `fcconan correlate` found: one table for every aspect and level, best first, then the rest."""
+    tables = []
+    rows: Rows = result["rows"]
+    for aspect in dict.fromkeys(row["aspect"] for row in rows):
+        for level in dict.fromkeys(row["level"] for row in rows):
+            here = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
+            kinds = [[row for row in here if _kind(row) == kind] for kind in KINDS]
+            tables += [_correlations(aspect, level, own) for own in kinds if own]
+    if ndcg := result.get("ndcg"):
+        tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
+    if errors := result.get("errors"):
+        tables.append(_errors(errors))
+    if tests := result.get("tests"):
+        tables.append(_tests(tests))
+    if samples := result.get("stability"):
+        columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
+        cells = [
+            [
+                row["metric"],
+                row["aspect"],
+                row["coefficient"],
+                *(number(row[key]) for key in ("mean", "standard_deviation", "lowest", "highest")),
+                str(row["n_trials"]),
+            ]
+            for row in samples
+        ]
+        tables.append(Table("Over random samples of the replies", columns, cells))
+    if missing := result.get("missing"):
+        cells = [[row["rater"], row["aspect"], row["reason"], str(row["n"])] for row in missing]
+        tables.append(Table("Ratings without a value", ["rater", "aspect", "reason", "ratings"], cells))
+    return tables
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    name = str(row["coefficient"])
+    return next((kind for kind in KINDS if kind and kind in name), KINDS[0])
+
+
+def _correlations(aspect: str, level: str, rows: Rows) -> Table:
+    names = list(dict.fromkeys(row["coefficient"] for row in rows))
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["metric"], {})[row["coefficient"]] = row
+    order = next((name for name in names if name.startswith("spearman")), names[0])
+
+    def place(metric: str) -> tuple[bool, float]:
+        value = found[metric][order]["value"] if order in found[metric] else None
+        return value is None, -(value or 0.0)
+
+    columns, beside = ["metric"], []
+    for name in names:
+        columns.append(name)
+        chances = {number(row["chance"]) for row in rows if row["coefficient"] == name}
+        if len(chances) > 1:  # a metric's ties decide its accuracy by chance
+            columns.append(f"chance of {name}")
+        people = next(row["ceiling"] for row in rows if row["coefficient"] == name)
+        chance = f"chance {chances.pop()}, " if len(chances) == 1 else ""
+        beside.append(f"{name}: {chance}one person {number(people)}")
+    cells = []
+    for metric in sorted(found, key=place):
+        own, line = found[metric], [metric]
+        for name in names:
+            line.append(value_text(own[name]) if name in own else MISSING)
+            if f"chance of {name}" in columns:
+                line.append(number(own[name]["chance"]) if name in own else MISSING)
+        cells.append([*line, *(counts_text([*own.values()], key) for key in COUNTS.values())])
+    return Table(f"{aspect}, {level} ({'; '.join(beside)})", [*columns, *COUNTS], cells)
+
+
+def value_text(row: Mapping[str, Any]) -> str:
+    """Returns a figure with its interval as tables show it, or why there is none."""
+    if row["value"] is None:
+        return f"{MISSING} ({row['reason']})"
+    return number(row["value"]) + ("" if row["low"] is None else " " + interval(row["low"], row["high"]))
+
+
+def _ndcg(protocol: str, rows: Rows) -> Table:
+    own = [row for row in rows if row["protocol"] == protocol]
+    columns = ["metric", "NDCG", "chance", "one person", "items", "incomplete", "missing"]
+    apart = any(row["n_groups"] != row["n_groups_common"] for row in own)
+    if apart:  # judges that lack different items are compared on those that none of them lacks
+        columns += ["NDCG, common items", "chance, common items", "common items"]
+    by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
+    cells = [
+        [
+            row["metric"],
+            value_text(row),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            *(str(row[key]) for key in ("n_groups", "n_incomplete", "n_missing")),
+            *(
+                [number(row["value_common"]), number(row["chance_common"]), str(row["n_groups_common"])]
+                if apart
+                else []
+            ),
+        ]
+        for row in sorted(own, key=lambda row: (row[by] is None, -(row[by] or 0.0)))
+    ]
+    return Table(f"Order of the replies to an item, protocol {protocol}", columns, cells)
+
+
+def _errors(rows: Rows) -> Table:
+    columns = ["metric", "aspect", "system", "mean absolute error", "chance", "one person", "bias", "rows", "missing"]
+    cells = [
+        [
+            row["metric"],
+            row["aspect"],
+            row["system"] or "all",
+            _with_ends(row, "mean_absolute_error"),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            _with_ends(row, "bias"),
+            str(row["n"]),
+            str(row["n_missing"]),
+        ]
+        for row in rows
+    ]
+    return Table("Errors against people", columns, cells)
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return number(row[name]) + ("" if low is None else " " + interval(low, high))
+
+
+def _tests(rows: Rows) -> Table:
+    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p (Holm)", "rows"]
+    cells = [
+        [
+            f"{row['a']} - {row['b']}",
+            row["aspect"],
+            row["level"],
+            row["coefficient"],
+            number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
+            _p(row["p"]),
+            _p(row["p_corrected"]),
+            str(row["n"]),
+        ]
+        for row in rows
+    ]
+    how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
+    return Table(f"Differences between metrics, by {how}", columns, cells)
+
+
+def _p(value: float | None) -> str:
+    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
+
+
+def counts_text(rows: Rows, key: str) -> str:
+    """Returns a count of several rows: one where all are equal, otherwise all in their order."""
+    figures = [str(row[key]) for row in rows]
+    return figures[0] if len(set(figures)) == 1 else " / ".join(figures)

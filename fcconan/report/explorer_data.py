@@ -1,0 +1,215 @@
+"""What the explorer of a dataset folder knows: its tables as columns of codes, which a page can hold.
+
+A column is its distinct values and, for every row, the number of one of them, as base64 of whole numbers of one, two or
+four bytes (little-endian; 0 is missing). 81 252 ratings are 1.1 MB so. A table of more rows than a page can hold is
+counted instead (`fcconan.report.explorer_tables`), and said to be.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fcconan.build.release import read_manifest, read_table, table_path
+from fcconan.errors import InputError
+from fcconan.rows import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
+from fcconan.rows import REPLY as REPLIES
+
+MOST_ROWS = 100_000
+DIGITS = 4  # of a number with a fraction: as many as anybody reads
+ALWAYS_TEXT = frozenset(
+    name
+    for columns in (PAIR, VOTE, REPLIES, RATING, COMPARISON, QRELS)
+    for name, kind in columns.items()
+    if kind in RESTRICTED_TYPES
+)
+# What the rows of a table are, by columns that no other kind has.
+KINDS: tuple[tuple[str, Columns | set[str]], ...] = (
+    ("votes", {"pair_id", "rater", "label"}),
+    ("pairs", {"pair_id", "hs_id", "cn_id"}),
+    ("ratings", {"reply_id", "rater", "aspect", "value"}),
+    ("comparisons", {"item_id", "system_a", "system_b", "rater", "verdict"}),
+    ("replies", {"reply_id", "system"}),
+    ("qrels", {"query-id", "corpus-id", "score"}),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of a dataset folder.
+
+    Attributes:
+        config: Its config.
+        split: Its split.
+        kind: What its rows are: `pairs`, `votes`, `replies`, `ratings`, `comparisons`, `qrels`, or `rows`.
+        table: Its columns.
+        texts: Names of the columns that hold text.
+    """
+
+    config: str
+    split: str
+    kind: str
+    table: pa.Table
+    texts: frozenset[str]
+
+    @property
+    def title(self) -> str:
+        """Config and split, as people read them."""
+        return f"{self.config}, {self.split}"
+
+    def values(self, name: str) -> list[Any]:
+        """Returns a column."""
+        found: list[Any] = self.table[name].to_pylist()
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column with a value."""
+        return name in self.table.column_names and self.table[name].null_count < self.table.num_rows
+
+
+@dataclass(frozen=True)
+class Release:
+    """A dataset folder that was read.
+
+    Attributes:
+        manifest: Its manifest.
+        sources: Its tables.
+        has_texts: Whether any of them has a column of texts.
+    """
+
+    manifest: Mapping[str, Any]
+    sources: Sequence[Source]
+    has_texts: bool
+
+
+def read_release(folder: Path) -> Release:
+    """Reads all tables of a dataset folder.
+
+    Raises:
+        InputError: The folder is no release, or a table cannot be read.
+    """
+    manifest = read_manifest(folder)
+    restricted = manifest.get("restricted_columns", {})
+    sources = []
+    for config, splits in manifest["counts"].items():
+        for split in splits:
+            path = folder / table_path(config, split)
+            try:
+                table = read_table(path)
+            except (OSError, pa.ArrowInvalid) as error:
+                raise InputError(
+                    f"{path} cannot be read ({error}): build the folder again, or fetch it again"
+                ) from error
+            texts = ALWAYS_TEXT | set(restricted.get(config, ()))
+            if set(TEXT_BY_ID) <= set(table.column_names):
+                texts |= {name for name, kind in TEXT_BY_ID.items() if kind in RESTRICTED_TYPES}
+            own = frozenset(texts & set(table.column_names))
+            sources.append(Source(config, split, _kind(table.column_names), table, own))
+    return Release(manifest, sources, any(source.texts for source in sources))
+
+
+def _kind(columns: Sequence[str]) -> str:
+    return next((kind for kind, needed in KINDS if set(needed) <= set(columns)), "rows")
+
+
+def browsable(sources: Sequence[Source]) -> tuple[list[Source], list[str]]:
+    """Returns the tables that a page holds, and a sentence for every reason why one is left out.
+
+    Tiers that lie within a broader one are left out, as its pairs name their tier; so are judgements of retrieval that
+    repeat the labels of pairs, and tables of more than `MOST_ROWS` rows.
+    """
+    pairs = {source.config: source for source in sources if source.kind == "pairs" and source.config in TIERS}
+    broadest = next((pairs[tier] for tier in reversed(TIERS) if tier in pairs), None)
+    notes, shown, nested, repeated = [], [], [], []
+    for source in sources:
+        if not source.table.num_rows:
+            continue
+        if broadest is not None and _is_within(source, broadest):
+            nested.append(source.config)
+            continue
+        if broadest is not None and source.kind == "qrels":
+            repeated.append(source.config)
+            continue
+        if source.table.num_rows > MOST_ROWS:
+            notes.append(
+                f"{source.title} has {source.table.num_rows} rows, more than a page can hold: they are counted."
+            )
+            continue
+        shown.append(source)
+    if nested and broadest is not None:
+        notes.append(f"The pairs of {', '.join(nested)} are among those of {broadest.config}, where tier tells them.")
+    if repeated:
+        notes.append(f"{', '.join(dict.fromkeys(repeated))} hold the labels of the pairs once more.")
+    return shown, notes
+
+
+def _is_within(source: Source, broadest: Source) -> bool:
+    if source is broadest or source.kind != "pairs" or source.config not in TIERS:
+        return False
+    return set(source.values("pair_id")) <= set(broadest.values("pair_id"))
+
+
+def encode(source: Source, *, texts: bool) -> dict[str, Any]:
+    """Returns a table for the script of a page.
+
+    Args:
+        source: The table.
+        texts: Whether columns of text are in it.
+    """
+    columns: dict[str, dict[str, Any]] = {}
+    for name in source.table.column_names:
+        if (name in source.texts and not texts) or not source.has(name):
+            continue
+        if name == "pair_id" and _is_joined(source):
+            columns[name] = {"join": ["hs_id", "cn_id"]}
+            continue
+        column = _column(source.table[name])
+        columns[name] = {**column, "text": True} if name in source.texts else column
+    return {
+        "config": source.config,
+        "split": source.split,
+        "kind": source.kind,
+        "rows": source.table.num_rows,
+        "columns": columns,
+    }
+
+
+def _is_joined(source: Source) -> bool:
+    if not {"hs_id", "cn_id"} <= set(source.table.column_names):
+        return False
+    ids = zip(*(source.values(name) for name in ("pair_id", "hs_id", "cn_id")), strict=True)
+    return all(pair == f"{hs}:{cn}" for pair, hs, cn in ids)
+
+
+def _column(column: pa.ChunkedArray) -> dict[str, Any]:
+    """Returns the distinct values of a column, in the order in which they appear, and the codes of its rows."""
+    if pa.types.is_list(column.type):
+        whole = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
+        found = _column(pa.chunked_array([pa.array(whole, pa.string())]))
+        return {**found, "values": [json.loads(value) for value in found["values"]]}
+    if pa.types.is_floating(column.type):
+        column = pc.round(column, DIGITS)
+    coded = column.combine_chunks().dictionary_encode()
+    values = coded.dictionary.to_pylist()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+    if pa.types.is_floating(column.type):
+        values = [_short(value) for value in values]
+    if len(values) == len(codes) and (codes == np.arange(1, len(codes) + 1)).all():
+        return {"values": values}  # all differ: the row is the code
+    size = 1 if len(values) < 1 << 8 else 2 if len(values) < 1 << 16 else 4
+    packed = base64.b64encode(codes.astype(f"<u{size}").tobytes()).decode("ascii")
+    return {"values": values, "size": size, "codes": packed}
+
+
+def _short(value: float) -> float | int | None:
+    """Returns a number as JSON can hold it, whole ones without a point."""
+    if not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else round(value, DIGITS)

@@ -1,0 +1,82 @@
+"""Folders that are written whole and take the place of what the same verb wrote before, but of nothing else."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from fcconan.errors import InputError
+from fcconan.whole_folders import new_stage, put_in_place
+
+
+def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Writes files into a folder under a temporary name, which then takes the place of the folder.
+
+    What killed processes left of the same folder is removed.
+
+    Args:
+        folder: The folder; what it holds is lost.
+        files: Path within the folder, content.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        InputError: The folder cannot be written.
+    """
+    folder = folder.absolute()
+    try:
+        stage = new_stage(folder, f".{folder.name}.report-")
+        try:
+            for name, content in files.items():
+                path = stage / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                # A name that is not Unicode holds lone surrogates, which no file can.
+                path.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
+            put_in_place(stage, folder)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{folder} cannot be written ({reason}): choose another folder for the report") from error
+    return [folder / name for name in files]
+
+
+def check_folder(folder: Path, entry: str, is_ours: Callable[[Path], bool]) -> None:
+    """Checks that a folder is new or empty, or holds an earlier report and nothing else.
+
+    Args:
+        folder: The folder.
+        entry: The file that every report has.
+        is_ours: Whether the report wrote a file, given its path within the folder.
+
+    Raises:
+        InputError: It is not a folder, or holds files that would be lost.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is not a folder: choose another one for the report")
+    present = sorted(path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    if not present:
+        return
+    if Path(entry) not in present:
+        raise InputError(f"{folder} holds files but no report (such as {present[0]}): choose an empty or new folder")
+    foreign = [path for path in present if not is_ours(path)]
+    if foreign:
+        raise InputError(
+            f"{folder} holds files that no report wrote (such as {foreign[0]}): move them away, or choose another one"
+        )
+
+
+def safe_names(names: Iterable[str], folder: str, suffix: str) -> dict[str, str]:
+    """Returns a file for every name; no two share one, also where the file system ignores case."""
+    taken: set[str] = set()
+    files = {}
+    for name in names:
+        safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name)
+        count = 1
+        file = safe
+        while file.lower() in taken:
+            count += 1
+            file = f"{safe}-{count}"
+        taken.add(file.lower())
+        files[name] = f"{folder}/{file}{suffix}"
+    return files

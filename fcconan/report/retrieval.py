@@ -1,0 +1,178 @@
+"""A benchmark's result as a page: leaderboard, plots, tables, and every HS with what every system ranked for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fcconan.report.dots import Dot, Dots, scale_of
+from fcconan.report.plots import Plots, themed
+from fcconan.report.site.page import Page, markup, texts_gate
+from fcconan.report.tables import (
+    Table,
+    all_tables,
+    ends_of,
+    metric_title,
+    partition_table,
+    percent,
+    ranked_systems,
+    summary_table,
+)
+
+DRAWN = "averages"  # the page draws these itself
+MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
+SHOWN = ("configuration", "resolved", "diagnostics", "failures")
+Results = Mapping[str, Any]
+
+
+def retrieval_page(
+    result: Results, data: Mapping[str, Any] | None, plots: Plots, *, texts: bool = True, name: str = "retrieval"
+) -> Page:
+    """Returns the page of a benchmark.
+
+    Args:
+        result: The benchmark's result.
+        data: What `drill_down` returned; None leaves out what every system ranked for every HS.
+        plots: Name to title and SVG.
+        texts: Whether the page holds the texts of HS and CNs.
+        name: The stem of its file in a site.
+    """
+    from markupsafe import Markup
+
+    dataset, settings = result["dataset"], result["settings"]
+    shown = [] if not result["systems"] else list(result["partitions"])
+    standings = [summary_table(result), *(partition_table(result, partition) for partition in shown)]
+    every_test = len(result["comparisons"]) <= MOST_TESTS
+    others = [table for table in all_tables(result, every_test=every_test) if table not in standings]
+    parts = [("leaderboard", "Leaderboard"), ("plots", "Plots"), ("tables", "Tables")]
+    if data is not None:
+        parts.append(("queries", "Where systems differ"))
+        data = data if texts else without_texts(data)
+    has_texts = data is not None and any(data["queries"].values())
+    body = markup(
+        "retrieval.html.jinja",
+        result=result,
+        standings=standings[0],
+        averages=_averages(result),
+        panels=[
+            (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
+        ],
+        metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
+        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key != DRAWN],
+        tables_shown=others,
+        systems=[
+            (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
+            for system, one in ((system, result["systems"][system]) for system in ranked_systems(result))
+        ],
+        settings_text=_pretty(dict(settings)),
+        k=settings["k"],
+        drill_down=data is not None,
+        gate=texts_gate(_warning(result)) if has_texts else "",
+    )
+    counts = f"{dataset['n_queries']} HS, {dataset['n_corpus']} CNs"
+    population = f" ({settings['population']})" if settings.get("population") else ""
+    return Page(
+        name=name,
+        title=f"Retrieval: {dataset['title']}",
+        label=f"Retrieval: {dataset['name']}, {result['protocol']}",
+        lead=f"Counter-narrative retrieval, protocol {result['protocol']}: {counts}{population}.",
+        body=body,
+        parts=[*parts, ("systems", "Systems")],
+        data=data or {},
+        scripts=["retrieval.js"],
+        headline=_headline(standings[0]),
+        notice=_notice(result) if has_texts else None,
+        tables=[*standings, *others],
+        signatures=[result["signature"]],
+    )
+
+
+def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = True) -> dict[str, Any]:
+    """Returns what the page needs to show the rankings of every HS.
+
+    Args:
+        result: The benchmark's result.
+        details: Its details.
+        texts: Whether texts of HS and CNs are in it.
+    """
+    systems = ranked_systems(result)
+    shown = {key for name in systems for keys in details["runs"][name].values() for key in keys}
+    found = {
+        "systems": systems,
+        "partitions": list(result["partitions"]),
+        "metrics": [[metric, metric_title(metric)] for metric in result["settings"]["metrics"]],
+        "queries": dict(details["queries"]),
+        "corpus": {key: text for key, text in details["corpus"].items() if key in shown},
+        "labels": {
+            name: {query: {key: value for key, value in row.items() if key in shown} for query, row in labels.items()}
+            for name, labels in details["labels"].items()
+        },
+        "runs": {name: details["runs"][name] for name in systems},
+        "values": {name: details["per_query"][name] for name in systems},
+        "seeded": [name for name in systems if result["systems"][name].get("spread")],
+        "failures": {name: dict(result["systems"][name].get("failures") or {}) for name in systems},
+    }
+    return found if texts else without_texts(found)
+
+
+def without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what `drill_down` returned, with ids only."""
+    return {**data, "queries": dict.fromkeys(data["queries"], ""), "corpus": {}}
+
+
+def _averages(result: Results) -> Dots:
+    systems = result["systems"]
+    dots = [
+        Dot(name, systems[name]["summary"]["avg"], *_pair(systems[name].get("summary_intervals", {}).get("avg")))
+        for name in ranked_systems(result)
+    ]
+    chance = result["chance"]["summary"]["avg"]
+    return Dots(f"Averages with {percent(result)} intervals", dots, scale_of(dots), chance, "chance")
+
+
+def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
+    """Returns a plot for every metric, whose scale is the same on all partitions."""
+    found = []
+    for metric in result["settings"]["metrics"]:
+        by_part = {part: _systems_on(result, part, metric) for part in result["partitions"]}
+        scale = scale_of([dot for dots in by_part.values() for dot in dots])
+        chance = result["chance"]["partitions"][partition].get(metric)
+        title = f"{metric_title(metric)} on {partition}, with {percent(result)} intervals"
+        found.append((metric, Dots(title, by_part[partition], scale, chance, "chance")))
+    return found
+
+
+def _systems_on(result: Results, partition: str, metric: str) -> list[Dot]:
+    systems = result["systems"]
+    return [
+        Dot(name, systems[name]["partitions"][partition][metric], *ends_of(systems[name], partition, metric))
+        for name in ranked_systems(result)
+    ]
+
+
+def _pair(ends: Sequence[float | None] | None) -> tuple[float | None, float | None]:
+    return (ends[0], ends[1]) if ends else (None, None)
+
+
+def _headline(table: Table) -> Table:
+    """Returns averages with their intervals only."""
+    kept = [place for place, name in enumerate(table.columns) if place < 2 or (place == 2 and "interval" in name)]
+    return Table(table.title, [table.columns[i] for i in kept], [[row[i] for i in kept] for row in table.rows])
+
+
+def _notice(result: Results) -> str:
+    if result["dataset"]["synthetic"]:
+        return ""
+    said = "This page holds hate speech and replies to it, which stay hidden until you ask for them."
+    if not result["dataset"]["redistributable"]:
+        said += " They may not be passed on: do not publish this page. Written with --no-texts, it holds ids only."
+    return said
+
+
+def _warning(result: Results) -> str:
+    if result["dataset"]["synthetic"]:
+        return "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
+    return "The messages are hate speech, and replies may repeat it; reading them can be distressing."
+
+
+def _pretty(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, default=str) if data else ""

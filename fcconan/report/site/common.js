@@ -1,0 +1,54 @@
+"use strict";
+// What the scripts of all pages share.
+const report = (() => {
+  const data = document.getElementById("data");
+  const make = (name, text, className) => {
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text; // texts are never read as HTML
+    if (className) element.className = className;
+    return element;
+  };
+  // Tells people who hear the page what has changed; a later call takes the place of an earlier one.
+  let waiting;
+  const say = (text) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { document.getElementById("said").textContent = text; }, 250);
+  };
+  // Texts are shown once somebody asks for them.
+  const gate = document.getElementById("show-texts"), listeners = [];
+  let shown = false;
+  if (gate) gate.addEventListener("click", () => {
+    shown = !shown;
+    gate.setAttribute("aria-pressed", String(shown));
+    for (const listener of listeners) listener(shown);
+    say(shown ? "Texts are shown." : "Texts are hidden.");
+  });
+  // On paper everything that can be opened is open, but for what a warning keeps closed.
+  const opened = [];
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details:not([open], .warned, .warned details)")) {
+      part.open = true;
+      opened.push(part);
+    }
+  });
+  addEventListener("afterprint", () => { for (const part of opened.splice(0)) part.open = false; });
+  // Hides what lacks one of the words, and returns how many elements are left.
+  const filter = (elements, wanted, textOf) => {
+    const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+    let left = 0;
+    for (const element of elements) {
+      const text = textOf(element).toLowerCase();
+      element.hidden = !words.every((word) => text.includes(word));
+      left += !element.hidden;
+    }
+    return left;
+  };
+  return {
+    data: data ? JSON.parse(data.textContent) : {},
+    make, say, filter,
+    textsShown: () => shown,
+    onTexts: (listener) => listeners.push(listener),
+    collator: new Intl.Collator("en", { numeric: true }),
+    MISSING: "–",
+  };
+})();

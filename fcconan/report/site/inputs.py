@@ -1,0 +1,175 @@
+"""Recognises what a report is made from: results that verbs wrote with `--json`, and the folders that verbs write."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+
+EXPECTED = (
+    "a folder of `bench --report`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, agree, "
+    "leaderboard, metrics or reproduce, or a folder of these"
+)
+MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
+
+
+@dataclass(frozen=True)
+class Input:
+    """Something that a page is made from.
+
+    Attributes:
+        kind: `dataset`, `generators`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics` or `reproduce`.
+        path: The file or folder.
+        data: What the JSON file holds, parsed; None for a dataset.
+        text: What the JSON file holds.
+    """
+
+    kind: str
+    path: Path
+    data: Any = None
+    text: str = ""
+
+
+def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda line: None) -> list[Input]:
+    """Recognises files and folders by what they hold; those of one kind stand beside each other.
+
+    A result that is there twice, as a file and in the folder of `bench --report`, is one input: that with more in it.
+
+    Args:
+        paths: Files and folders. A folder of several results gives all of them: its files, and folders directly in it.
+        tell: Is told what of these folders is left out, and why.
+
+    Raises:
+        InputError: One of them is not there, cannot be read, or is nothing that a report shows.
+    """
+    found: dict[Path, Input] = {}
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path} is not there: give {EXPECTED}")
+        recognised = list(_inputs(path, tell))
+        if not recognised and (path / CAMPAIGN).is_file():
+            raise InputError(f"{path} is a running campaign: give the dataset that `fcconan build` makes of its tiers")
+        if not recognised:
+            raise InputError(f"{path} holds nothing that a report shows: give {EXPECTED}")
+        for each in recognised:
+            found.setdefault(each.path.resolve(), each)  # named twice, it is shown once
+    kinds = [*_SHAPES, "generators", "dataset"]
+    return sorted(_once(found.values(), tell), key=lambda each: kinds.index(each.kind))
+
+
+def _once(found: Iterable[Input], tell: Callable[[str], None]) -> list[Input]:
+    """Returns inputs, of those that hold the same result the one that is a folder, or else the first."""
+    kept: dict[str, Input] = {}
+    for each in found:
+        whole = each.kind in _SHAPES  # a dataset or a suite is more than its JSON file
+        same = json.dumps([each.kind, each.data], sort_keys=True) if whole else str(each.path.resolve())
+        before = kept.get(same)
+        if before is None or (each.path.is_dir() and not before.path.is_dir()):
+            kept[same] = each
+        if before is not None:
+            less = before if kept[same] is each else each
+            tell(f"{less.path} holds the same result as {kept[same].path}: it is shown once")
+    return list(kept.values())
+
+
+def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
+    if path.is_file():
+        if path.suffix != ".json":
+            return
+        one = _result(path)
+        if one is not None:
+            yield one
+        return
+    one = _folder(path)
+    if one is not None:
+        yield one
+        return
+    for child in sorted(path.iterdir()):
+        if child.name.startswith("."):
+            continue
+        inner = _folder(child) if child.is_dir() else _result(child) if child.suffix == ".json" else None
+        if inner is not None:
+            yield inner
+        elif child.is_dir() or child.suffix == ".json":
+            tell(f"{child} is left out: it holds nothing that a report shows")
+
+
+def _folder(path: Path) -> Input | None:
+    from fcconan.report import DETAILS, RESULT
+
+    if _is_release(path):
+        return Input("dataset", path)
+    if (path / DETAILS).is_file() and (path / RESULT).is_file():
+        one = _result(path / RESULT)
+        return Input("bench", path, one.data, one.text) if one is not None and one.kind == "bench" else None
+    if (path / SUITE).is_file():
+        text = _read(path / SUITE)
+        return Input("generators", path, parsed(path / SUITE, text), text)
+    return None
+
+
+def _is_release(path: Path) -> bool:
+    if not (path / MANIFEST).is_file():
+        return False
+    manifest = parsed(path / MANIFEST, _read(path / MANIFEST))
+    package = manifest.get("package") if isinstance(manifest, dict) else None
+    return isinstance(package, dict) and package.get("name") == "fcconan"
+
+
+def _result(path: Path) -> Input | None:
+    text = _read(path)
+    data = parsed(path, text)
+    kind = next((kind for kind, fits in _SHAPES.items() if fits(data)), None)
+    return None if kind is None else Input(kind, path, data, text)
+
+
+def _rows(data: Any, *keys: str) -> bool:
+    rows = data.get("rows") if isinstance(data, dict) else None
+    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], dict) and set(keys) <= rows[0].keys()
+
+
+_SHAPES: dict[str, Callable[[Any], bool]] = {
+    "bench": lambda data: (
+        isinstance(data, dict)
+        and {"protocol", "partitions", "chance", "settings"} <= data.keys()
+        and isinstance(data.get("systems"), dict)
+    ),
+    "correlate": lambda data: _rows(data, "metric", "aspect", "level", "coefficient", "ceiling"),
+    "agree": lambda data: _rows(data, "aspect", "coefficient", "raters", "level"),
+    "leaderboard": lambda data: _rows(data, "system", "aspect", "rater", "rater_kind", "higher_is_better"),
+    "metrics": lambda data: _rows(data, "system", "metric", "value", "missing"),
+    "rank": lambda data: (
+        isinstance(data, dict) and "win_matrix" in data and isinstance(data.get("systems"), list)
+    ),
+    "reproduce": lambda data: (
+        isinstance(data, list)
+        and bool(data)
+        and isinstance(data[0], dict)
+        and {"paper", "table", "row", "column", "published", "recomputed", "status"} <= data[0].keys()
+    ),
+}  # fmt: skip
+
+
+def parsed(path: Path, text: str) -> Any:
+    """Parses JSON.
+
+    Raises:
+        InputError: It is no JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no JSON ({error}): write it again with --json") from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}): check the file and its permissions") from error

@@ -1,0 +1,157 @@
+"""A page of the report, and the layout that all pages share; no page loads anything."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fcconan.errors import InputError
+from fcconan.report.tables import Table
+from fcconan.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+REPORT = Path(__file__).parent.parent
+TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
+# JSON writes these as well, and none of them can then end the script element or a line of it.
+ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, alone or in a site.
+
+    Attributes:
+        name: The stem of its file in a site, such as `retrieval`; the site makes it unique.
+        title: Its heading; plain text.
+        body: What stands in its main part: elements that begin with headings of the second level.
+        label: What links to it say; default: the title.
+        lead: A sentence below the heading; plain text.
+        parts: Id and title of every section that the page leads to from its head.
+        data: What its scripts read: JSON in the element `data`.
+        scripts: Names of files in `fcconan/report` that run after `site/common.js` and `tables.js`.
+        styles: Names of files in `fcconan/report` whose rules follow those of all pages.
+        headline: The table that the overview of a site shows of it.
+        notice: A content notice below the heading.
+        tables: What the downloads hold as CSV.
+        signatures: What stands at its foot.
+        files: Further downloads: name, content.
+    """
+
+    name: str
+    title: str
+    body: "Markup"
+    label: str = ""
+    lead: str = ""
+    parts: Sequence[tuple[str, str]] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    scripts: Sequence[str] = ()
+    styles: Sequence[str] = ()
+    headline: Table | None = None
+    notice: str | None = None
+    tables: Sequence[Table] = ()
+    signatures: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+class Link(NamedTuple):
+    """A page or another file of the same site."""
+
+    address: str
+    label: str
+    current: bool = False
+
+
+def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads: Sequence[Link] = ()) -> str:
+    """Renders a page. It has no address to load from, and its policy forbids it to load anything.
+
+    Args:
+        page: The page.
+        links: All pages of its site; none where it stands alone.
+        site: The title of the site.
+        downloads: Files beside it that hold what it shows.
+    """
+    from markupsafe import Markup
+
+    script = "".join(asset(name) for name in dict.fromkeys(("site/common.js", "tables.js", *page.scripts)))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        environment()
+        .get_template("site/layout.html.jinja")
+        .render(
+            page=page,
+            links=links,
+            site=site,
+            downloads=downloads,
+            style=Markup("".join(asset(name) for name in ("site/site.css", *page.styles))),
+            data=Markup(script_json(page.data)) if page.data else None,
+            script=Markup(script),
+            policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds
+        )
+    )
+
+
+def write(path: Path, page: Page) -> None:
+    """Writes a page that stands alone.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        # The name of a file need not be Unicode, and may stand in a signature.
+        write_whole(path, render(page), errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+
+
+@lru_cache(maxsize=1)
+def environment() -> "Environment":
+    """Returns where templates of pages come from: names are those of files in `fcconan/report`; all is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(REPORT),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def markup(template: str, **values: Any) -> "Markup":
+    """Renders a template to elements that a page can hold.
+
+    Args:
+        template: Its name in `fcconan/report`.
+        values: What it shows; text is escaped.
+    """
+    from markupsafe import Markup
+
+    return Markup(environment().get_template(template).render(**values))
+
+
+def texts_gate(warning: str = TEXTS_WARNING) -> "Markup":
+    """Returns a content warning with a button.
+
+    Scripts ask `report.textsShown()` and are told by `report.onTexts(callback)`; before that no text is on the page.
+    """
+    from markupsafe import Markup
+
+    module: Any = environment().get_template("site/parts.html.jinja").module
+    return Markup(module.gate(warning))
+
+
+def asset(name: str) -> str:
+    """Returns a script or a style sheet."""
+    return (REPORT / name).read_text(encoding="utf-8")
+
+
+def script_json(data: Any) -> str:
+    """Returns JSON that cannot end the script element that it stands in."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(ESCAPED)

@@ -1,0 +1,141 @@
+"""The page of every result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.report.site.inputs import MANIFEST, Input, parsed
+from fcconan.report.site.page import Page
+
+
+def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
+    """Returns a page for every input, in their order; the names of inputs tell pages apart that have one label.
+
+    Args:
+        inputs: What was recognised.
+        texts: Whether texts may be shown, where there are any.
+
+    Raises:
+        InputError: A result is not as the verb wrote it.
+    """
+    pages = []
+    for each in inputs:
+        try:
+            page = _PAGES[each.kind](each, texts)
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            verb = _VERBS.get(each.kind, each.kind)
+            raise InputError(
+                f"{each.path} is not what `fcconan {verb}` of this version writes ({type(error).__name__}: {error}): "
+                "write it again"
+            ) from error
+        pages.append(page)
+    labels = [page.label or page.title for page in pages]
+    return [
+        replace(page, label=f"{label} ({each.path.stem})") if labels.count(label) > 1 else page
+        for page, each, label in zip(pages, inputs, labels, strict=True)
+    ]
+
+
+def bench_page(
+    result: Mapping[str, Any], rankings: Mapping[str, Any] | None, trec: Mapping[str, str], *, texts: bool = True
+) -> Page:
+    """Returns a benchmark as a page with its downloads: the result, tables, figures, runs and qrels.
+
+    Args:
+        result: The benchmark's result.
+        rankings: What `fcconan.report.retrieval.drill_down` returned, if it is there.
+        trec: Path, and content of every TREC file.
+        texts: Whether texts may be shown.
+    """
+    from fcconan.report import RESULT, as_json, tables_of
+    from fcconan.report.plots import figures
+    from fcconan.report.retrieval import retrieval_page
+
+    plots = figures(result)
+    files = {RESULT: as_json(result), **tables_of(result), **{f"{name}.svg": svg for name, (_, svg) in plots.items()}}
+    return replace(retrieval_page(result, rankings, plots, texts=texts), files={**files, **trec})
+
+
+def _bench(each: Input, texts: bool) -> Page:
+    from fcconan.report import DETAILS, RESULT
+
+    if not each.path.is_dir():
+        return bench_page(each.data, None, {}, texts=texts)
+    rankings = parsed(each.path / DETAILS, (each.path / DETAILS).read_text(encoding="utf-8"))
+    for part in ("systems", "partitions"):
+        if set(rankings[part]) != set(each.data[part]):
+            raise InputError(f"{each.path} holds {RESULT} and {DETAILS} of different {part}: write the folder again")
+    files = sorted([*each.path.glob("runs/*.trec"), *each.path.glob("qrels/*.trec")])
+    trec = {path.relative_to(each.path).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    return bench_page(each.data, rankings, trec, texts=texts)
+
+
+def _scores(each: Input, texts: bool) -> Page:
+    from fcconan.report import scores
+
+    makers: dict[str, Callable[..., Page]] = {
+        "rank": scores.tournament_page,
+        "correlate": scores.correlation_page,
+        "agree": scores.agreement_page,
+        "leaderboard": scores.leaderboard_page,
+        "metrics": metrics_page,
+    }
+    return replace(makers[each.kind](each.data), files={f"{each.kind}.json": each.text})
+
+
+def _reproduction(each: Input, texts: bool) -> Page:
+    from fcconan.report.ledger import ledger_page
+    from fcconan.reproduce.ledger import Cell
+
+    return replace(ledger_page([Cell(**row) for row in each.data]), files={"reproduce.json": each.text})
+
+
+def _dataset(each: Input, texts: bool) -> Page:
+    from fcconan.report.explorer import explorer_page
+
+    page = explorer_page(each.path, texts=texts)
+    return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
+
+
+def _generators(each: Input, texts: bool) -> Page:
+    from fcconan.report.generators import SCORED, generators_page
+
+    page = generators_page(each.path, texts=texts)
+    files = {f"{name}.json": each.path / f"{name}.json" for name in SCORED}
+    there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
+    return replace(page, files={**there, **page.files})
+
+
+def metrics_page(result: Mapping[str, Any]) -> Page:
+    """Returns the metrics of replies as a page.
+
+    Args:
+        result: What `fcconan metrics` found.
+    """
+    from fcconan.report.generators import metrics_table
+    from fcconan.report.sections import Section, sections_page
+
+    table = metrics_table(result["rows"])
+    section = Section("Metrics of replies", result["notes"], [table])
+    signatures = list(dict.fromkeys(row["signature"] for row in result["rows"] if row.get("signature")))
+    return sections_page(
+        "metrics",
+        "Metrics of replies",
+        f"Computed on {result['data']}.",
+        [section],
+        signatures=signatures,
+        headline=table,
+    )
+
+
+_VERBS = {"dataset": "build", "generators": "evaluate-generators"}
+_PAGES: dict[str, Callable[[Input, bool], Page]] = {
+    "bench": _bench,
+    **dict.fromkeys(("correlate", "agree", "leaderboard", "metrics", "rank"), _scores),
+    "generators": _generators,
+    "reproduce": _reproduction,
+    "dataset": _dataset,
+}

@@ -1,0 +1,157 @@
+"""Writes the site: an overview, a page for every result, and downloads."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fcconan.errors import InputError
+from fcconan.report.folders import check_folder, replace_folder
+from fcconan.report.site.page import Link, Page, markup, render
+from fcconan.report.tables import Table, figure_columns
+
+INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
+SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
+SLUG = 60
+# Figures in a title: a file keeps its name when they change.
+_FIGURES = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
+
+
+def write_site(folder: Path, pages: Sequence[Page], *, title: str = "Report", texts: bool = True) -> list[Path]:
+    """Writes a folder of pages that works from a disk: no page loads anything.
+
+    It is written under a temporary name and then takes the place of an earlier site. The same input gives the same
+    bytes.
+
+    Args:
+        folder: The folder.
+        pages: The pages, in the order of the navigation.
+        title: Of the site.
+        texts: Whether texts were let in, which the overview says.
+
+    Returns:
+        The files, the overview first.
+
+    Raises:
+        InputError: The folder holds files that no report wrote, or cannot be written.
+    """
+    check_site(folder)
+    pages = _unique(pages)
+    downloads = {page.name: _downloads(page) for page in pages}
+    overview = _overview(pages, title, texts)
+    files = {}
+    for page in (overview, *pages):
+        links = [Link(f"{other.name}.html", other.label or other.title, other is page) for other in (overview, *pages)]
+        own = [Link(name, name.removeprefix(f"{DOWNLOADS}/{page.name}/")) for name in downloads.get(page.name, ())]
+        files[f"{page.name}.html"] = render(page, links, site=title, downloads=own)
+    for each in downloads.values():
+        files |= each
+    files[f"{DOWNLOADS}/{CONTENTS}"] = json.dumps([*files], indent=2) + "\n"
+    return replace_folder(folder, files)
+
+
+def check_site(folder: Path) -> None:
+    """Checks before long work that a site may be written: to a new or empty folder, or over an earlier one.
+
+    Raises:
+        InputError: It is not a folder, or holds files that no report wrote, which would be lost.
+    """
+    from fcconan.report import EARLIER, check_report
+
+    if (folder / EARLIER).is_file():
+        check_report(folder)  # what `fcconan demo` of an earlier version wrote gives way
+        return
+    known = {f"{DOWNLOADS}/{CONTENTS}", *_listed(folder / DOWNLOADS / CONTENTS)}
+    check_folder(folder, f"{DOWNLOADS}/{CONTENTS}", lambda path: path.as_posix() in known)
+
+
+def table_csv(table: Table) -> str:
+    """Returns a table as CSV, with the cells that the page shows."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return file.getvalue()
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): choose another folder for the report") from error
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _unique(pages: Sequence[Page]) -> list[Page]:
+    """Returns pages no two of which share a file or what links to them say."""
+    taken, labels = {INDEX.removesuffix(".html"), DOWNLOADS}, set[str]()
+    named = []
+    for page in pages:
+        name = _free(_slug(page.name), taken, "{}-{}")
+        label = _free(page.label or page.title, labels, "{} ({})")
+        named.append(replace(page, name=name, label=label))
+    return named
+
+
+def _free(wanted: str, taken: set[str], pattern: str) -> str:
+    found, count = wanted, 1
+    while found.lower() in taken:
+        count += 1
+        found = pattern.format(wanted, count)
+    taken.add(found.lower())
+    return found
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:SLUG].rstrip("-") or "page"
+
+
+def _downloads(page: Page) -> dict[str, str]:
+    root = f"{DOWNLOADS}/{page.name}"
+    files = {f"{root}/{name}": content for name, content in page.files.items()}
+    for place, table in enumerate(page.tables, 1):
+        name = _slug(_FIGURES.sub("", table.title))
+        files[f"{root}/tables/{place:02}-{name}.csv"] = table_csv(table)
+    return files
+
+
+def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
+    hidden = "Texts stay hidden until somebody asks for them, and no download holds any."
+    cards = [
+        {
+            "address": f"{page.name}.html",
+            "label": page.label,
+            "title": page.title,
+            "lead": page.lead,
+            "table": None if page.headline is None else _gist(page.headline),
+            "words": [] if page.headline is None else _words(_gist(page.headline)),
+            "left_out": 0 if page.headline is None else max(0, len(page.headline.rows) - SHOWN),
+        }
+        for page in pages
+    ]
+    return Page(
+        name=INDEX.removesuffix(".html"),
+        title=title,
+        label="Overview",
+        lead=f"{len(pages)} {'page' if len(pages) == 1 else 'pages'} of results, written by fcconan.",
+        body=markup(
+            "site/index.html.jinja",
+            cards=cards,
+            texts_note=hidden if texts else "The pages hold ids and labels, and no text.",
+        ),
+    )
+
+
+def _words(table: Table) -> list[int]:
+    """Returns which columns hold words, which are set flush left."""
+    return [place for place, figures in enumerate(figure_columns(table)) if place and not figures]
+
+
+def _gist(table: Table) -> Table:
+    rows: Sequence[Sequence[str]] = table.rows[:SHOWN]
+    return Table(table.title, table.columns[:COLUMNS], [list(row[:COLUMNS]) for row in rows])
