@@ -9,7 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # A quarter of the time tests wait for servers and other processes, so there is one more than there are cores.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
-.PHONY: demo check check-tools test lint speed schema clean
+TESTS = -m 'not long'
+
+.PHONY: demo check check-all check-tools test lint speed docs mutants schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
@@ -18,25 +20,38 @@ demo: $(VENV)/.base
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs=2 lint test
 
+# With the tests marked `long`, too.
+check-all: $(VENV)/.dev
+	@$(MAKE) --no-print-directory --jobs=2 lint test TESTS=
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m tests.compile_once
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
 	FCCONAN_LABEL_STUDIO=$(abspath $(TOOLS))/bin/label-studio $(BIN)/pytest -m tools tests/tools
 
+# About twenty minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
 	$(INSTALL) polars
-	$(BIN)/python benchmarks/speed/build.py
-	$(BIN)/python benchmarks/speed/retrieval.py
-	$(BIN)/python benchmarks/speed/judge.py
-	$(BIN)/python benchmarks/speed/scoring.py
-	$(BIN)/python benchmarks/speed/tournament.py
+	$(BIN)/python benchmarks/speed/page.py
+
+# The documentation as pages that need no network: docs-site/index.html.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# Changes the code in thousands of small ways and counts what the tests notice: hours on two cores.
+# One module: make mutants MUTANTS='fcconan.judge.parse.*'
+mutants: $(VENV)/.dev
+	$(INSTALL) 'mutmut>=3.8,<4'
+	$(BIN)/mutmut run $(MUTANTS)
+	$(BIN)/mutmut results
 
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json
@@ -53,10 +68,14 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/.base
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) --editable '.[docs]'
+	touch $@
+
 $(TOOLS)/.label-studio:
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile 'label-studio>=1.23,<2'
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

@@ -18,8 +18,6 @@ Run it with `python benchmarks/speed/build.py [--json FILE] [--repeats N]`.
 
 import argparse
 import json
-import os
-import platform
 import random
 import resource
 import statistics
@@ -28,9 +26,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import ratios
+from ratios import machine, write_json
 
 # Libraries are imported in the measured processes only: a process starts with the peak memory of its parent.
 
@@ -138,32 +138,21 @@ def measure(repeats: int) -> dict[str, Any]:
         return middle[case][figure] / middle[other][figure]
 
     return {
-        "machine": {
-            "processors": os.cpu_count(),
-            "platform": platform.platform(),
-            "python": platform.python_version(),
-            "pyarrow": version("pyarrow"),
-            "polars": version("polars"),
-        },
+        "machine": machine("pyarrow", "polars"),
         "runs": runs,
         "medians": middle,
         "ratios": {
-            "time, fcconan / polars": ratio("seconds", "fcconan", "polars"),
-            "memory, fcconan / polars": ratio("peak_bytes", "fcconan", "polars"),
-            "memory, 10x / 1x": ratio("peak_bytes", "fcconan, 10x", "fcconan"),
-            "time, fcconan / polars streamed": ratio("seconds", "fcconan", "polars, streamed"),
-            "memory, fcconan / polars streamed": ratio("peak_bytes", "fcconan", "polars, streamed"),
+            "time, fcconan / polars": (ratio("seconds", "fcconan", "polars"), "at most 1.50"),
+            "memory, fcconan / polars": (ratio("peak_bytes", "fcconan", "polars"), "at most 0.33"),
+            "memory, ten times the pairs / once": (ratio("peak_bytes", "fcconan, 10x", "fcconan"), "about 1"),
+            "time, fcconan / polars streamed": (ratio("seconds", "fcconan", "polars, streamed"), ""),
+            "memory, fcconan / polars streamed": (ratio("peak_bytes", "fcconan", "polars, streamed"), ""),
         },
     }
 
 
 def table(result: dict[str, Any]) -> str:
     """Return the figures as text."""
-    aims = {
-        "time, fcconan / polars": "at most 1.50",
-        "memory, fcconan / polars": "at most 0.33",
-        "memory, 10x / 1x": "about 1",
-    }
     lines = [f"{'median of':20} {'pairs':>12} {'seconds':>8} {'peak MB':>8} {'files MB':>9} {'runs':>5}"]
     for case, figures in result["medians"].items():
         peak, size = figures["peak_bytes"] / 1e6, figures["file_bytes"] / 1e6
@@ -171,11 +160,7 @@ def table(result: dict[str, Any]) -> str:
             f"{case:20} {figures['pairs']:12,.0f} {figures['seconds']:8.2f} {peak:8.0f} {size:9.1f}"
             f" {len(result['runs'][case]):5}"
         )
-    lines += ["", f"{'ratio':34} {'measured':>8}  aim"]
-    for name, value in result["ratios"].items():
-        lines.append(f"{name:34} {value:8.2f}  {aims.get(name, '')}".rstrip())
-    lines += ["", ", ".join(f"{name} {value}" for name, value in result["machine"].items())]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *ratios.lines(result)])
 
 
 def main() -> None:
@@ -191,8 +176,7 @@ def main() -> None:
         return
     result = measure(options.repeats)
     print(table(result))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_json(result, options.json)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import random
 import resource
 import selectors
@@ -27,11 +26,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import fcconan
+import ratios
+from ratios import machine, write_json
 
 AT_ONCE = 32
 TIMES_MORE = 10
@@ -199,18 +198,20 @@ def measure(number: int, latency: float) -> dict[str, Any]:
         "requests_at_once": AT_ONCE,
         "seconds": runs["few"]["seconds"],
         "ideal_seconds": ideal,
-        "throughput_over_ideal": ideal / runs["few"]["seconds"],
-        "bare_client_over_ideal": ideal / runs["bare"]["seconds"],
-        "throughput_over_bare_client": runs["bare"]["seconds"] / runs["few"]["seconds"],
-        "throughput_over_ideal_many": ideal * TIMES_MORE / runs["many"]["seconds"],
         "requests_per_second": number / runs["few"]["seconds"],
         "peak_mb": runs["few"]["peak_mb"],
         "peak_mb_many": runs["many"]["peak_mb"],
-        "memory_many_over_few": runs["many"]["peak_mb"] / runs["few"]["peak_mb"],
         "seconds_many": runs["many"]["seconds"],
         "seconds_resumed": runs["again"]["seconds"],
-        "resumed_over_run": runs["again"]["seconds"] / runs["many"]["seconds"],
-        "repeated_over_run": runs["repeated"]["seconds"] / runs["many"]["seconds"],
+        "ratios": {
+            "throughput, fcconan / ideal": (ideal / runs["few"]["seconds"], "at least 0.90"),
+            "throughput, bare client / ideal": (ideal / runs["bare"]["seconds"], ""),
+            "throughput, fcconan / bare client": (runs["bare"]["seconds"] / runs["few"]["seconds"], ""),
+            "throughput, fcconan / ideal, ten times the replies": (ideal * TIMES_MORE / runs["many"]["seconds"], ""),
+            "memory, ten times the replies / once": (runs["many"]["peak_mb"] / runs["few"]["peak_mb"], "about 1"),
+            "time, resumed when all was rated / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
+            "time, finished run repeated / run": (runs["repeated"]["seconds"] / runs["many"]["seconds"], ""),
+        },
     }
 
 
@@ -234,17 +235,12 @@ def main() -> None:
         port, replies, folder, out, end = arguments.rate
         rate(int(port), Path(replies), Path(folder), Path(out), end)
         return
-    found = {
-        "fcconan": fcconan.__version__,
-        "aiohttp": version("aiohttp"),
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        **measure(arguments.replies, arguments.latency),
-    }
+    found = {"machine": machine("aiohttp"), **measure(arguments.replies, arguments.latency)}
     for name, value in found.items():
-        print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        if name not in ("machine", "ratios"):
+            print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
+    print("", *ratios.lines(found), sep="\n")
+    write_json(found, arguments.json)
 
 
 if __name__ == "__main__":

@@ -16,19 +16,18 @@ Run it with `python benchmarks/speed/retrieval.py [--json FILE] [--repeats N] [-
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ratios
+from ratios import machine, write_json
 
 import fcconan
 
@@ -234,11 +233,7 @@ def table(result: Measured) -> str:
             f"  {case + ', HS per second':60} {value:9.1f}" for case, value in measured.get("per second", {}).items()
         ]
         lines += [""]
-    lines += [f"{'ratio':45} {'measured':>8}  aim"]
-    for measured in result["parts"].values():
-        lines += [f"{name:45} {value:8.2f}  {aim}".rstrip() for name, (value, aim) in measured["ratios"].items()]
-    lines += ["", ", ".join(f"{name} {value}" for name, value in result["machine"].items())]
-    return "\n".join(lines)
+    return "\n".join([*lines, *ratios.lines(result)])
 
 
 def main() -> None:
@@ -252,17 +247,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
         for part in dict.fromkeys(options.part or PARTS):
             parts[part] = PARTS[part](Path(folder), options.repeats)
-    libraries = ("numpy", "scipy", "bm25s", "rank-bm25")
-    machine = {
-        "processors": os.cpu_count(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        **{library: version(library) for library in libraries},
+    result = {
+        "machine": machine("numpy", "scipy", "bm25s", "rank-bm25"),
+        "repeats": options.repeats,
+        "parts": parts,
+        "ratios": {name: ratio for measured in parts.values() for name, ratio in measured.pop("ratios").items()},
     }
-    result = {"machine": machine, "repeats": options.repeats, "parts": parts}
     print(table(result))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_json(result, options.json)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import random
 import resource
 import signal
@@ -28,12 +27,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import ratios
+from ratios import machine, write_json
 
 if TYPE_CHECKING:
     from fcconan.annotate.product_scorers import Scorer
@@ -124,7 +124,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
             import distributed
 
             started: Any = stack.enter_context(
-                distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
@@ -196,20 +196,17 @@ def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
     one, two, more = (runs[case] for case in ("1 process", "2 processes", "2 processes, more HS"))
     dask = [runs[case]["pairs_per_second"] for case in ("Dask, 1 worker", "Dask, 2 workers")]
     return {
-        "machine": {
-            "processors": os.cpu_count(),
-            "platform": platform.platform(),
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "pyarrow", "scipy", "distributed")},
-        },
+        "machine": machine("numpy", "pyarrow", "scipy", "distributed"),
         "runs": runs,
         "seconds_of_all": {case: [run["seconds"] for run in found] for case, found in every.items()},
         "ratios": {
-            "throughput, 2 processes / 1": two["pairs_per_second"] / one["pairs_per_second"],
-            "throughput, Dask, 2 workers / 1": dask[1] / dask[0],
-            "throughput, Dask / processes, 2 workers": dask[1] / two["pairs_per_second"],
-            f"memory of a worker, {more['pairs'] / two['pairs']:.1f} times the pairs / 1": more["peak_mb"]
-            / two["peak_mb"],
+            "throughput, 2 processes / 1": (two["pairs_per_second"] / one["pairs_per_second"], ""),
+            "throughput, Dask, 2 workers / 1": (dask[1] / dask[0], ""),
+            "throughput, Dask / processes, 2 workers": (dask[1] / two["pairs_per_second"], ""),
+            f"memory of a worker, {more['pairs'] / two['pairs']:.1f} times the pairs / once": (
+                more["peak_mb"] / two["peak_mb"],
+                "about 1",
+            ),
         },
     }
 
@@ -222,9 +219,7 @@ def table(result: dict[str, Any]) -> str:
         f" {run['processor_seconds']:7.1f} {run['peak_mb']:12.0f} {run['file_mb']:9.1f}"
         for case, run in result["runs"].items()
     ]
-    lines += ["", *(f"{name:52} {value:6.2f}" for name, value in result["ratios"].items())]
-    lines += ["", ", ".join(f"{name} {value}" for name, value in result["machine"].items())]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *ratios.lines(result)])
 
 
 def main() -> None:
@@ -246,8 +241,7 @@ def main() -> None:
     given = [f"--{name}={getattr(options, name)}" for name in ("scorer", "times", "hs", "cns", "rows")]
     result = measure(given, options.repeats)
     print(table(result))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write_json(result, options.json)
 
 
 if __name__ == "__main__":

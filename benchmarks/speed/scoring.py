@@ -19,19 +19,17 @@ Run it with `python benchmarks/speed/scoring.py [--json FILE] [--resamples N] [-
 """
 
 import argparse
-import json
-import os
-import platform
 import resource
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import ratios
+from ratios import machine, write_json
 
 from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN
 from fcconan.score.correlation import correlate
@@ -235,19 +233,19 @@ def main() -> None:
             values = measured["fcconan"], measured["scipy, scaled"], measured["ratio"]
             print(f"{case:45} {values[0]:9.2f} {values[1]:9.0f} {values[2]:7.0f}  {AIM}", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    machine = {
-        "processors": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        **{library: version(library) for library in ("numpy", "scipy", "numba")},
+    result = {
+        "machine": machine("numpy", "scipy", "numba"),
+        "resamples": options.resamples,
+        "peak_gib": peak,
+        "cases": found,
+        "ratios": {
+            **{f"time, scipy looped / fcconan: {case}": (each["ratio"], AIM) for case, each in found.items()},
+            "memory of all this / 1 GB": (peak * 2**30 / 1e9, "below 1"),
+        },
     }
     print(f"* a loop over scipy, scaled from {LOOPED} iterations to all ({options.resamples} resamples or swaps)")
-    print(f"peak memory of the process: {peak:.2f} GiB, aim below 1 GB")
-    print(", ".join(f"{name} {value}" for name, value in machine.items()))
-    if options.json:
-        result = {"machine": machine, "resamples": options.resamples, "peak_gib": peak, "cases": found}
-        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print("", *ratios.lines(result), sep="\n")
+    write_json(result, options.json)
 
 
 if __name__ == "__main__":

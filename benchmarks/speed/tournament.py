@@ -15,17 +15,15 @@ Run it with `python benchmarks/speed/tournament.py [--json FILE] [--repeats N] [
 """
 
 import argparse
-import json
-import os
-import platform
 import sys
 import time
-from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ratios
+from ratios import machine, write_json
 
 from fcconan.score.bradley_terry import strengths
 from fcconan.score.tournament import rank_systems
@@ -119,12 +117,15 @@ def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
         "resamples": resamples,
         "looped": looped,
         "seconds": best,
-        "ratio": best["fcconan"] / best["evalica loop"],
-        "ratio_to_counts_loop": best["fcconan"] / best["counts loop"],
-        "aim": AIM,
+        "ratios": {
+            "time, fcconan / a refit by evalica for each resample": (
+                best["fcconan"] / best["evalica loop"],
+                f"at most {AIM}",
+            ),
+            "time, fcconan / a refit by fcconan for each resample": (best["fcconan"] / best["counts loop"], ""),
+        },
         "largest_difference": difference,
-        "machine": {"python": platform.python_version(), "cores": os.cpu_count(), "numpy": version("numpy")},
-        "evalica": version("evalica"),
+        "machine": machine("numpy", "evalica"),
     }
 
 
@@ -140,11 +141,9 @@ def main() -> None:
     print(f"{found['rows']} verdicts, {found['resamples']} resamples (loops: {found['looped']}, scaled)")
     for case, seconds in found["seconds"].items():
         print(f"{case:14} {seconds:9.2f} s")
-    print(f"fcconan / evalica loop: {found['ratio']:.4f} (aim: at most {AIM})")
-    print(f"fcconan / counts loop:  {found['ratio_to_counts_loop']:.4f}")
     print(f"largest difference of strengths: {found['largest_difference']:.1e}")
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print("", *ratios.lines(found), sep="\n")
+    write_json(found, options.json)
 
 
 if __name__ == "__main__":
