@@ -2,7 +2,11 @@
 
 import os
 import re
+import shutil
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -23,6 +27,20 @@ def leftovers(folder: Path, prefix: str) -> list[Path]:
         if path.name.startswith(own) and process.isdigit() and not _is_running(int(process)):
             found.append(path)
     return found
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Makes a temporary folder, removes it in the end, and removes those that killed processes left.
+
+    Args:
+        prefix: What the names of these folders begin with.
+    """
+    with suppress(OSError):  # a folder that cannot be listed may still be written
+        for stale in leftovers(Path(tempfile.gettempdir()), prefix):
+            shutil.rmtree(stale, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=mark(prefix), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _host() -> str:

@@ -4,7 +4,10 @@ JSONL and parquet may hold ids as numbers, where CSV has text; and tools such as
 one of floats as soon as a cell is empty.
 """
 
+import ast
+import json
 import math
+import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -72,6 +75,22 @@ def with_ids(row: Row, place: str) -> dict[str, Any]:
 def is_missing(value: Any) -> bool:
     """Tells whether a cell is empty: nothing, an empty text, or nan, as some tools write it."""
     return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and math.isnan(value))
+
+
+def cell_list(value: Any) -> list[Any]:
+    """Returns what a cell holds as a list: a list, one as JSON or pandas writes it into CSV, or the cell alone."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str) and value.startswith("["):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
+                    found = read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(found, list):
+                return found
+    return [value]
 
 
 def cell_text(value: Any) -> str:

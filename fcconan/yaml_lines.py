@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,11 @@ from fcconan.errors import InputError
 Location = tuple[Hashable, ...]
 _HALF = re.compile(r"[\ud800-\udfff]")
 _UNFOLDED = 10_000  # values that aliases may stand for, besides what is written out
+
+
+@lru_cache(maxsize=128)  # runs read the same tasks, suites and recipes again and again, which PyYAML takes long for
+def _composed(text: str) -> yaml.Node | None:
+    return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 class YamlFile:
@@ -41,7 +47,7 @@ class YamlFile:
         try:
             text = path.read_text(encoding="utf-8")
             self._most_values = _UNFOLDED + len(text)
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            node = _composed(text)
             wanted = {"mapping": yaml.MappingNode, "list": yaml.SequenceNode}[top]
             data = self._plain(node, ()) if isinstance(node, wanted) else None
         except UnicodeDecodeError as error:

@@ -1,6 +1,8 @@
 """Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
 
+import gc
 import io
+import itertools
 import os
 import shutil
 import signal
@@ -18,7 +20,6 @@ settings.load_profile("no-deadline")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several workers with several threads each would wait for one another
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx as it is written, without a minute of compiling
-COMPILED = {"NUMBA_DISABLE_JIT": "0"}  # for work that takes longer than compiling it once
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
@@ -27,12 +28,33 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MIRROR = os.environ.get("FCCONAN_MIRROR")  # not popped: the workers of pytest-xdist inherit it
 
+_numbers = itertools.count()
+
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_collection() -> None:
+    """Collecting makes hundreds of thousands of objects that stay: nothing is garbage yet."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Keeps modules and tests out of every later search for garbage, and searches less often."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_garbage() -> None:
+    """The same for what earlier test modules imported: with torch among it a single search takes a second."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path_factory.mktemp("caches")
+    # Not `mktemp`, which lists all folders of earlier tests; whoever writes there makes the folder.
+    folder = tmp_path_factory.getbasetemp() / "caches" / str(next(_numbers))
     monkeypatch.setenv("FCCONAN_CACHE", str(folder / "fcconan"))
     monkeypatch.setenv("HF_HOME", str(folder / "huggingface"))
     monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
@@ -57,8 +79,6 @@ def run_process() -> RunCli:
     assert command is not None, "fcconan is not installed next to this Python"
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        if arguments[:1] == ("demo",):
-            environment = {**COMPILED, **environment}
         return subprocess.run(
             [command, *map(str, arguments)],
             capture_output=True,

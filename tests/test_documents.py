@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fcconan.build import load_recipe
 from fcconan.catalog import content_folder, recipe_names
@@ -12,6 +13,7 @@ from fcconan.yaml_lines import YamlFile
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 DATASETS = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
 
 
@@ -35,13 +37,29 @@ def test_every_dataset_is_described_with_every_config(name: str) -> None:
             assert f"`{config}`" in section.group(), config
 
 
-@pytest.mark.parametrize(
-    "document", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
-)
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub and MkDocs both make them of plain words."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
-        assert ((ROOT / document).parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", text):
+        path = (ROOT / document).parent / target if target else ROOT / document
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
+
+
+def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = sorted(re.findall(r"[\w/-]+\.md", str(site["nav"])))
+    assert listed == sorted(path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    assert site["strict"] and site["theme"]["font"] is False  # no page fetches anything
+    for path in (ROOT / "docs" / "api").glob("*.md"):
+        for name in re.findall(r"^::: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+            assert (ROOT / name.replace(".", "/")).is_dir() or (ROOT / f"{name.replace('.', '/')}.py").is_file(), name
 
 
 def test_figures_of_the_readme_example_are_the_recipe_s() -> None:

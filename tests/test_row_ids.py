@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.row_ids import cell_text, id_of, required_id, with_ids
+from fcconan.row_ids import cell_list, cell_text, id_of, required_id, with_ids
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,21 @@ def test_ids_of_a_row_become_text_and_other_cells_stay() -> None:
 )
 def test_options_name_cells_alike_in_all_files(value: Any, expected: str) -> None:
     assert cell_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (("a",), ["a"]),
+        ('["a", "b, c"]', ["a", "b, c"]),  # JSON
+        ("['a', \"it's\"]", ["a", "it's"]),  # as pandas writes it
+        ("[]", []),
+        ("[a] said the Ombrey", ["[a] said the Ombrey"]),
+        ("[" * 5000, ["[" * 5000]),
+        ("a, b", ["a, b"]),
+        (None, [None]),
+    ],
+)
+def test_a_cell_is_read_as_a_list(cell: Any, expected: list[Any]) -> None:
+    assert cell_list(cell) == expected

@@ -91,6 +91,15 @@ def distribute(
 ) -> dict[str, list[str]]:
     """Decides who judges what, as `assign_units` says.
 
+    Args:
+        units: What is judged, anchors left out.
+        raters: Their pseudonyms.
+        overlap: Number of raters -> share of the units that so many judge.
+        forbidden: Raters and ids of units that they must not get.
+        seed: Of all draws.
+        blocks: What goes to the same raters as a whole.
+        scatter: Whether the overlap is single units also where there are blocks.
+
     Returns:
         Unit -> raters, units in the order given.
 

@@ -147,7 +147,14 @@ def hs_rows(corpus: Corpus, hs: Iterable[str]) -> list[Row]:
 
 
 def draw(items: Sequence[str], number: int | None, seed: int, stream: int) -> list[str]:
-    """Returns a number of items in random order, all if None; those of a smaller draw come first in a larger one."""
+    """Returns a number of items in random order; those of a smaller draw come first in a larger one.
+
+    Args:
+        items: To draw from.
+        number: How many; None for all.
+        seed: Of the campaign.
+        stream: Tells draws apart that share the seed.
+    """
     order = np.random.default_rng([seed, stream]).permutation(len(items))
     return [items[place] for place in order[: len(items) if number is None else number]]
 

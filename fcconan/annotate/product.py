@@ -170,7 +170,17 @@ def open_questions(
 ) -> Iterator[tuple[Path, Iterator[dict[str, Any]]]]:
     """Yields the journal of every shard that is not written yet, and the rows that a judge would be asked about.
 
-    Writes nothing; the arguments are those of `plan`, with the rank of one of several processes.
+    Writes nothing.
+
+    Args:
+        hs: As of `plan`.
+        cn: As of `plan`.
+        scorer: As of `plan`.
+        folder: As of `plan`.
+        selection: As of `plan`.
+        rows_per_shard: As of `plan`.
+        rank: Of this process, from 0.
+        world: How many processes share the shards.
 
     Raises:
         InputError: As `plan`.

@@ -138,6 +138,9 @@ class Queue:
             random_share: The part of them that is drawn by chance.
             seed: Of the draws, and of the order in which raters see the units.
 
+        Returns:
+            The batch, and who judges what of it.
+
         Raises:
             InputError: Nobody is there who may judge.
         """
@@ -202,6 +205,12 @@ def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Ite
     """Writes a batch; call it within `changing`.
 
     The line of `queue.jsonl` comes first: without its round, it is made again.
+
+    Args:
+        campaign: The campaign.
+        queue: Before the batch.
+        batch: What was chosen.
+        assignments: Who judges it.
     """
     campaign.write(FILE, [*queue.batches, batch])
     campaign.write(f"rounds/{batch.round}.jsonl", assignments)
@@ -273,6 +282,15 @@ def step(
     while_open: bool = False,
 ) -> Batch | None:
     """Makes the next round, unless the last one is not answered yet, or nothing is left; call it within `changing`.
+
+    Args:
+        campaign: The campaign.
+        queue: As it is.
+        problem: The units, in the order of the campaign's items.
+        size: Units in the batch.
+        random_share: The part of them that is drawn by chance.
+        seed: Of the draws.
+        while_open: Make a batch although the last one is not answered yet.
 
     Returns:
         The batch; None if there is none.

@@ -35,6 +35,7 @@ LEFTOVERS = re.compile(
     r"object at 0x|\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE
 )
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, ten times as fast
 BIBTEX = re.compile(r"```bibtex\n.*?```", re.DOTALL)
 
 
@@ -89,7 +90,14 @@ def render_card(
 
 
 def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, labels_only: bool) -> dict[str, Any]:
-    """Returns the YAML block of the card, as plain data."""
+    """Returns the YAML block of the card, as plain data.
+
+    Args:
+        recipe: The recipe.
+        built: The tables that the folder holds.
+        versions: The version of every config, aliases included.
+        labels_only: Whether the folder holds no text.
+    """
     by_config: dict[str, list[Table]] = {}
     for table in built.tables:
         by_config.setdefault(table.config, []).append(table)
@@ -151,8 +159,11 @@ def restricted_columns(tables: list[Table]) -> dict[str, list[str]]:
     return found
 
 
-def check_card(text: str) -> None:
+def check_card(text: str) -> dict[str, Any]:
     """Checks a card offline: its YAML block, the Hub's vocabulary, and leftovers of the template.
+
+    Returns:
+        The YAML block.
 
     Raises:
         InputError: The card breaks a rule; the message names it.
@@ -165,7 +176,7 @@ def check_card(text: str) -> None:
     match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     if match is None:
         raise InputError("the card has no YAML block at its head; mend dataset_card.md")
-    metadata = yaml.safe_load(match[1])
+    metadata: dict[str, Any] = yaml.load(match[1], _LOADER)  # a safe one
     for name in REQUIRED:
         if not metadata.get(name):
             raise InputError(f"the card's YAML block lacks {name!r}; mend the recipe")
@@ -179,3 +190,4 @@ def check_card(text: str) -> None:
     for config in metadata["configs"]:
         if config["config_name"] == "default":
             raise InputError("a config is named 'default'; consumers must name the part that they mean")
+    return metadata

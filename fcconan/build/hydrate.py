@@ -13,6 +13,7 @@ from fcconan.build.recipe import Recipe, load_recipe
 from fcconan.build.table import Built, Table
 from fcconan.catalog import recipe_names
 from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
 
 
 @dataclass
@@ -47,6 +48,7 @@ def hydrate(
     labels: Path | str,
     out: Path | str,
     *,
+    revision: str | None = None,
     recipe: str | None = None,
     keep_going: bool = False,
     jobs: int = 4,
@@ -57,8 +59,9 @@ def hydrate(
     If every row is found as it is in the folder, the result equals the full build byte for byte.
 
     Args:
-        labels: The labels-only folder.
+        labels: The labels-only folder, or the name of such a dataset on the Hub (`owner/name`), which is downloaded.
         out: The folder to write.
+        revision: A tag, branch or commit of the dataset on the Hub; by default the newest state.
         recipe: The recipe file, where the folder was not built from the catalogue.
         keep_going: Write the folder even if rows are changed or missing. The rows and their labels are then those of
             the labels-only folder, and a text that upstream does not have is missing. Splits that cannot be built here
@@ -70,19 +73,21 @@ def hydrate(
         The counts; nothing was written unless `folder` is set.
 
     Raises:
-        InputError: The folder is no labels-only release, its recipe is unknown, or upstream is not to be had.
+        InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream is not to be
+            had.
     """
-    source, target = Path(labels), release.output_folder(out)
+    target = release.output_folder(out)
+    source = release_folder(str(labels), revision=revision)
     manifest = release.read_manifest(source)
     if not manifest["labels_only"]:
-        raise InputError(f"{source} has its texts already (labels_only is false in its manifest): nothing to hydrate")
+        raise InputError(f"{labels} has its texts already (labels_only is false in its manifest): nothing to hydrate")
     if source.resolve() == target.resolve():
         raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
     loaded = _recipe_of(manifest, recipe)
     release.check_target(target, loaded.name)
     rule = manifest["tier_rule"]
     built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
-    with status(f"{loaded.name}: comparing with {source}", progress):
+    with status(f"{loaded.name}: comparing with {labels}", progress):
         result, joined = _compare(source, built)
         _count_unknown_tables(manifest, built, result)
     if not result.complete and not keep_going:

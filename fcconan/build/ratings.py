@@ -48,7 +48,14 @@ Row = dict[str, Any]
 
 
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
-    """Returns CSEval's unified score, 1 to 5 (equation 2): aggressiveness counts backwards, suitableness is 1 to 3."""
+    """Returns CSEval's unified score, 1 to 5 (equation 2).
+
+    Args:
+        relevance: From 1 to 5.
+        coherence: From 1 to 5.
+        aggressiveness: From 1, the best, to 5.
+        suitableness: From 1 to 3.
+    """
     return (relevance + (6 - aggressiveness) + coherence + ((suitableness - 1) / 2 * 4 + 1)) / 4
 
 

@@ -1,12 +1,10 @@
 """Writes and reads release folders: parquet files, card and manifest, replaced as a whole or not at all."""
 
-import ctypes
 import errno
 import hashlib
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,12 @@ from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
-from fcconan.leftovers import leftovers, mark
 from fcconan.sources import sha256_of
+from fcconan.whole_folders import new_stage, put_in_place
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
 FORMAT = 1
-AT_WORKING_FOLDER = -100
-EXCHANGE = 2
 
 
 def write_release(
@@ -72,13 +68,10 @@ def write_release(
         left_out=left_out,
     )
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale_stages(out)
-        stage = Path(tempfile.mkdtemp(dir=out.parent, prefix=mark(f".{out.name}.fcconan-")))
+        stage = new_stage(out, f".{out.name}.fcconan-")
     except OSError as error:
         raise _cannot_write(out, error) from error
     try:
-        stage.chmod(0o755)
         for table in written.tables:
             path = stage / table_path(table.config, table.split)
             path.parent.mkdir(exist_ok=True)
@@ -115,7 +108,7 @@ def write_release(
         }
         (stage / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         check_target(out, recipe.name)  # once more: writing took time
-        _put_in_place(stage, out)
+        put_in_place(stage, out)
     except OSError as error:
         raise _cannot_write(out, error) from error
     finally:
@@ -259,49 +252,6 @@ def _sources(recipe: Recipe) -> list[dict[str, Any]]:
         }
         for name, source in recipe.sources.items()
     ]
-
-
-def _put_in_place(stage: Path, out: Path) -> None:
-    """Puts the finished folder in the place of the old one; the old one ends up under the stage's name."""
-    if not out.exists():
-        stage.rename(out)
-        return
-    if _exchange(stage, out):
-        return
-    # Without an atomic exchange: if the process ends between the two renames, the old folder is next to `out`.
-    aside = stage.with_name(stage.name + "-old")
-    out.rename(aside)
-    try:
-        stage.rename(out)
-    except OSError:
-        aside.rename(out)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _exchange(first: Path, second: Path) -> bool:
-    """Swaps two folders in one step where the system can (Linux), and says whether it did."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    status = rename(
-        AT_WORKING_FOLDER,
-        os.fsencode(first.absolute()),
-        AT_WORKING_FOLDER,
-        os.fsencode(second.absolute()),
-        ctypes.c_uint(EXCHANGE),
-    )
-    return bool(status == 0)
-
-
-def _remove_stale_stages(out: Path) -> None:
-    """Removes what a killed build left next to `out`, and puts back an old folder that it had moved aside."""
-    for path in leftovers(out.parent, f".{out.name}.fcconan-"):
-        if path.name.endswith("-old") and not out.exists():
-            path.rename(out)
-        else:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _cannot_write(out: Path, error: OSError) -> InputError:

@@ -61,7 +61,15 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
 
 
 def reply_row(hate_speech: str, reference: str, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
-    """Returns one reply to an HS with one reference, as columns."""
+    """Returns one reply to an HS with one reference, as columns.
+
+    Args:
+        hate_speech: The message.
+        reference: The CN that people wrote for it.
+        text: The reply.
+        system: Who wrote it.
+        source_id: Upstream's id of the record, which tells equal replies apart.
+    """
     hs = identity.hs_id(hate_speech)
     item = identity.item_id(hs, [identity.cn_id(reference)])
     return {

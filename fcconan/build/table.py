@@ -43,7 +43,18 @@ class Table:
     def from_rows(
         cls, config: str, split: str, columns: Columns, rows: list[dict[str, Any]], key: tuple[str, ...]
     ) -> "Table":
-        """Makes a table from one dict a row; a column that a row does not name is missing (None) in it."""
+        """Makes a table from one dict a row; a column that a row does not name is missing (None) in it.
+
+        Args:
+            config: The config that it is a split of.
+            split: The split.
+            columns: Names and types.
+            rows: The rows.
+            key: The columns that tell rows apart.
+
+        Raises:
+            KeyError: A row has a column that is not among these.
+        """
         for row in rows:
             unknown = row.keys() - columns.keys()
             if unknown:

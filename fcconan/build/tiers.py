@@ -212,8 +212,6 @@ class _Catalogue(Mapping[str, TierRule]):
     """The rules of the catalogue by name, read when they are first used."""
 
     def __getitem__(self, name: str) -> TierRule:
-        if name not in tier_rule_names():
-            raise KeyError(name)
         return _read(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -226,8 +224,10 @@ class _Catalogue(Mapping[str, TierRule]):
 TIER_RULES: Mapping[str, TierRule] = _Catalogue()
 
 
-@cache
+@cache  # a build asks for its rule once a pair: the folder of the rules is listed the first time only
 def _read(name: str) -> TierRule:
+    if name not in tier_rule_names():
+        raise KeyError(name)
     return load_tier_rule(name)
 
 

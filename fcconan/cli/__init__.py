@@ -15,6 +15,7 @@ from fcconan.cli import (
     bench,
     build,
     correlate,
+    croissant,
     demo,
     evaluate_generators,
     finetune,
@@ -24,7 +25,9 @@ from fcconan.cli import (
     leaderboard,
     list_datasets,
     metrics,
+    publish,
     rank,
+    report,
     reproduce,
     train_retriever,
 )
@@ -55,6 +58,9 @@ for verb in (
     correlate,
     agree,
     reproduce,
+    report,
+    croissant,
+    publish,
     demo,
 ):
     app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)

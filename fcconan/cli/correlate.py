@@ -167,7 +167,8 @@ def _tests(
 
 def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.scores import correlation_tables, write_correlations
+    from fcconan.report.correlations import correlation_tables
+    from fcconan.report.scores import write_correlations
 
     for shown in correlation_tables(result):
         print_table(shown.title, shown.columns, shown.rows)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fcconan.report.site.page import Page
     from fcconan.report.tables import Table
 
 NAME = "demo"
@@ -23,15 +26,23 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was built to this file.")] = None,
 ) -> None:
     """Build the embedded demo dataset, benchmark retrieval, rate replies, and score judges and systems, offline."""
+    from itertools import permutations
+
     from fcconan.build import build
+    from fcconan.build.release import check_target, output_folder
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
+    from fcconan.errors import InputError
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.rate import RATED
     from fcconan.judge.replies import load_replies
     from fcconan.judge.summary import Summary, print_summary
     from fcconan.judge.task import load_task
-    from fcconan.report import FURTHER, check_report, write_report
+    from fcconan.report import trec_files
+    from fcconan.report.explorer import explorer_page
+    from fcconan.report.retrieval import drill_down
+    from fcconan.report.site.pages import bench_page
+    from fcconan.report.site.write import check_site, write_site
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.suite import Maker, load_suite
@@ -40,7 +51,11 @@ def run(
     target = report if report is not None else out.absolute().parent / "demo-report"
     rated = ratings if ratings is not None else out.absolute().parent / "demo-ratings.csv"
     check_json_target(json_file, out)
-    check_report(target)
+    check_target(output_folder(out), "demo")
+    for one, other in permutations((path for path in (out, target, rated, json_file) if path is not None), 2):
+        if one.resolve().is_relative_to(other.resolve()):
+            raise InputError(f"{one} is in {other}, or the same: give each of the things to write a place of its own")
+    check_site(target)
     check_row_target(rated)
     result = build("demo", out)
     manifest = result.manifest
@@ -67,24 +82,36 @@ def run(
         for rows in judge.rate(load_replies(out)):
             summary.add(rows)
             writer.write(rows)
-    page, tables = _judged(out, rated)
-    write_report(target, scored, details, further=page)
-    print_result(scored, target)
+    judged, tables = _judged(out, rated)
+    retrieval = bench_page(scored, drill_down(scored, details), trec_files(details))
+    pages = [retrieval, *judged, explorer_page(out)]
+    index = write_site(target, pages, title="The embedded demo: invented peoples, simulated answers")[0]
+    print_result(scored, None)
     print_summary(summary.result(judges=[{"name": judge.name, **judge.configuration}]), rated)
     typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
     for table in tables:
         print_table(table.title, table.columns, table.rows)
-    typer.echo(f"Every level, the matrix of wins and the signatures: {target / FURTHER}")
+    print_table("The demo in a table (all of it synthetic: the figures say nothing about the world)", *_gist(pages))
+    typer.echo(f"Report: {index if target.is_absolute() else target / index.name}")
 
 
-def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
-    """Returns how judges follow the simulated people and which system these prefer: a page, and tables of the gist."""
+def _gist(pages: "Sequence[Page]") -> "tuple[Sequence[str], Sequence[Sequence[str]]]":
+    """Returns what stands first in every page's headline."""
+    rows = []
+    for page in pages:
+        if page.headline is not None and page.headline.rows:
+            first, figure = page.headline.rows[0][:2]
+            rows.append((page.label or page.title, page.headline.columns[0], first, page.headline.columns[1], figure))
+    return ("page", "of", "leader", "figure", "value"), rows
+
+
+def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
+    """Returns how judges follow the simulated people and which system these prefer: pages, and tables of the gist."""
     from dataclasses import asdict
 
     from fcconan.cli.row_sources import opened, rated_replies
-    from fcconan.report import FILES
-    from fcconan.report.scores import correlation_section, tournament_section, tournament_tables
-    from fcconan.report.sections import interval, number, render_sections
+    from fcconan.report.scores import correlation_page, tournament_page, tournament_tables
+    from fcconan.report.sections import interval, number
     from fcconan.report.tables import Table
     from fcconan.score.correlation import correlate, correlation_signature
     from fcconan.score.tournament import rank_systems
@@ -116,15 +143,8 @@ def _judged(out: Path, rated: Path) -> "tuple[str, list[Table]]":
     with opened([str(out)], where=["rater_kind=human"]) as sources:
         rows = list(sources.rows("comparisons"))
         tournament = rank_systems(rows, majority=True, population=f"{'+'.join(sources.population)};majority")
-    page = render_sections(
-        "Judges and tournaments",
-        "The embedded demo: simulated people and judges, so these figures say nothing about the world.",
-        [correlation_section(correlations), tournament_section(tournament)],
-        signatures=[correlations["signature"], tournament["signature"]],
-        back=FILES[0],
-    )
     ranking = tournament_tables(tournament)[0]
-    return page, [
+    return [correlation_page(correlations), tournament_page(tournament)], [
         Table("Judges against people (simulated): Spearman over all replies", columns, pooled),
         Table("Tournament (simulated people, majority)", ranking.columns, ranking.rows),
     ]

@@ -13,7 +13,11 @@ EXAMPLE = "Example: fcconan generate demo-dataset --model local:models/my-chat-m
 PART = "DATASET[:CONFIG[:SPLIT]]"
 
 Dataset = Annotated[
-    Path, typer.Argument(help="Messages: a folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")
+    Path,
+    typer.Argument(
+        help="Messages: a folder that `fcconan build` wrote, the name of one on the Hub, or a CSV, JSONL or parquet "
+        "file."
+    ),
 ]
 Strategy = Annotated[
     str | None,

@@ -10,8 +10,11 @@ EXAMPLE = "Example: fcconan hydrate labels --out full"
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="A labels-only folder.")],
+    folder: Annotated[str, typer.Argument(help="A labels-only folder, or the name of one on the Hub (owner/name).")],
     out: Annotated[Path, typer.Option("--out", help="The folder to write.")],
+    revision: Annotated[
+        str | None, typer.Option("--revision", help="Of a dataset on the Hub: a tag, branch or commit.")
+    ] = None,
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", help="The recipe file, if the folder was not built from the catalogue."),
@@ -28,7 +31,7 @@ def run(
     from fcconan.errors import InputError
 
     check_json_target(json_file, out)
-    result = hydrate(folder, out, recipe=recipe, keep_going=keep_going, jobs=jobs)
+    result = hydrate(folder, out, revision=revision, recipe=recipe, keep_going=keep_going, jobs=jobs)
     counts = {
         "matched": result.matched,
         "changed": result.changed,

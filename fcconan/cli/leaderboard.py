@@ -37,8 +37,9 @@ def run(
 ) -> None:
     """Rank systems by the ratings of their replies, aspect by aspect and by one score of all."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.scores import leaderboard_section, leaderboard_tables
-    from fcconan.report.sections import check_page, write_page
+    from fcconan.report.scores import leaderboard_page, leaderboard_tables
+    from fcconan.report.sections import check_page
+    from fcconan.report.site.page import write
     from fcconan.score import leaderboard as board
     from fcconan.score.correlation_levels import UNKNOWN
     from fcconan.score.rating_rows import HUMAN
@@ -74,12 +75,6 @@ def run(
     if json_file is not None:
         write_json(json_file, result)
     if report is not None:
-        write_page(
-            report,
-            "Leaderboard",
-            "Systems by the ratings of their replies.",
-            [leaderboard_section(result)],
-            signatures=[signature],
-        )
+        write(report, leaderboard_page(result))
         typer.echo(f"Written: {report}")
     typer.echo(signature)

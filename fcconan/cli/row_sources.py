@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Values = dict[tuple[str, str], str]
 
-SOURCES_HELP = "Files of rows (.parquet, .jsonl, .csv), folders of built datasets, or names of datasets."
+SOURCES_HELP = "Files of rows (.parquet, .jsonl, .csv), folders of datasets, or their names, here or on the Hub."
 Sources = Annotated[list[str], typer.Argument(help=SOURCES_HELP)]
 Split = Annotated[str | None, typer.Option("--split", help="The split of a dataset; needed where it has several.")]
 Column = Annotated[
@@ -84,6 +84,7 @@ class RowSources(AbstractContextManager["RowSources"]):
     people: Sequence[str] = ()
     population: list[str] = field(default_factory=list)
     _built: "Datasets | None" = None
+    _found: dict[str, Path] = field(default_factory=dict)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -271,11 +272,14 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     def _place(self, source: str) -> Path:
         from fcconan.catalog import recipe_names
+        from fcconan.hub_folders import release_folder
         from fcconan.reproduce.data import Datasets
 
         path = Path(source)
         if path.exists() or source not in recipe_names():
-            return path
+            if source not in self._found:
+                self._found[source] = release_folder(source)
+            return self._found[source]
         if self._built is None:
             self._built = Datasets()
         return self._built.path(source)

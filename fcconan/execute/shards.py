@@ -64,7 +64,9 @@ class Work(Protocol):
     """
 
     @property
-    def folder(self) -> Path: ...  # noqa: D102
+    def folder(self) -> Path:
+        """Where the shards are."""
+        ...
 
     def is_finished(self, shard: Shard) -> bool:
         """Whether the shard's file is there and complete."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Packages whose versions may change what is written, by what uses them.
 _PACKAGES = {
     "local": ("torch", "transformers", "tokenizers", "peft"),
-    "endpoint": ("openai",),
+    "endpoint": ("aiohttp",),
     "found": ("sentence-transformers", "scikit-learn", "rank-bm25", "bm25s"),
 }
 COUNTED = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")

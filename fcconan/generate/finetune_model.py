@@ -128,7 +128,7 @@ class Base:
             raise InputError(_EXTRA) from error
 
         if how.method == "qlora":
-            model = prepare_model_for_kbit_training(model)  # type: ignore[no-untyped-call]
+            model = prepare_model_for_kbit_training(model)
         config = LoraConfig(
             r=how.rank,
             lora_alpha=how.alpha,
@@ -170,7 +170,11 @@ def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
 
 
 def check_four_bit(device: str) -> None:
-    """Raises InputError where a model cannot be held in 4 bit."""
+    """Checks that a model can be held in 4 bit.
+
+    Raises:
+        InputError: It cannot.
+    """
     from importlib.util import find_spec
 
     if device != "cuda":

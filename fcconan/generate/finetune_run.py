@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generate.finetune_settings import Finetuning
-from fcconan.llm.weights import one_line
+from fcconan.llm.weights import one_line, quiet_training
 from fcconan.whole_files import write_whole
 
 RESULT = "result.json"
@@ -60,6 +60,12 @@ def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) ->
 
     New adapters change nothing, so it is that of the model without them.
 
+    Args:
+        material: What is trained with.
+        how: The settings.
+        folder: Where it is kept.
+        say: Is told when a batch did not fit the memory.
+
     Raises:
         InputError: The model cannot be loaded, or does not fit the memory.
     """
@@ -69,7 +75,7 @@ def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) ->
         def measured(parts: int) -> float:
             return _validation_loss(material.base.load(how, material.device), material, how, parts)
 
-        with _quiet():
+        with quiet_training():
             loss = with_room(measured, how, folder, say)
         if not math.isfinite(loss):
             raise InputError(f"the loss of {material.base.name} is not finite before it is tuned: check its weights")
@@ -106,7 +112,7 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
         curve = _curve(json.loads((last / "trainer_state.json").read_text("utf-8"))["log_history"]) if last else []
         return curve if _is_over(curve, how) else _train(rate, material, how, folder, last, parts), parts
 
-    with _quiet():
+    with quiet_training():
         curve, parts = with_room(trained, how, folder.parent, say)
     best = _best(curve)
     result = {
@@ -372,20 +378,3 @@ def _free_memory() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps the libraries' own chatter out of the terminal."""
-    import warnings
-
-    from transformers.utils import logging
-
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.set_verbosity(before)

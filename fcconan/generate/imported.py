@@ -161,7 +161,13 @@ class ImportedReplies:
 
 
 class ImportedSystem:
-    """One system of a file; see `ImportedReplies.generator`."""
+    """One system of a file; see `ImportedReplies.generator`.
+
+    Args:
+        name: Of the system.
+        replies: Item id -> the replies to it, the first of which counts.
+        configuration: What changes them, as JSON-able values.
+    """
 
     strategy = STRATEGY
 

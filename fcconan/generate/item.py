@@ -49,7 +49,15 @@ class Item:
 
 @dataclass(frozen=True)
 class Example:
-    """A pair of the training part that a prompt shows, or the CN of one that is offered as an answer."""
+    """A pair of the training part that a prompt shows, or the CN of one that is offered as an answer.
+
+    Attributes:
+        pair_id: Of the pair.
+        cn_id: Of the CN.
+        hate_speech: The message that it was written for; empty for a CN of a catalogue.
+        counter_narrative: The CN.
+        score: How near it is to the message that is answered, by whatever found it.
+    """
 
     pair_id: str
     cn_id: str

@@ -1,9 +1,6 @@
 """Which rows of a dataset are read for items and training pairs, and by which names their columns go."""
 
-import ast
-import json
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +8,11 @@ from typing import Any
 
 from fcconan.build.release import MANIFEST, read_manifest
 from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
 from fcconan.identity import digest
 from fcconan.judge.replies import files_of
 from fcconan.row_files import SUFFIXES, read_rows
-from fcconan.row_ids import is_missing
+from fcconan.row_ids import cell_list, is_missing
 from fcconan.rows import TIERS
 from fcconan.sources import sha256_of
 
@@ -122,7 +120,8 @@ def open_part(
     """Finds the part of a dataset that items or training pairs are read from.
 
     Args:
-        source: A folder that `fcconan build` wrote, a BEIR folder, or a CSV, JSONL or parquet file.
+        source: A folder that `fcconan build` wrote, the name of one on the Hub, a BEIR folder, or a CSV, JSONL or
+            parquet file.
         config: A part of the folder; without it, for items its replies, else its pairs, else its queries, and for
             training pairs the part `train`, else its pairs.
         split: A split of that part; needed where it has several, but for training pairs that have a split `train`.
@@ -141,6 +140,7 @@ def open_part(
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
         return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns)
+    source = release_folder(str(source))
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
         raise InputError(f"{source} holds labels without texts: `fcconan hydrate {source} --out DIR` brings them back")
@@ -222,18 +222,5 @@ def _text(value: Any, name: str, place: str) -> str:
 
 
 def _texts(value: Any, place: str) -> tuple[str, ...]:
-    """Returns the texts of a cell: a list, a list as JSON or pandas writes it into CSV, or a single text."""
-    listed = value if isinstance(value, list | tuple) else None
-    if isinstance(value, str) and value.startswith("["):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
-                    found = read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            if isinstance(found, list):
-                listed = found
-                break
-    if listed is None:
-        listed = [value]
-    return tuple(text for each in listed if (text := _text(each, "references", place)).strip())
+    """Returns the texts of a cell that holds a list or a single text."""
+    return tuple(text for each in cell_list(value) if (text := _text(each, "references", place)).strip())

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fcconan.judge.rate import ModelJudge
     from fcconan.judge.strategies import Plan as JudgePlan
 
-PICKS = ("first", "random", "judge")
 _DECIMALS = 9  # of a mean; further ones are rounding
 Row = dict[str, Any]
 Picked = tuple["Drawn", int | None]

@@ -22,7 +22,10 @@ class Pair:
     """A message with a CN that people wrote for it or found to fit it.
 
     Attributes:
+        pair_id: Of the pair.
+        cn_id: Of the CN.
         hate_speech: The message; empty for a CN of a catalogue without messages.
+        counter_narrative: The CN.
         kin: What `fcconan.kinship.kin_of` says of it.
     """
 

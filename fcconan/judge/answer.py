@@ -73,7 +73,11 @@ _RESULT = re.compile(r"\[RESULT\][\s:]*+(?P<line>[^\n]*+)", re.IGNORECASE)
 
 
 def check_field(field: AspectField, *, keyed: bool) -> None:
-    """Raises an InputError where scale, decimals or (if `keyed`) keys make no sense."""
+    """Checks that scale, decimals and (if `keyed`) keys make sense.
+
+    Raises:
+        InputError: They do not.
+    """
     low, high = field.scale
     if not (-1e9 < low < high < 1e9):
         raise InputError(f"the scale is {low} to {high}: give two finite numbers, the lowest grade first")
@@ -332,9 +336,13 @@ def with_explanation(rating: ParsedRating, explanation: str | None, field: Aspec
 def read_choice(
     text: str, key: str, choices: Mapping[str, _Value], *, cut: bool = False
 ) -> list[tuple[_Value | None, Reason | None]]:
-    """The choices in the fields and on the lines, or else the whole text; empty if there is none.
+    """Returns the choices in the fields and on the lines, or else the whole text; empty if there is none.
 
-    If the text was cut, only fields count. Beside fields, a line counts only if it holds a choice.
+    Args:
+        text: The output.
+        key: What the field is called.
+        choices: Plain name -> what it stands for.
+        cut: Whether the text was cut; then only fields count. Beside fields, a line counts only if it holds a choice.
     """
     in_json, on_a_line = _patterns((key,))
     fields = _fields(text, in_json)
@@ -365,7 +373,10 @@ def outside_strings(text: str) -> str:
 
 
 def agreed_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple[_Value | None, Reason | None]:
-    """The one answer in all. Copies of the prompt and answers that were cut count only if there is nothing else."""
+    """Returns the one answer in all, or why there is none.
+
+    Copies of the prompt and answers that were cut count only if there is nothing else.
+    """
     answers = {each for each in found if each[1] not in ("template", "truncated")} or set(found[:1])
     return answers.pop() if len(answers) == 1 else (None, "ambiguous")
 

@@ -53,6 +53,7 @@ def audit(
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
+    population: str = "",
 ) -> dict[str, Any]:
     """Looks for the known biases of judges.
 
@@ -68,6 +69,7 @@ def audit(
         resamples: How many resamples.
         seed: Decides the resamples.
         confidence: Of the intervals.
+        population: What is audited, for the signature: files with their hashes.
 
     Returns:
         `signature`, and `rows`: `check`, `rater`, `aspect`, `failure`, `value`, `low`, `high`, `no_interval`
@@ -106,7 +108,17 @@ def audit(
         _compression(findings, grades, [each for each in others if each.kind == _PEOPLE], known)
         _failures(findings, rater, aspect, [(each.unit, each.reason) for each in grades], _texts(grades, known))
     patterns = hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8]
-    signature = f"audit|resamples:{resamples}|seed:{seed}|confidence:{confidence}|refusals:{patterns}|v:{__version__}"
+    signature = "|".join(
+        [
+            "audit",
+            *([f"data:{population}"] if population else []),
+            f"resamples:{resamples}",
+            f"seed:{seed}",
+            f"confidence:{confidence}",
+            f"refusals:{patterns}",
+            f"v:{__version__}",
+        ]
+    )
     return {"signature": signature, "rows": findings.rows}
 
 

@@ -20,7 +20,16 @@ Statistic = Callable[[Floats], Floats]
 
 
 class Findings:
-    """The rows so far. Terms are what a statistic is made of, summed over the rows of a unit: shape (terms, rows)."""
+    """The rows so far. Terms are what a statistic is made of, summed over the rows of a unit: shape (terms, rows).
+
+    Args:
+        resamples: Of every bootstrap.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+
+    Attributes:
+        rows: The findings, as `fcconan.judge.audit.audit` returns them.
+    """
 
     def __init__(self, resamples: int, seed: int, confidence: float) -> None:
         self.resamples, self.seed, self.confidence = resamples, seed, confidence
@@ -37,9 +46,16 @@ class Findings:
         texts: Sequence[str] = (),
         **columns: Any,
     ) -> None:
-        """Adds what a statistic of sums says; it takes shape (terms, ...) and must not depend on a common factor.
+        """Adds what a statistic of sums says.
 
-        With the text of every row, texts are resampled, too, where units have texts in common.
+        Args:
+            check: The name of the finding.
+            rater: Who is audited.
+            units: The unit of every row.
+            terms: Shape (terms, rows).
+            statistic: Takes sums of terms, shape (terms, ...); it must not depend on a common factor.
+            texts: The text of every row: texts are resampled, too, where units have texts in common.
+            columns: As of `write`.
         """
         groupings = _groupings(units, texts)
         sums = np.zeros((len(terms), int(groupings[0].max(initial=-1)) + 1))
@@ -66,7 +82,17 @@ class Findings:
         among: int = 1,
         **columns: Any,
     ) -> None:
-        """Adds a mean of values from 0 to 1 with Wilson's interval; wider (Bonferroni) for the largest of several."""
+        """Adds a mean of values with Wilson's interval.
+
+        Args:
+            check: The name of the finding.
+            rater: Who is audited.
+            units: The unit of every row.
+            values: From 0 to 1; shape (rows,).
+            texts: As of `add`.
+            among: Of how many shares this is the largest, for which the interval is wider (Bonferroni).
+            columns: As of `write`.
+        """
         groupings = _groupings(units, texts)
         n_units = int(groupings[0].max(initial=-1)) + 1
         ends: tuple[float, float] | None = None
@@ -78,7 +104,16 @@ class Findings:
     def add_spearman(
         self, check: str, rater: str, units: Sequence[str], values: Floats, *, texts: Sequence[str] = (), **columns: Any
     ) -> None:
-        """Adds Spearman's rho of two values; shape (2, rows). Values are ranked anew in every resample."""
+        """Adds Spearman's rho of two values, which are ranked anew in every resample.
+
+        Args:
+            check: The name of the finding.
+            rater: Who is audited.
+            units: The unit of every row.
+            values: Shape (2, rows).
+            texts: As of `add`.
+            columns: As of `write`.
+        """
         groupings = _groupings(units, texts)
         n_units = int(groupings[0].max(initial=-1)) + 1
         x, y = (np.unique(each, return_inverse=True)[1] for each in values)
@@ -111,9 +146,24 @@ class Findings:
         no_interval: NoInterval | None = None,
         note: str = "",
     ) -> None:
-        """Adds a row; a value that is not finite is missing: there are no rows, or for the reason `undefined`.
+        """Adds a row.
 
         An interval without width is none: that all resamples are alike does not show that other data would be.
+
+        Args:
+            check: The name of the finding.
+            rater: Who is audited.
+            value: The finding; one that is not finite is missing.
+            ends: Of its interval; None where there is one unit.
+            n: Ratings or comparisons behind it.
+            n_units: Units behind it.
+            n_missing: Ratings or comparisons that are left out.
+            aspect: What was rated.
+            failure: Of failures, the reason that is counted; None for all.
+            baseline: What an unbiased judge would give.
+            undefined: Why the value is missing where there are rows.
+            no_interval: Why it has no interval, where that is known beforehand.
+            note: For people.
         """
         there = bool(np.isfinite(value))
         if ends is None:

@@ -47,6 +47,9 @@ def share_interval(values: Floats, groupings: Sequence[Codes], confidence: float
         values: Shape (rows,).
         groupings: For each grouping the group of every row, each of shape (rows,); each with two groups or more.
         confidence: Of the interval.
+
+    Returns:
+        Its lower and upper end.
     """
     from scipy.stats import t
 
@@ -65,7 +68,7 @@ def share_interval(values: Floats, groupings: Sequence[Codes], confidence: float
 
 
 def wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval (Wilson, 1927) of a share of `n`, which need not be whole."""
+    """Returns the ends of Wilson's score interval (Wilson, 1927) of a share of `n`, which need not be whole."""
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     ends = ((middle + side * half) / (1 + z**2 / n) for side in (-1, 1))

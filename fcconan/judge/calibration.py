@@ -13,7 +13,6 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.judge.calibration_data import Parts
 from fcconan.judge.calibration_score import Metric, Score
-from fcconan.judge.drafting import EDITS
 from fcconan.judge.task import Aspect
 from fcconan.whole_files import write_whole
 from fcconan.yaml_lines import YamlFile
@@ -135,17 +134,6 @@ class Settings:
         return next((SUBSTITUTES[choice] for choice in self.published if choice in SUBSTITUTES), None)
 
 
-def planned_calls(parts: Parts, settings: Settings) -> tuple[int, int]:
-    """Returns the most answers of the drafter and the most ratings of the judge that a calibration takes."""
-    one_set = "one_set" in settings.published
-    selection = len(parts.select) + (len(parts.draft) if one_set else 0)
-    drafts = len(settings.sizes) * settings.trials
-    edits = 1 if "one_request" in settings.published else len(EDITS)
-    refined = settings.rounds * settings.keep * edits * settings.refinements
-    on_errors = 0 if one_set else settings.rounds * settings.keep * len(parts.draft)
-    return drafts + refined, (drafts + refined) * selection + on_errors + 2 * len(parts.report)
-
-
 @dataclass(frozen=True)
 class Steps:
     """Calibrated evaluation steps, as strategies use them.
@@ -248,7 +236,15 @@ def load_steps(path: Path) -> Steps:
 
 
 def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, drafter: str) -> str:
-    """Returns the short string that names everything that changes the steps and their scores."""
+    """Returns the short string that names everything that changes the steps and their scores.
+
+    Args:
+        aspect: What is judged.
+        parts: The examples.
+        settings: What was asked.
+        rater: The name of the judge.
+        drafter: The name of the model that writes the steps.
+    """
     facts = {
         "fcconan": fcconan.__version__,
         "calibrate": aspect.name,

@@ -56,7 +56,13 @@ class ContextBudget:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Two replies as they are shown, and how many words of each are not."""
+    """Two replies as they are shown.
+
+    Attributes:
+        a: The first reply.
+        b: The second reply.
+        words_cut: How many words of each are not shown.
+    """
 
     a: str
     b: str

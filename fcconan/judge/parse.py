@@ -78,9 +78,7 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
 
 
 def _two_scores(text: str, scale: tuple[float, float]) -> ParsedComparison:
-    line = next((each for each in text.splitlines() if each.strip()), None)
-    if line is None:
-        return ParsedComparison(None, "empty")
+    line = next((each for each in text.splitlines() if each.strip()), "")
     match = _TWO_SCORES.match(line)
     if match is None:
         return ParsedComparison(None, "no_scores")

@@ -1,17 +1,15 @@
 """The replies and pairs that a judge is given: a built dataset, or a file of rows."""
 
-import ast
-import json
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fcconan import identity
 from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
 from fcconan.places import Places
 from fcconan.row_files import SUFFIXES, read_rows
-from fcconan.row_ids import id_of, is_missing
+from fcconan.row_ids import cell_list, id_of, is_missing
 
 Row = dict[str, Any]
 # Names that texts go by in files of other people.
@@ -30,7 +28,7 @@ def load_replies(
     """Opens replies.
 
     Args:
-        source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.
+        source: A folder that `fcconan build` wrote, the name of one on the Hub, or a CSV, JSONL or parquet file.
         split: A split of the folder; needed where it has several.
         columns: Name of a column here -> its name in the file, such as `text` -> `predicted_counterspeech`.
         config: Which part of the folder; pairs are judged as replies, too.
@@ -128,19 +126,7 @@ def _text(value: Any, name: str, place: str) -> str:
 
 
 def _references(value: Any, place: str) -> list[str]:
-    listed = value if isinstance(value, list | tuple) else None
-    if isinstance(value, str) and value.startswith("["):
-        for read in (json.loads, ast.literal_eval):  # pandas writes lists into CSV as Python does
-            try:
-                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
-                    found = read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            if isinstance(found, list):
-                listed = found
-                break
-    if listed is None:
-        listed = [] if is_missing(value) else [value]
+    listed = [] if is_missing(value) else cell_list(value)
     return [_text(each, "references", place) for each in listed if each is not None]
 
 
@@ -156,6 +142,7 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
         if not source.is_file():
             raise InputError(f"there is no file {source}: check the path")
         return [source]
+    source = release_folder(str(source))
     if source.name == "demo-dataset" and not source.exists():
         raise InputError(f"there is no folder {source} yet: `fcconan demo` writes it")
     if not source.is_dir():

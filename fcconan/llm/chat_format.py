@@ -47,7 +47,11 @@ class Format:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """What the template sets around messages, as far as it is no token of its own."""
+        """What the template sets around messages, as far as it is no token of its own.
+
+        Raises:
+            InputError: The template lists them wrongly.
+        """
         found = _MARKS.search(self.template)
         if found is None:
             return ()

@@ -15,7 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass
 class Row:
-    """One call on its way through a batch."""
+    """One call on its way through a batch.
+
+    Attributes:
+        request: The whole request.
+        prompt: Its tokens.
+        limit: The most tokens of the answer.
+        temperature: 0 takes the likeliest token.
+        top_p: The share of probability that is drawn from.
+        sampling: All that was asked for.
+        seed: Of the draws.
+        tokens: Those of the answer so far.
+        alternatives: Of every token, itself and the likeliest ones, each with its log-probability.
+        text: The answer.
+        finish: Why it ended.
+        draw: Draws the tokens of this row alone.
+    """
 
     request: dict[str, Any]
     prompt: list[int]
@@ -39,7 +54,14 @@ class Row:
 
 
 class Batch:
-    """Chooses and notes the next token of every row while `generate` runs the model."""
+    """Chooses and notes the next token of every row while `generate` runs the model.
+
+    Args:
+        rows: The calls.
+        tokenizer: The model's.
+        ends: Tokens that end an answer.
+        name: Of the model, for complaints.
+    """
 
     def __init__(self, rows: list[Row], tokenizer: Any, ends: frozenset[int], name: str) -> None:
         self._rows, self._tokenizer, self._ends, self._name = rows, tokenizer, ends, name
@@ -47,7 +69,11 @@ class Batch:
         self._logprobs: torch.Tensor | None = None
 
     def choose(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
-        """A logits processor: leaves to a row that is drawn the drawn token alone; scores of shape (rows, words)."""
+        """A logits processor: leaves to a row that is drawn the drawn token alone; scores of shape (rows, words).
+
+        Raises:
+            InputError: A score is not finite.
+        """
         import torch
 
         if not bool((scores < torch.inf).all()):  # minus infinity is a word that is never said

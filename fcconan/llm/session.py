@@ -423,7 +423,14 @@ def is_done(begun: "Known[Any] | Begun[Any]") -> bool:
 
 
 def answer_from(journal: Journal, request: Request, check: Check | None, *, look: bool) -> Answer | None:
-    """Returns what a journal holds as the answer to a request, or None; see `Journal.get`."""
+    """Returns what a journal holds as the answer to a request, or None.
+
+    Args:
+        journal: The journal.
+        request: The whole request.
+        check: Says what is wrong with an answer, which is then none; None for no check.
+        look: As of `Journal.get`.
+    """
     response = journal.get(request, look=look)
     if response is None or (check is not None and check(request.body, response)):
         return None

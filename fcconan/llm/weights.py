@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from logging import ERROR
@@ -21,7 +22,11 @@ _LONGEST = 200  # characters of an error
 
 
 def locate(model: str, revision: str | None) -> tuple[str, str | None, str | None]:
-    """Returns what to load, the commit of a model on the Hub, and the hash of a folder."""
+    """Returns what to load, the commit of a model on the Hub, and the hash of a folder.
+
+    Raises:
+        InputError: There is no such model, or a folder is given with a revision.
+    """
     folder = Path(model).expanduser()
     if folder.is_dir():
         if revision is not None:
@@ -148,8 +153,27 @@ def quiet_hub() -> Iterator[None]:
 
 
 @contextmanager
+def quiet_training() -> Iterator[None]:
+    """Keeps the chatter of transformers, and what it warns of as it trains, out of the terminal."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.set_verbosity(before)
+
+
+@contextmanager
 def loading(name: str) -> Iterator[None]:
-    """Turns whatever goes wrong while a model is loaded into an InputError."""
+    """Turns whatever goes wrong while a model is loaded into an InputError.
+
+    Raises:
+        InputError: Something went wrong.
+    """
     try:
         with quiet_hub():
             yield

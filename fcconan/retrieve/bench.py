@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.collection import FULL, Collection
 from fcconan.retrieve.kept import KeptRuns
-from fcconan.retrieve.notes import notes, problem
+from fcconan.retrieve.notes import notes, problem, without_texts
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
 from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
@@ -84,6 +84,11 @@ class Settings:
             self.confidence,
             self.seed,
         )
+
+    @property
+    def order_resamples(self) -> int:
+        """Resamples of the agreement of orders: each is a tau over all systems, so there are fewer."""
+        return min(self.resamples, 2_000)
 
     @property
     def deepest(self) -> int:
@@ -167,9 +172,14 @@ def bench(
         try:
             found = _rank(system, collection, settings.depth, kept, progress)
         except EndpointError as error:
-            out_of_order[system.name] = str(error)
-            problems[system.name] = f"failed: {error}"
+            out_of_order[system.name] = without_texts(str(error), collection.queries, collection.corpus)
+            problems[system.name] = f"failed: {out_of_order[system.name]}"
             continue
+        for one in found:
+            for said in (one.failures, one.explained):
+                said.update(
+                    {key: without_texts(why, collection.queries, collection.corpus) for key, why in said.items()}
+                )
         if found[0].failures:
             problems[system.name] = problem(found[0], len(collection.queries))
         if len(found[0].failures) == len(collection.queries):
@@ -358,6 +368,8 @@ def signature(collection: Collection, settings: Settings, ties: str) -> str:
         "ties": ties,
         "depth": settings.depth,
         "bootstrap": f"{settings.resamples}-by-hs",
+        "orders": f"{settings.order_resamples}-by-hs",
+        "confidence": f"{settings.confidence:g}",
         "seed": settings.seed,
     }
     if collection.train_left_out:
@@ -381,11 +393,15 @@ def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Sco
     draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
     draws = draws.reshape(len(draws), len(names), len(partitions), n_metrics)
     low, high = percentile_interval(draws, settings.confidence)
+    alone = np.isfinite(series).sum(axis=1).reshape(low.shape) < 2  # of one HS, every resample is the same
+    low[alone] = high[alone] = np.nan
     columns = [settings.metrics.index(metric) for metric in settings.summarised]
     with np.errstate(invalid="ignore"):
         summary_low, summary_high = percentile_interval(
             np.stack(list(summary(draws[..., columns]).values()), axis=-1), settings.confidence
         )
+    none = alone[..., columns].all(axis=(1, 2))
+    summary_low[none] = summary_high[none] = np.nan
     systems = {}
     for row, (name, one) in enumerate(scored.items()):
         figures = np.array(
@@ -476,6 +492,8 @@ def _compare(
     paired = np.array([values[a] - values[b] for a, b in pairs])
     draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
     low, high = percentile_interval(draws, settings.confidence)
+    alone = np.isfinite(paired).sum(axis=1) < 2
+    low[alone] = high[alone] = np.nan
     return [
         {
             "a": names[a],
@@ -521,7 +539,7 @@ def _order_agreement(settings: Settings, partitions: list[str], scored: Mapping[
         for metric in settings.metrics:
             x, y = (np.array([one.partitions[part].values[metric] for one in scored.values()]) for part in (a, b))
             tau, low, high = kendall_tau_interval(
-                x, y, resamples=min(settings.resamples, 2_000), seed=settings.seed, confidence=settings.confidence
+                x, y, resamples=settings.order_resamples, seed=settings.seed, confidence=settings.confidence
             )
             rows.append(
                 {"a": a, "b": b, "metric": metric, "tau": _number(tau), "low": _number(low), "high": _number(high)}

@@ -16,6 +16,7 @@ from typing import Any
 
 from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
 from fcconan.errors import InputError
+from fcconan.hub_folders import hub_release, is_hub_name
 from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
 from fcconan.retrieve.trec import read_qrels
 from fcconan.rows import TIERS
@@ -118,7 +119,7 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
     """
-    folder = Path(dataset)
+    folder = _place(dataset)
     if (folder / MANIFEST).is_file():
         collection = _release(folder, shared_cn)
     elif (folder / "corpus.jsonl").is_file():
@@ -147,7 +148,7 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
     """
-    folder = Path(dataset)
+    folder = _place(dataset)
     pairs: Sequence[TrainingPair] = ()
     queries: Mapping[str, str] = {}
     if (folder / MANIFEST).is_file():
@@ -164,6 +165,11 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
             f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
         )
     return (list(pairs), 0) if as_released else _without_kin(pairs, queries.values())
+
+
+def _place(dataset: str) -> Path:
+    """Returns the folder of a dataset, downloaded if it is a release on the Hub."""
+    return (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
 
 
 def _without_kin(pairs: Sequence[TrainingPair], messages: Iterable[str]) -> tuple[list[TrainingPair], int]:

@@ -75,7 +75,11 @@ class TfIdf:
         }
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks by cosine."""
+        """Ranks by cosine.
+
+        Raises:
+            InputError: An option is none of the vectoriser's.
+        """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         try:

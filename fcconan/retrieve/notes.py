@@ -9,6 +9,8 @@ from fcconan.retrieve.system import Rankings
 if TYPE_CHECKING:
     from fcconan.retrieve.bench import Scored, Settings
 
+QUOTED = 16  # letters in which a line is taken to quote a text
+
 
 def notes(collection: Collection, settings: "Settings", scored: Mapping[str, "Scored"]) -> list[str]:
     """Returns the notes on a benchmark: on its protocol, and on every system that needs one."""
@@ -70,6 +72,19 @@ def _gaps(name: str, found: Rankings, queries: list[str], deepest: int) -> list[
             f"{name}: {n_kept} calls failed or could not be read; what they asked about stayed in the order of the "
             "first stage."
         )
+    return said
+
+
+def without_texts(said: str, *texts: Mapping[str, str]) -> str:
+    """Returns what a system said of its failure, cut where it quotes an HS or a CN, whose id stands there instead.
+
+    The line goes where no text may: into results, and into reports without texts.
+    """
+    said = " ".join(said.split())
+    for key, text in ((key, text) for part in texts for key, text in part.items()):
+        start = said.find(quoted) if len(quoted := " ".join(text.split())[:QUOTED]) == QUOTED else -1
+        if start >= 0:
+            said = f"{said[:start]}{key} …"
     return said
 
 

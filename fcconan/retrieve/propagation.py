@@ -140,7 +140,18 @@ class PairPropagation:
 
 
 def blend(asked: Floats, catalogue: Floats, known: Floats, bridge: Floats, temperature: float) -> Floats:
-    """Scores the catalogue for every query; shape (queries, catalogue)."""
+    """Scores the catalogue for every query: direct and propagated similarity, each standardised, added.
+
+    Args:
+        asked: Vectors of the queries; shape (queries, dimensions), as all that follow of unit length.
+        catalogue: Those of the catalogue.
+        known: Those of the known HS.
+        bridge: The mean vector of the CNs that were written for each known HS; shape (known, dimensions).
+        temperature: Of the softmax over known HS; above 0.
+
+    Returns:
+        Shape (queries, catalogue).
+    """
     closeness = asked @ known.T / temperature
     weights = np.exp(closeness - closeness.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)

@@ -124,7 +124,11 @@ def _one_by_one(
 
 
 def pass_on_signal(error: BaseException) -> None:
-    """Raises what a request to end this process became, which is no failure of a system."""
+    """Raises what a request to end this process became, which is no failure of a system.
+
+    Raises:
+        SystemExit: It is the error itself.
+    """
     if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
         raise error
 
@@ -144,6 +148,13 @@ def check_run(
     """Checks a run against the dataset and returns it in the dataset's order of queries.
 
     Queries that the run leaves out stay out: scoring counts them.
+
+    Args:
+        name: Of the system, for complaints.
+        run: Query id to corpus ids with scores.
+        queries: Query id to text.
+        corpus: Corpus id to text.
+        not_in_catalogue: What to say of an id that the catalogue does not have.
 
     Raises:
         InputError: An id is not of the dataset, a CN occurs twice for a query, or a score is not a finite number.

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.llm.weights import quiet_training
 from fcconan.retrieve.batches import clean_batches
 from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieve.folds import grouped_folds, groups_of
@@ -62,7 +64,11 @@ class Training:
     seed: int = 13
 
     def check(self) -> None:
-        """Raises InputError if a number is out of range."""
+        """Checks the numbers.
+
+        Raises:
+            InputError: One is out of range.
+        """
         limits = {
             "epochs": (0 if self.epochs is None else self.epochs, 0),
             "max-epochs": (self.max_epochs, 1),
@@ -356,7 +362,7 @@ def _fit(
         columns[f"negative_{index}"] = list(texts)
     model.model_card_data.generate_widget_examples = False
     model.model_card_data.widget = [{"text": ""}]  # an empty list is filled with training texts, behind a progress bar
-    with _quiet():
+    with quiet_training(), _without_card(model):
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),
             num_train_epochs=epochs,
@@ -386,6 +392,16 @@ def _fit(
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
 
+@contextmanager
+def _without_card(model: Any) -> Iterator[None]:
+    """Checkpoints get no model card: filling in its template takes a third of a short training."""
+    model.save_pretrained = partial(type(model).save_pretrained, model, create_model_card=False)
+    try:
+        yield
+    finally:
+        del model.save_pretrained
+
+
 def _last_whole_checkpoint(folder: Path) -> str | None:
     """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
     whole = []
@@ -395,23 +411,6 @@ def _last_whole_checkpoint(folder: Path) -> str | None:
         else:
             shutil.rmtree(path)
     return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps the libraries' own chatter out of the terminal."""
-    import warnings
-
-    from transformers.utils import logging
-
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.set_verbosity(before)
 
 
 def _versions() -> dict[str, str]:

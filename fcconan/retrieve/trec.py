@@ -48,11 +48,20 @@ def write_run(path: Path, name: str, run: Mapping[str, Sequence[tuple[str, float
     Raises:
         InputError: An id or the name has white space, which the format cannot hold.
     """
+    write_whole(path, run_text(name, run))
+
+
+def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
+    """Returns what `write_run` writes.
+
+    Raises:
+        InputError: An id or the name has white space, which the format cannot hold.
+    """
     lines = []
     for query, ranking in run.items():
         for rank, (document, score) in enumerate(ranking, start=1):
             lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {float(score)!r} {_field(name)}\n")
-    write_whole(path, "".join(lines))
+    return "".join(lines)
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
@@ -93,12 +102,21 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     Raises:
         InputError: An id has white space, which the format cannot hold.
     """
+    write_whole(path, qrels_text(qrels))
+
+
+def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
+    """Returns what `write_qrels` writes.
+
+    Raises:
+        InputError: An id has white space, which the format cannot hold.
+    """
     lines = [
         f"{_field(query)} 0 {_field(document)} {relevance}\n"
         for query, judged in qrels.items()
         for document, relevance in judged.items()
     ]
-    write_whole(path, "".join(lines))
+    return "".join(lines)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

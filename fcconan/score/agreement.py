@@ -331,8 +331,7 @@ def _terms(name: str, table: Floats, scale: Floats) -> _Terms:
 
 
 def _divided(top: Floats, bottom: Floats) -> Floats:
-    shape = np.broadcast_shapes(np.shape(top), np.shape(bottom))
-    return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.asarray(bottom) > 0)
+    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=np.asarray(bottom) > 0)
 
 
 def _counts(table: Floats, scale: Floats) -> Floats:

@@ -187,7 +187,16 @@ def level_rows(
 ) -> Iterator[tuple[int, Correlation]]:
     """Yields positions and rows of a level, without chance and ceiling.
 
-    `pairs` names the value of each position; `left_out` rows are not in the part, because their groups are too small.
+    Args:
+        table: The whole table.
+        level: One of `LEVELS`.
+        part: The rows that the values are of.
+        values: What the level made of them.
+        pairs: Metric and aspect of the value at each position.
+        resamples: How many; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+        left_out: Complete rows that are not in the part, because their groups are too small.
     """
     n_items = len(np.unique(part.item))
     draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}

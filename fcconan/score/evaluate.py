@@ -145,9 +145,16 @@ def _own(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
 
 
 def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule: Rule) -> dict[str, Floats]:
-    """Expected values of the rule's metrics, query by query, for a random order of the catalogue; shape (queries,).
+    """Returns the expected values of the rule's metrics for a random order of the catalogue.
 
-    nan where a query is left out, and for metrics without a closed form here.
+    Args:
+        qrels: Query id to corpus id to relevance.
+        query_ids: The queries.
+        n_corpus: Size of the catalogue.
+        rule: What to compute and how.
+
+    Returns:
+        For every metric shape (queries,); nan where a query is left out, and for metrics without a closed form here.
     """
     ranked = see({}, qrels, query_ids, n_corpus, depth=1)
     counted = (ranked.n_positive > 0) | rule.all_queries

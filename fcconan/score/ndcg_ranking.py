@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 SOUND, PAPER = "sound", "paper"
-REASONS = ("no_rows", "constant", "incomplete")
+REASONS = ("no_rows", "incomplete")
 
 
 def ndcg(gains: Floats, scores: Floats) -> Floats:
@@ -169,7 +169,7 @@ def ranking_scores(
         ends = None if draws is None or not resamples else percentile_interval(draws, confidence)
         reason = None
         if not there.any():
-            reason = "no_rows" if len(ranked) == 0 else "incomplete" if incomplete[at] else "constant"
+            reason = "no_rows" if len(ranked) == 0 else "incomplete"  # no gain is 0, so whole groups have a value
         found.append(
             RankingScore(
                 metric=name,

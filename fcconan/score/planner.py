@@ -84,6 +84,12 @@ def plan_all(
 ) -> dict[str, Any]:
     """Plans for every metric, in the broadest partition, on the system whose figure varies most over HS.
 
+    Args:
+        collection: The dataset.
+        details: What `fcconan.retrieve.bench.bench` returned beside its result.
+        settings: Of the benchmark.
+        half_width: What is wanted.
+
     Returns:
         JSON-able: how many CNs are judged for an HS if the whole catalogue is, and if the union of the systems' first
         k is; and a row for every metric.

@@ -203,7 +203,10 @@ def average_precision_capped(ranked: Ranked, k: int) -> Floats:
 
 
 def judged(ranked: Ranked, k: int) -> Floats:
-    """Share of the returned first k that is judged in the partition; 0 for an empty ranking."""
+    """Share of the returned first k that is judged in the partition; 0 for an empty ranking, which has no share.
+
+    `fcconan.score.evaluate.evaluate` leaves such queries out of the mean.
+    """
     top = ranked.top(k)
     return _divide((top >= 0).sum(axis=1).astype(np.float64), (top != NOTHING).sum(axis=1))
 
@@ -233,7 +236,7 @@ ALIASES = {"hit_ratio": "hit_rate", "ap": "map", "rr": "mrr", "reciprocal_rank":
 
 
 def parse_metric(text: str, k: int) -> tuple[str, int]:
-    """Splits `ndcg@10` into name and cutoff; without a cutoff it is k.
+    """Returns name and cutoff of `ndcg@10`; without a cutoff it is k.
 
     Raises:
         InputError: The cutoff is not a positive whole number.

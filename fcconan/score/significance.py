@@ -139,7 +139,7 @@ def holm(p_values: Floats) -> Floats:
     kept = np.flatnonzero(~np.isnan(p_values))
     order = kept[np.argsort(p_values[kept], kind="stable")]
     factors = len(order) - np.arange(len(order))
-    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0) if len(order) else []
+    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
     return corrected
 
 

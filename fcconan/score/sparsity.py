@@ -55,8 +55,7 @@ def sparsity_study(
         percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
         mean, percentiles, removals without an order). Metrics that only ranx has are left out.
     """
-    table = PAPER_METRICS if rule.capped else METRICS
-    names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in table]
+    names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in METRICS]
     positives = [(query, key) for query in query_ids for key, value in qrels.get(query, {}).items() if value > 0]
     generator = np.random.default_rng(seed)
     failed = failed or {}
@@ -117,7 +116,8 @@ def _figures(
             [_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)]
         )
     ranked = ranked or see({}, qrels, query_ids, n_corpus, depth=depth)
-    return np.array(rows), _chance(ranked, names, k, rule), int((ranked.n_positive > 0).sum())
+    means = np.array(rows).reshape(len(runs), len(names))
+    return means, _chance(ranked, names, k, rule), int((ranked.n_positive > 0).sum())
 
 
 def _chance(ranked: Ranked, names: Sequence[str], k: int, rule: Rule) -> Floats:
@@ -131,7 +131,7 @@ def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
 
 
 def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
-    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape)) if len(systems) > 1 else np.full(len(drawn), np.nan)
+    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape))  # nan of one system
     return {
         "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
         "chance": _spread(chances)["mean"],
@@ -151,7 +151,17 @@ def _spread(values: Floats) -> dict[str, float | None]:
 
 
 def study(collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int) -> dict[str, Any]:
-    """Runs the study on the broadest partition of a benchmark."""
+    """Runs the study on the broadest partition of a benchmark.
+
+    Args:
+        collection: The dataset.
+        details: What `fcconan.retrieve.bench.bench` returned beside its result.
+        settings: Of the benchmark.
+        seeds: Random removals for every fraction.
+
+    Returns:
+        What `sparsity_study` returns, and the `partition`.
+    """
     part = list(collection.partitions)[-1]
     found = sparsity_study(
         details["deep_runs"],

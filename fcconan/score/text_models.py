@@ -188,7 +188,11 @@ class ScoringModel:
 
     @property
     def start(self) -> int:
-        """The token that the decoder of a sequence-to-sequence model starts with."""
+        """The token that the decoder of a sequence-to-sequence model starts with.
+
+        Raises:
+            InputError: The configuration names none.
+        """
         found = self.config.decoder_start_token_id
         if found is None:
             found = self.model.generation_config.decoder_start_token_id
@@ -231,7 +235,11 @@ def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: boo
 
 @contextmanager
 def reading(model: ScoringModel) -> Iterator[None]:
-    """Runs a model without gradients, and says what to do if it needs too much memory."""
+    """Runs a model without gradients, and says what to do if it needs too much memory.
+
+    Raises:
+        InputError: It does.
+    """
     import torch
 
     try:

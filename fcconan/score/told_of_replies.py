@@ -30,6 +30,12 @@ def by_id(replies: Iterable[Row]) -> dict[str, dict[str, str]]:
 def learn(own: dict[str, str], row: Row, reply: str, place: str) -> None:
     """Adds what a row tells about its reply, leaving out what is empty; an empty text is a text.
 
+    Args:
+        own: What is known of the reply; it is added to.
+        row: The row.
+        reply: The id of the reply, for complaints.
+        place: The place of the row, which a column's value is named with if it is wrong.
+
     Raises:
         InputError: It contradicts what is known.
     """

@@ -371,8 +371,7 @@ def _correlation(x: Floats, y: Floats, name: str) -> Floats:
     """Correlations of scores; shape (..., systems) to (...), nan where one of the two is constant or missing."""
     if name == "kendall":
         with np.errstate(invalid="ignore"):
-            missing = np.isnan(x).any(axis=-1) | np.isnan(y).any(axis=-1)
-            return np.where(missing, np.nan, kendall_tau(x, y))
+            return kendall_tau(x, y)
     if name == "spearman":
         x, y = _ranks(x), _ranks(y)
     x, y = (each - each.mean(axis=-1, keepdims=True) for each in (x, y))

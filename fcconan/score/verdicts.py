@@ -80,7 +80,16 @@ class Verdicts:
 
 
 class Given(NamedTuple):
-    """A row of comparisons; its place is for complaints."""
+    """A row of comparisons.
+
+    Attributes:
+        place: Where it stands, for complaints.
+        item: Its item.
+        rater: Who judged.
+        sides: System and reply of a and of b.
+        verdict: `a`, `b`, `tie` or `invalid`.
+        unresolved: Whether an invalid verdict is one for want of a majority.
+    """
 
     place: str
     item: str

@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 WILLIAMS = "williams"
 WILLIAMS_LEVELS = (POOLED, SYSTEM_MEANS)
 WILLIAMS_COEFFICIENTS = (PEARSON, SPEARMAN)
-ROUNDING = 1e-12  # what a correlation of 1 may lack
+ROUNDING = 1e-12  # what a correlation of 1 may lack, and what may be left of a denominator of 0
 
 
 def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Floats, Floats]:
@@ -41,7 +41,7 @@ def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Float
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     below = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / np.where(below > 0, below, np.nan))
+        found = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / np.where(below > ROUNDING, below, np.nan))
     found = np.where((r_ab >= 1 - ROUNDING) & (np.abs(r_a - r_b) <= ROUNDING), 0.0, found)
     return found, 2 * student.sf(np.abs(found), n - 3)
 

@@ -1,6 +1,7 @@
 import json
 import os
 from collections import Counter
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from fcconan.build.table import Built
 from fcconan.catalog import content_folder
 from fcconan.identity import normalise
 from fcconan.rows import LABELS, VERDICTS, VOTE_LABELS
+from fcconan.score import correlation, tournament
 from fcconan.yaml_lines import YamlFile
 from tests.conftest import RunCli
 
@@ -110,11 +112,14 @@ def test_uniform_is_uniform() -> None:
 
 
 def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
-    tmp_path: Path, run_process: RunCli, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
+    monkeypatch.setattr(correlation, "correlate", partial(correlation.correlate, resamples=20))
+    monkeypatch.setattr(tournament, "rank_systems", partial(tournament.rank_systems, resamples=100))
     monkeypatch.chdir(tmp_path)
     odd = os.fsdecode(b"o\xff")
-    done = run_process("demo", "--out", odd, "--json", "out.json", PYTHONIOENCODING="utf-8:strict")
+    done = run_cli("demo", "--out", odd, "--json", "out.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert "synthetic" in done.stdout
     assert "Written to ./o\\udcff. Load it:\n" in done.stdout
@@ -125,7 +130,24 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
         b"demo-report",
         b"demo-ratings.csv",
     }
-    assert (tmp_path / "demo-report" / "report.html").is_file()
+    index = tmp_path / "demo-report" / "index.html"
+    assert done.stdout.splitlines()[-1] == f"Report: {index}"
+    assert {"retrieval.html", "judges.html", "tournament.html", "dataset-demo.html", "index.html"} <= {
+        path.name for path in index.parent.iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    "options", [["--report", "d"], ["--report", "."], ["--report", "d/r"], ["--ratings", "demo-report/r.csv"]]
+)
+def test_what_the_demo_writes_stands_apart(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_cli("demo", "--out", "d", *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "give each of the things to write a place of its own" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_everything_is_marked_synthetic(built: Built, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from fcconan import whole_folders
 from fcconan.build import build, release
 from fcconan.build.card import check_card
 from fcconan.errors import InputError
@@ -178,7 +179,7 @@ def test_without_an_atomic_exchange_the_old_folder_is_moved_aside(
 ) -> None:
     build(recipe, tmp_path / "out", tier_rule="strict")
     build(recipe, tmp_path / "fresh")
-    monkeypatch.setattr(release, "_exchange", lambda first, second: False)
+    monkeypatch.setattr(whole_folders, "exchange", lambda first, second: False)
     build(recipe, tmp_path / "out")
     assert contents(tmp_path / "out") == contents(tmp_path / "fresh")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "out", "upstream"]
@@ -196,7 +197,7 @@ def test_without_an_atomic_exchange_a_failure_puts_the_old_folder_back(
             raise OSError(28, "No space left on device")
         return rename(path, target)
 
-    monkeypatch.setattr(release, "_exchange", lambda first, second: False)
+    monkeypatch.setattr(whole_folders, "exchange", lambda first, second: False)
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device\): free some space"):
         build(recipe, tmp_path / "out")
@@ -211,7 +212,7 @@ def test_an_old_folder_that_a_killed_build_had_moved_aside_is_put_back(tmp_path:
     ended.wait()
     aside = mark(".out.fcconan-").replace(f"-{os.getpid()}-", f"-{ended.pid}-") + "x-old"
     (tmp_path / "out").rename(tmp_path / aside)
-    release._remove_stale_stages(tmp_path / "out")
+    whole_folders.remove_stale(tmp_path / "out", ".out.fcconan-")
     assert contents(tmp_path / "out") == before
 
 
@@ -220,9 +221,9 @@ def test_folders_are_exchanged_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "one" / "file").write_text("1", encoding="utf-8")
-    assert release._exchange(tmp_path / "one", tmp_path / "two")
+    assert whole_folders.exchange(tmp_path / "one", tmp_path / "two")
     assert contents(tmp_path) == {"two/file": b"1"}
-    assert not release._exchange(tmp_path / "one", tmp_path / "missing")
+    assert not whole_folders.exchange(tmp_path / "one", tmp_path / "missing")
 
 
 def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe: str) -> None:
@@ -230,7 +231,7 @@ def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe
     build(recipe, out)
     program = f"""
 from fcconan.build import build
-for rule in ["strict", "released"] * 5:
+for rule in ["strict", "released"] * 3:
     build({recipe!r}, {str(out)!r}, tier_rule=rule)
 """
     process = subprocess.Popen([sys.executable, "-c", program])

@@ -85,6 +85,8 @@ def test_the_catalogue_holds_these_rules() -> None:
         assert rule.names == list(TIERS)
         assert rule.complete[-1] == Tier(name="bronze")
     assert TIER_RULES["released"] is TIER_RULES["released"]
+    with pytest.raises(KeyError, match="loose"):
+        TIER_RULES["loose"]
 
 
 def test_types_of_a_rule_are_those_of_the_rows() -> None:
@@ -125,6 +127,31 @@ def test_a_condition_that_is_not_given_is_that_of_the_next_broader_tier(tmp_path
     ]
 
 
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        ({}, "every labelled pair"),
+        ({"min_votes": 1}, "1 or more vote"),
+        ({"min_votes": 2, "agreement": ["unanimous", "majority"]}, "2 or more votes, agreement unanimous or majority"),
+        (
+            {"valid": True, "min_backing": 0.665},
+            "label confirmed by a validator, 66.5% or more of the votes for the label",
+        ),
+        ({"valid": "any", "roles": ["annotator", "validator"]}, "votes by annotator or validator only"),
+    ],
+)
+def test_conditions_in_words(conditions: Row, words: str) -> None:
+    assert Tier(name="gold", **conditions).in_words() == words
+
+
+def test_a_pair_in_words() -> None:
+    roles = frozenset({"validator", "annotator"})
+    assert str(Judged([NO, YES, NO], YES, False, roles)) == (
+        "votes 2 x not_appropriate, 1 x appropriate by annotator and validator, label appropriate, not valid"
+    )
+    assert str(Judged([NO], NO, True)) == "votes 1 x not_appropriate, label not_appropriate, valid"
+
+
 def test_a_pair_may_be_in_no_tier() -> None:
     rule = TierRule(meaning="x", tiers=[Tier(name="gold", min_votes=2)])
     assert rule.best(Judged([YES], YES, True)) is None
@@ -159,6 +186,11 @@ def test_a_rule_that_is_not_nested_is_refused_with_an_example(tmp_path: Path, ol
         load_tier_rule(path)
     assert str(caught.value).startswith(f"{path}, line 2: tiers: {message}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_better_tier_may_not_do_without_confirmation() -> None:
+    with pytest.raises(ValidationError, match="votes 1 x appropriate, label appropriate, not valid is gold"):
+        TierRule(meaning="x", tiers=[Tier(name="gold", valid="any"), Tier(name="silver", valid=True)])
 
 
 def test_agreements_that_only_overlap_are_not_nested() -> None:
@@ -240,6 +272,8 @@ def test_a_pair_that_shows_that_a_rule_is_not_nested_is_named() -> None:
     rule = TierRule.model_construct(meaning="x", tiers=[Tier(name="gold", min_backing=0.663), broad])
     with pytest.raises(InputError, match="pair-1: not nested: votes 199 x appropriate, 101 x not_appropriate"):
         rule.best(Judged([YES] * 199 + [NO] * 101, YES, True), "pair-1")
+    with pytest.raises(InputError, match=r"^a pair: not nested"):
+        rule.best(Judged([YES] * 199 + [NO] * 101, YES, True))
 
 
 @pytest.mark.parametrize(

@@ -206,8 +206,8 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
     # What gold won of and tied with the others, and the catalogue's only win against it.
     for row in ('<th scope="row">gold</th><td>–</td><td>2 + 2</td><td>3 + 0</td>', "<td>1 + 0</td><td>1 + 0</td>"):
         assert row in page
-    assert page.count('<details class="replies"><summary>Show hate speech') == 1
-    assert page.index(ASKED[1]) > page.index('<details class="replies">')
+    assert page.count('<details class="replies warned"><summary>Show hate speech') == 1
+    assert page.index(ASKED[1]) > page.index('<details class="replies warned">')
 
     # Once more: nobody is asked anything, and every byte stays.
     before = _bytes()
@@ -357,6 +357,7 @@ def test_what_does_not_go_together_is_found_before_anything_is_generated(
     assert not Path("out").exists()
 
 
+@pytest.mark.long
 def test_what_changes_in_place_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = build("demo", Path("made")).folder
     systems = {
@@ -518,6 +519,7 @@ def test_what_is_spent_counts_for_all_steps(endpoint: Server) -> None:
     assert "the limit of cost is reached: 12.0000 of 522 is spent" in _json("suite.json")["problems"]["replies/long"]
 
 
+@pytest.mark.long
 def test_the_embedded_example_needs_no_model_and_no_network() -> None:
     example = yaml.safe_load((content_folder() / "benchmarks" / "generation.yaml").read_text(encoding="utf-8"))
     Path("suite.yaml").write_text(yaml.safe_dump({**example, "resamples": 0}, sort_keys=False), encoding="utf-8")

@@ -423,6 +423,7 @@ def test_a_local_model_with_a_format_of_ours(tiny: Path) -> None:
     assert [row["prompt_tokens"] for row in rows()] != [row["prompt_tokens"] for row in ours]
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: Path, tmp_path: Path) -> None:
     options = [
         demo,

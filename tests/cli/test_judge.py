@@ -1,6 +1,7 @@
 """`fcconan judge ...` from the command line to the files, with loopback endpoints: results, faults, bad input."""
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -375,6 +376,9 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     assert (done.status, done.stderr) == (0, "")
     given = {row["rater"] for row in read_rows(next((demo / "ratings").glob("*.parquet")))}
     assert {row["rater"] for row in summary("audit.json")["rows"]} == given
+    hashes = [hashlib.sha256(next((demo / part).glob("*.parquet")).read_bytes()) for part in ("ratings", "replies")]
+    data = "+".join(f"test-00000-of-00001.parquet-{each.hexdigest()[:12]}" for each in hashes)
+    assert summary("audit.json")["signature"].startswith(f"audit|data:{data}|resamples:100|seed:0|")
     server.behaviour = says("I cannot say.")
     rate(replies, server, "--aspect", "relevance", out="ratings.csv")
     done = fcconan("judge", "audit", "--ratings", "ratings.csv", "--replies", demo, "--resamples", 100)

@@ -111,6 +111,7 @@ def undisturbed(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "ratings.parquet").read_bytes()
 
 
+@pytest.mark.long
 def test_killed_ten_times_it_asks_nothing_again_that_was_answered(
     demo: Path, undisturbed: bytes, tmp_path: Path
 ) -> None:

@@ -459,7 +459,7 @@ def test_show_counts_the_model_that_is_asked_for(replies: Path, server: Server) 
 def test_the_prompt_and_the_outputs_of_the_documents_can_be_used(server: Server) -> None:
     document = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
     prompt = document.partition("### A prompt of your own")[2].partition("```yaml\n")[2].partition("```")[0]
-    outputs = document.partition("```csv\n")[2].partition("```")[0]
+    outputs = document.partition('```csv title="answers.csv"\n')[2].partition("```")[0]
     Path("own.yaml").write_text(prompt, encoding="utf-8")
     Path("answers.csv").write_text(outputs, encoding="utf-8")
     dataset = write("replies.csv", ["hate_speech", "text"], [(OMBREY, "Which of them did you ask?")])

@@ -63,6 +63,7 @@ def test_a_cluster_of_two_processes_writes_the_bytes_that_this_one_writes(
     assert os.getpid() not in workers
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_costs_nothing_but_time(
     cluster: Any, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -171,8 +171,8 @@ def test_the_messages_are_named_by_file_and_content(tmp_path: Path) -> None:
 def test_versions_are_those_of_what_was_used() -> None:
     own = {"fcconan": fcconan.__version__}
     assert packages_of({"strategy": "reference"}) == own
-    assert packages_of({"model": {"endpoint": "x"}}) == own | {"openai": version("openai")}
+    assert packages_of({"model": {"endpoint": "x"}}) == own | {"aiohttp": version("aiohttp")}
     local = packages_of({"model": LOCAL, "examples": {"k": 3}})
     assert local.keys() >= {"fcconan", "torch", "transformers", "scikit-learn"}
     assert local["torch"] == version("torch")
-    assert "openai" not in local
+    assert "aiohttp" not in local

@@ -42,7 +42,7 @@ SHORT = replace(LORA, epochs=2, batch_size=4)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _imported() -> Iterator[None]:
+def _imported() -> None:
     """Imports what every training needs, and keeps it out of the collections of garbage that end each of them."""
     import matplotlib.figure
     import peft
@@ -52,8 +52,6 @@ def _imported() -> Iterator[None]:
     assert matplotlib and peft and torch and Trainer
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")

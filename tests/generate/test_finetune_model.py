@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate import finetune_run
 from fcconan.generate.finetune import Finetuner
 from fcconan.generate.finetune_model import (
     Base,
@@ -23,6 +22,7 @@ from fcconan.generate.finetune_model import (
 )
 from fcconan.generate.finetune_run import perplexity
 from fcconan.generate.finetune_settings import Finetuning, load_finetuning
+from fcconan.llm.weights import quiet_training
 from tests.llm.tiny_chat import tiny_chat
 
 
@@ -92,7 +92,7 @@ def test_adapters_go_to_the_attention_blocks(kind: str) -> None:
     pattern = attention_pattern(model, kind)
     assert len(pattern.split("|")) == len(names)
     base: Any = SimpleNamespace(name=kind, source="somewhere", revision=None)
-    with finetune_run._quiet():
+    with quiet_training():
         adapted = Base._with_adapters(base, model, Finetuning(rank=4, alpha=12, dropout=0.25))
     built = adapted.peft_config["default"]
     assert (built.r, built.lora_alpha, built.lora_dropout, built.bias, built.target_modules) == (

@@ -13,7 +13,7 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.judge import calibrate as module
 from fcconan.judge.calibrate import calibrate
-from fcconan.judge.calibration import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps, planned_calls
+from fcconan.judge.calibration import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
 from fcconan.judge.calibration_data import Example, Parts, split, spread
 from fcconan.judge.calibration_score import Bootstrap, Metric, Score, Scoring, correlation, difference, score
 from fcconan.judge.drafting import EDITS
@@ -257,6 +257,7 @@ class Guesser(Judge):
         return float(self.guesses[care, int(example.variables["counter_narrative"][-2:])])
 
 
+@pytest.mark.long
 def test_a_judge_that_guesses_looks_good_only_where_report_data_leak_into_the_selection(tmp_path: Path) -> None:
     settings = Settings(sizes=(2,), trials=30, rounds=0, resamples=100)
     reports: dict[str, list[float]] = {"sound": [], "leaked": []}
@@ -517,15 +518,14 @@ def test_the_seed_decides_the_examples(tmp_path: Path) -> None:
     assert shown(0) != shown(1)
 
 
-def test_the_plan_is_what_a_run_takes_at_most(tmp_path: Path) -> None:
+def test_a_run_takes_no_more_than_its_settings_say(tmp_path: Path) -> None:
     judge, drafter = Judge(), Drafter()
     settings = replace(SETTINGS, rounds=1)
     run(tmp_path, judge=judge, drafter=drafter, settings=settings)
     # 4 drafts and 2 x 4 refinements on 30 examples, 2 candidates on 20 of the drafting part, 2 on 30 of the report.
-    assert planned_calls(PARTS, settings) == (12, 12 * 30 + 2 * 20 + 2 * 30)
     assert len(drafter.calls) == 12
     sizes = {frozenset(items(part)): len(part) for _, part in PARTS}
-    assert sum(sizes[frozenset(seen)] for seen in judge.seen) == 460
+    assert sum(sizes[frozenset(seen)] for seen in judge.seen) == 12 * 30 + 2 * 20 + 2 * 30
 
 
 # ---- The published code's choices.
@@ -550,8 +550,6 @@ def test_one_set_drafts_and_selects_on_the_same_examples_but_not_on_the_report(t
     assert drafter.seen <= both
     assert drafter.seen & items(PARTS.select)
     assert "|published:one_set" in made.steps.signature
-    # 4 drafts and 8 refinements on 50 examples; errors are known from the selection.
-    assert planned_calls(PARTS, made.settings) == (12, 12 * 50 + 2 * 30)
     with pytest.raises(AssertionError):
         guard(judge, drafter, PARTS)
 
@@ -585,10 +583,10 @@ def test_random_errors_are_not_the_largest(tmp_path: Path) -> None:
 
 def test_one_request_offers_all_edits(tmp_path: Path) -> None:
     drafter = Drafter()
-    made, records = published(tmp_path, "one_request", drafter=drafter)
+    _, records = published(tmp_path, "one_request", drafter=drafter)
     assert [each["how"] for each in candidates(records)] == ["draft"] * 4 + ["any_edit"] * 2
     assert all(words in drafter.calls[-1].messages[0]["content"] for words in EDITS.values())
-    assert planned_calls(PARTS, made.settings)[0] == 6
+    assert len(drafter.calls) == 6
 
 
 def test_refined_only_forgets_a_better_draft(tmp_path: Path) -> None:

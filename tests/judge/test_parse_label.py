@@ -78,6 +78,24 @@ def test_the_explanation_beside_a_label() -> None:
     assert parse_label(text, LABELS) == ParsedLabel("appropriate", None, 'It cites "the harbour".')
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"label": "not_appropriate", "explanation": "It', ParsedLabel("not_appropriate", None, "It")),
+        ("not_appropriate", ParsedLabel(None, "no_answer")),  # perhaps the beginning of a sentence
+        ("Label: not_appropriate", ParsedLabel(None, "no_answer")),
+        ("Label: not_sure</think>{'label': 'appropriate'}", ParsedLabel(None, "ambiguous")),
+    ],
+)
+def test_of_an_output_that_was_cut_only_json_is_read(text: str, expected: ParsedLabel) -> None:
+    assert parse_label(text, LABELS, cut=True) == expected
+
+
+def test_there_may_be_one_label() -> None:
+    assert parse_label("Label: spam", ["spam"]) == ParsedLabel("spam")
+    assert parse_label("Label: good", ["spam"]) == ParsedLabel(None, "unknown_label")
+
+
 @pytest.mark.parametrize("labels", [[], ["yes", "Yes"], ["not sure", "not_sure"]])
 def test_labels_that_cannot_be_told_apart(labels: list[str]) -> None:
     with pytest.raises(InputError, match="give at least one"):
@@ -99,6 +117,8 @@ def test_words_around_a_label_do_not_change_it(label: str, before: str, after: s
         ('```json\n{"better": "b", "explanation": "A names 3 sources, B 4."}\n```', "b"),
         ("[[A]]", "a"),
         ("[[b]]", "b"),
+        ("It is [[ A]].", "a"),
+        ("It is [[A ]].", "a"),
         ("[[C]]", "tie"),
         ("[[tie]]", "tie"),
         ("A names 3 sources, but B answers.\nMy final verdict: [[B]]", "b"),

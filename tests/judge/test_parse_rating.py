@@ -381,6 +381,7 @@ def test_without_a_key_digits_in_prose_are_no_grade(text: str, reason: Reason) -
         ("Feedback: (write it) [RESULT] (an integer number between 1 and 5)", ParsedRating(None, "template")),
         ("Good. 4", ParsedRating(None, "no_answer")),
         ("4", ParsedRating(None, "no_answer")),
+        ("[RESULT] 3</think>[RESULT] 4", ParsedRating(None, "ambiguous")),
         ("", ParsedRating(None, "empty")),
     ],
 )
@@ -396,6 +397,7 @@ def test_result_of_prometheus(text: str, expected: ParsedRating) -> None:
         ('{"Relevance": 4, "explanation": "On topic."}', "On topic."),
         ('{"explanation": "On topic.", "Relevance": 4}', "On topic."),
         ('{"Relevance": {"score": 4, "explanation": "It names', "It names"),
+        ('"explanation": "Polite.", "Relevance": {"score": 4, "explanation": "On topic."}', "On topic."),
         ('{"Relevance": {"score": 4, "explanation": "..."}}', None),  # the grade is not the skeleton's
         ('{"Relevance": {"score": 4}, "Fluency": {"score": 3, "explanation": "Clear."}}', None),
         ('{"Relevance": {"score": 4, "explanation": "cut \\ud83d"}}', "cut �"),
@@ -536,6 +538,14 @@ def test_a_scale_that_makes_no_sense(scale: tuple[float, float]) -> None:
 def test_a_key_that_is_blank(keys: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="none that is blank"):
         parse_multi("4", aspects={"relevance": AspectField(keys, (1, 5))})
+    if len(keys) == 1:
+        with pytest.raises(InputError, match="none that is blank"):
+            parse_rating("4", scale=(1, 5), key=keys[0])
+
+
+def test_grades_are_whole_unless_decimals_are_asked_for() -> None:
+    assert parse_rating("3.5", scale=(1, 5)) == ParsedRating(None, "not_on_scale")
+    assert parse_rating("3.5", scale=(1, 5), decimals=1) == ParsedRating(3.5)
 
 
 def test_decimals_below_zero() -> None:
@@ -608,7 +618,7 @@ def test_a_whole_number_is_read_if_and_only_if_it_is_on_the_scale(scale: tuple[i
     ],
 )
 def test_a_long_loop_of_anything_takes_no_time(unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (30_000 // len(unit))
     began = time.process_time()
     for hostile in (text, '{"Relevance": ' + text, "4" + text + "x"):
         _keyed(hostile)
@@ -616,7 +626,7 @@ def test_a_long_loop_of_anything_takes_no_time(unit: str) -> None:
         parse_result(hostile)
         parse_label(hostile, ["yes", "no"])
         parse_verdict(hostile)
-    assert time.process_time() - began < 10  # 0.1 to 1 s; what is quadratic takes minutes
+    assert time.process_time() - began < 3  # 0.03 to 0.3 s; what is quadratic takes ten and more
 
 
 @pytest.mark.parametrize("unit", ['{"Relevance": 4} ', "'Relevance':{\\\"", "Relevance: ", '"', "{", " "])

@@ -178,6 +178,7 @@ def test_rate_reads_its_grades_which_are_those_of_the_model_without_a_server(
     assert [row["value"] for row in own] == [row["value"] for row in served]
 
 
+@pytest.mark.long
 def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replies: Path) -> None:
     address, log = server
     before = requests_in(log)
@@ -192,6 +193,7 @@ def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replie
     assert [row["verdict"] for row in own] == [row["verdict"] for row in served]
 
 
+@pytest.mark.long
 def test_calibrate_returns_steps_that_it_drafted(
     model: Path, server: tuple[str, Path], demo: Path, replies: Path
 ) -> None:

@@ -193,6 +193,20 @@ def test_failures_are_explained_where_a_system_can(collection: Collection) -> No
     assert result["systems"]["says"]["failures"] == failures  # programs read the codes
 
 
+def test_failures_name_the_messages_that_they_quote(collection: Collection) -> None:
+    (first, text), second = next(iter(collection.queries.items())), list(collection.queries)[1]
+    ranked = {query: [(key, 1.0) for key in collection.corpus] for query in list(collection.queries)[2:]}
+    quoting = Says(
+        ranked,
+        failures={first: f"cannot read\n{text!r}: shorten it", second: "too_long"},
+        explained={first: f"refused: {text[:50]}"},
+    )
+    result, _ = run(collection, quoting)
+    said = result["systems"]["says"]["failures"]
+    assert list(said.values()) == [f"cannot read {text!r}"[:13] + f"{first} …", "too_long"]
+    assert result["problems"] == {"says": f"failed on 2 of 24 HS; the first: refused: {first} …"}
+
+
 def test_a_refusal_by_an_endpoint_stops_one_system_and_the_others_finish(collection: Collection) -> None:
     class Refused(Constant):
         name = "refused"
@@ -284,6 +298,23 @@ def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(col
     other, _ = run(collection, BM25(), TfIdf(), seed=1)
     assert other["systems"]["bm25"]["intervals"] != json.loads(first)["systems"]["bm25"]["intervals"]
     assert other["signature"] != json.loads(first)["signature"]
+    wider = run(collection, BM25(), TfIdf(), confidence=0.99)[0]["signature"]
+    assert wider == json.loads(first)["signature"].replace("confidence:0.95", "confidence:0.99")
+    assert "|bootstrap:200-by-hs|orders:200-by-hs|confidence:0.99|" in wider
+
+
+def test_one_hs_has_figures_and_no_interval(collection: Collection) -> None:
+    key = next(iter(collection.queries))
+    labels = collection.qrels("gold")
+    key = next(query for query, row in labels.items() if any(row.values()))
+    partitions = {"gold": lambda: {key: labels[key]}}
+    alone = replace(collection, queries={key: collection.queries[key]}, partitions=partitions)
+    result, _ = run(alone, BM25(), TfIdf())
+    for system in result["systems"].values():
+        assert {tuple(ends) for part in system["intervals"].values() for ends in part.values()} == {(None, None)}
+        assert set(map(tuple, system["summary_intervals"].values())) == {(None, None)}
+        assert 0 <= system["partitions"]["gold"]["ndcg@10"] <= 1
+    assert {(row["low"], row["high"]) for row in result["comparisons"]} == {(None, None)}
 
 
 def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: Collection, tmp_path: Path) -> None:

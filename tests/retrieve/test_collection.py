@@ -485,8 +485,8 @@ def test_what_is_not_there_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypa
 
 def test_a_name_that_the_hub_does_not_give_is_one_line() -> None:
     message = complaint(lambda: load_collection("ostrun/nothing"))
-    assert message.startswith("ostrun/nothing cannot be loaded as a dataset (")
-    assert message.endswith("): check the name or folder")
+    assert message.startswith("there is no folder ostrun/nothing here, and the Hub cannot be reached")
+    assert message.endswith("check the path, or the network")
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ def test_a_training_that_diverges_writes_no_model(tiny: Path, tmp_path: Path) ->
 CHOOSING = Training(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
 
 
+@pytest.mark.long
 def test_cross_validation_chooses_the_epochs_and_resumes(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +185,7 @@ train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=FAST
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_training_goes_on(tiny: Path, trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
@@ -196,7 +198,7 @@ def test_a_killed_training_goes_on(tiny: Path, trained: Path, tmp_path: Path) ->
         stderr=subprocess.DEVNULL,
     )
     partial = tmp_path / "cut.partial" / "final"
-    for _ in range(2_400):
+    for _ in range(9_600):
         if any(partial.glob("checkpoint-*/trainer_state.json")) or process.poll() is not None:
             break
         time.sleep(0.025)

@@ -49,6 +49,18 @@ def test_hand_derived_nominal_example() -> None:
     assert krippendorff_alpha([[0, 0], [0, 1], [1, 1]], level="nominal").value == pytest.approx(4 / 9, abs=1e-15)
 
 
+def test_a_value_given_once_counts() -> None:
+    # Coincidences: 1 with 1 twice, 2 with 2 twice, 1 with 3 and 3 with 1 once each; totals 3, 2 and 1 of 6.
+    # 1 - (2 / 6) / ((36 - 9 - 4 - 1) / 30).
+    found = krippendorff_alpha([[1.0, 1.0], [2.0, 2.0], [1.0, 3.0]], level="nominal")
+    assert found.value == pytest.approx(6 / 11, abs=1e-15)
+
+
+def test_a_domain_may_have_101_values() -> None:
+    (row,) = agreement([[1.0], [1.0]], range(101), coefficients=["raw"], resamples=0)[:1]
+    assert row["value"] == 1.0
+
+
 def test_undefined_is_missing_with_a_reason() -> None:
     assert krippendorff_alpha([[1], [], [2]], level="nominal").reason == "too_few_pairs"
     constant = krippendorff_alpha([[3, 3], [3, 3]], level="ordinal")
@@ -207,6 +219,12 @@ def test_one_rater_is_missing_with_a_reason() -> None:
     assert [(row["level"], row["value"], row["low"], row["n"], row["n_missing"], row["reason"]) for row in rows] == [
         ("overall", None, None, 0, 2, "one_rater")
     ] * len(COEFFICIENTS)
+    assert [(row["n_items"], row["n_undefined"], row["high"]) for row in rows] == [(0, 0, None)] * len(COEFFICIENTS)
+
+
+def test_items_before_the_first_that_counts_do_not_hide_it() -> None:
+    rows = agreement([[1.0, 1.0, 2.0], [math.nan, 1.0, 1.0]], [1, 2], coefficients=["raw"], resamples=0)
+    assert [(row["value"], row["n"], row["n_items"], row["n_missing"]) for row in rows] == [(0.5, 2, 2, 1)] * 2
 
 
 def test_raters_without_a_common_item_are_missing_with_a_reason() -> None:
@@ -314,6 +332,7 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
         ([[1]], [1], {"coefficients": ["kappa"]}, "there is no coefficient 'kappa': choose from raw, cohen"),
         ([[1]], [1], {"resamples": -1}, "found -1 resamples"),
         ([[1]], [1], {"confidence": 1}, "the confidence 1"),
+        ([[1]], [1], {"confidence": 0}, "the confidence 0"),
     ],
 )
 def test_bad_input_is_refused(values: Any, domain: list[float], settings: dict[str, Any], message: str) -> None:

@@ -77,6 +77,20 @@ def test_a_small_group_by_hand() -> None:
     assert found[CALIBRATED][0] == pytest.approx(2 / 3, abs=1e-15)
 
 
+def test_correlations_are_no_more_than_one_and_none_of_a_constant() -> None:
+    x = np.array([[2.0, 2.0, 1.0]])
+    assert group_coefficients(x, 3 * x, [PEARSON])[PEARSON].tolist() == [1.0]
+    assert group_coefficients(x, -3 * x, [PEARSON])[PEARSON].tolist() == [-1.0]
+    one, both = np.array([[0.1, 0.1, 0.1], [2.0, 2.0, 1.0]]), np.concatenate([x, x])  # 3 * 0.1 / 3 is not 0.1
+    for found in (group_coefficients(one, both, [PEARSON]), group_coefficients(both, one, [PEARSON])):
+        np.testing.assert_array_equal(found[PEARSON], [math.nan, 1.0])
+
+
+def test_without_a_threshold_only_equal_values_are_ties() -> None:
+    x, y = np.array([[1.0, 1.5, 3.0]]), np.array([[2.0, 1.0, 3.0]])
+    assert group_coefficients(x, y, [CALIBRATED])[CALIBRATED].tolist() == [2 / 3]
+
+
 @pytest.mark.parametrize("size", [0, 1])
 def test_too_small_groups_have_no_value(size: int) -> None:
     found = group_coefficients(np.zeros((2, size)), np.zeros((2, size)), COEFFICIENTS)
@@ -187,7 +201,7 @@ def test_thresholds_follow_the_differences_and_not_their_rounding() -> None:
             assert np.flatnonzero(values[position] - values <= threshold)[0] == low
 
 
-@pytest.mark.parametrize("names", [[], ["spearmans"]])
-def test_unknown_coefficients_are_refused(names: list[str]) -> None:
-    with pytest.raises(InputError, match=r"expected one of pearson, spearman"):
+@pytest.mark.parametrize(("names", "what"), [([], "no coefficient"), (["pearson", "spearmans"], "'spearmans'")])
+def test_unknown_coefficients_are_refused(names: list[str], what: str) -> None:
+    with pytest.raises(InputError, match=f"^found {what}, expected one of pearson, spearman"):
         known_coefficients(names)

@@ -1,4 +1,5 @@
 import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN
 from fcconan.score.correlation import Correlation, correlate, correlation_signature
 from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS, UNKNOWN, at_level
+from fcconan.score.human_ceiling import Ceiling, weighted_ceiling
 from fcconan.score.partial_correlation import partial_correlations
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import draws, percentile_interval
@@ -207,6 +209,7 @@ def test_partial_correlations_need_four_rows_or_systems() -> None:
     three = ScoreTable(("m",), ("a",), values[:, :3], people[:, :3], [0, 1, 2], [0, 1, 2], lengths=lengths[:3])
     for row in partial_correlations(three, coefficients=[PEARSON], resamples=0):
         assert (row.value, row.reason, row.n, row.n_rows_too_few, row.n_missing) == (None, "too_few", 0, 3, 0)
+        assert (row.ceiling, row.n_ceiling, row.n_annotators) == (None, 0, 0)
     lengths[3:] = nan
     for row in partial_correlations(table, levels=[PER_ITEM], coefficients=[PEARSON], resamples=0):
         assert (row.value, row.reason, row.n_rows_too_few, row.n_missing) == (None, "too_few", 3, 4)
@@ -421,6 +424,7 @@ def test_partial_kendall_by_its_formula() -> None:
         assert row.value == pytest.approx((xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2)), abs=1e-12)
 
 
+@pytest.mark.long
 def test_intervals_cover_in_95_of_100_worlds() -> None:
     """2000 worlds of 150 items with 4 replies: normal values, of which the items share a part.
 
@@ -534,3 +538,22 @@ def test_the_signature_names_what_changes_the_figures() -> None:
     assert "|rows:36|items:9|systems:4|" in found
     assert found == correlation_signature(_table(0), population="demo", resamples=50, seed=3)
     assert found != correlation_signature(other, population="demo", resamples=50, seed=3)
+    form = r"fcconan:[^|]+\|data:[0-9a-f]{12}\|rows:36\|items:9\|systems:4\|missing:left-out"
+    assert re.fullmatch(form + r"\|bootstrap:10000-by-item\|confidence:0.95\|seed:0", correlation_signature(table))
+    assert correlate(table, levels=[POOLED], resamples=9) == correlate(table, levels=[POOLED], resamples=9, seed=0)
+
+
+def test_the_threshold_stands_beside_the_calibrated_accuracy_only() -> None:
+    # Of x the pairs differ by .1, .9 and 1; people tie the first one: with differences up to .1 as ties all are right.
+    table = ScoreTable(("m",), ("r",), np.array([[0.0, 0.1, 1.0]]), np.array([[1.0, 1.0, 2.0]]), [0] * 3, [0, 1, 2])
+    rows = correlate(table, levels=[POOLED], coefficients=[ACCURACY, CALIBRATED], resamples=0)
+    assert [(row.coefficient, row.value, row.threshold) for row in rows] == [
+        (ACCURACY, 2 / 3, None),
+        (CALIBRATED, 1.0, 0.1),
+    ]
+
+
+def test_annotators_count_by_their_rows_from_three_on() -> None:
+    # Rows 3 and 6 with values 1 and 1/2; an undefined value and one of two rows do not count.
+    assert weighted_ceiling([1.0, 0.5, nan, 0.9], [3, 6, 9, 2]) == Ceiling((3 * 1 + 6 * 0.5) / 9, 9, 2)
+    assert weighted_ceiling([nan, 0.9], [9, 2]) == Ceiling(None, 0, 0)

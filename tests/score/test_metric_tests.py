@@ -1,6 +1,7 @@
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -12,7 +13,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.errors import InputError
-from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN
+from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN, group_coefficients
 from fcconan.score.correlation import correlation_signature
 from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
 from fcconan.score.metric_swaps import Comparison, comparison, standardised
@@ -119,6 +120,7 @@ def test_ranks_and_pairs_after_swaps_are_exact(monkeypatch: pytest.MonkeyPatch, 
         assert norms[1] == pytest.approx([np.abs(each).sum() / 2 for each in signs], rel=1e-14)
 
 
+@pytest.mark.long
 def test_compiled_passes_do_the_same() -> None:
     """The other tests run the passes as they are written, without compiling."""
     code = """
@@ -135,6 +137,21 @@ compiled = found()
 assert type(swapped_ranks.compiled(swapped_ranks._score_pairs)).__name__ == "CPUDispatcher"
 swapped_ranks.compiled = lambda function: function
 assert compiled == found()
+
+from fcconan.score import weighted_coefficients
+from fcconan.score.coefficients import COEFFICIENTS
+from fcconan.score.correlation import correlate
+from fcconan.score.score_table import ScoreTable
+people = np.stack([generator.integers(1, 6, 60).astype(float), generator.random(60)])
+item, system = np.repeat(np.arange(12), 5), np.tile(np.arange(5), 12)
+table = ScoreTable(("first", "second"), ("few", "many"), np.stack([first, second]), people, item, system)
+def intervals():
+    rows = correlate(table, levels=["pooled"], coefficients=[*COEFFICIENTS], resamples=4)
+    return [(row.low, row.high) for row in rows]
+compiled = intervals()
+assert len({low for low, _ in compiled}) > len(COEFFICIENTS)
+weighted_coefficients.compiled = lambda function: function
+assert compiled == intervals()
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
@@ -288,6 +305,7 @@ def _p_values(made: Comparison, swapped: Flags, name: str) -> float:
     return float(((after >= observed - 1e-12).sum() + 1) / (swapped.shape[1] + 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [PEARSON, SPEARMAN])
 def test_equal_metrics_differ_in_five_of_a_hundred_worlds(name: str) -> None:
     """2000 worlds in which two metrics follow people equally well: the share of p <= .05 is .05 but for chance."""
@@ -355,6 +373,9 @@ def test_williams_equals_the_printed_example() -> None:
     found, p = williams_test(np.array(0.4), np.array(0.5), np.array(0.1), 103)
     assert float(found) == pytest.approx(-0.89, abs=0.005)
     assert float(p) == pytest.approx(0.37, abs=0.005)
+    assert float(p) == pytest.approx(2 * stats.t.sf(abs(float(found)), 100), abs=1e-15)
+    few, p = williams_test(np.array(0.4), np.array(0.5), np.array(0.1), 4)
+    assert float(p) == pytest.approx(1 - 2 * math.atan(abs(float(few))) / math.pi, abs=1e-12)  # one degree of freedom
     # The same by the determinant of the matrix of correlations.
     determinant = np.linalg.det(np.array([[1, 0.4, 0.5], [0.4, 1, 0.1], [0.5, 0.1, 1]]))
     below = 2 * 102 / 100 * determinant + 0.45**2 * 0.9**3
@@ -407,6 +428,44 @@ def test_williams_leaves_replies_of_no_known_system_out_of_the_means() -> None:
     assert signature != williams_signature(known, population="x@1")
 
 
+def test_williams_of_metrics_that_are_each_others_mirror_has_no_value() -> None:
+    # The determinant is 1 - 3/4 - 1/4 and r_a + r_b is 0, both exactly: nothing is left to divide by.
+    for value in williams_test(np.array(0.5), np.array(-0.5), np.array(0.5), 10):
+        assert math.isnan(float(value))
+    # A metric and its opposite: here rounding leaves 1e-16 or so, which must not pass for a denominator.
+    generator = np.random.default_rng(0)
+    values, people = generator.random((100, 30)), generator.random((100, 30))
+    r_a, r_b, r_ab = (
+        group_coefficients(x, y, [PEARSON])[PEARSON]
+        for x, y in ((values, people), (1 - values, people), (values, 1 - values))
+    )
+    assert (r_ab != -1).any()
+    assert np.isnan(williams_test(r_a, r_b, r_ab, 30)[1]).all()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"levels": []}, "found 'nothing', expected pooled or system_means"),
+        ({"levels": ["per_item"]}, "found 'per_item', expected pooled or system_means"),
+        ({"coefficients": ["kendall_b"]}, "found 'kendall_b', expected pearson or spearman"),
+    ],
+)
+def test_williams_is_for_some_levels_and_coefficients(options: dict[str, list[str]], message: str) -> None:
+    table = ScoreTable(("a", "b"), ("r",), np.zeros((2, 1)), np.zeros((1, 1)), [0], [0])
+    with pytest.raises(InputError, match=f"^{message}$"):
+        williams_tests(table, **options)
+
+
+def test_williams_without_rows_that_have_all_three_values() -> None:
+    table = ScoreTable(("a", "b"), ("r",), np.array([[1.0, nan], [2.0, 1.0]]), np.array([[nan, 1.0]]), [0, 1], [0, 0])
+    (row,) = williams_tests(table, coefficients=[PEARSON])
+    assert (row.p, row.difference, row.reason, row.n) == (None, None, "no_rows", 0)
+    assert (row.test, row.n_undefined, row.aspect) == ("williams", 0, "r")
+    form = r"fcconan:[^|]+\|data:[0-9a-f]{12}\|rows:2\|items:2\|systems:1\|missing:left-out\|test:williams\|.*"
+    assert re.fullmatch(form, williams_signature(table))
+
+
 def test_williams_needs_four_observations() -> None:
     table = ScoreTable(
         ("a", "b"),
@@ -419,6 +478,10 @@ def test_williams_needs_four_observations() -> None:
     (row, _) = williams_tests(table)
     assert (row.p, row.reason, row.n) == (None, "too_few", 3)
     assert row.difference is not None
+    values, people = np.array([1.0, 2.0, 4.0, 3.0]), np.array([[1.0, 3.0, 2.0, 5.0]])
+    table = ScoreTable(("a", "b"), ("r",), np.stack([values, -values]), people, [0, 1, 2, 3], [0] * 4)
+    (row,) = williams_tests(table, coefficients=[SPEARMAN])
+    assert (row.p, row.reason, row.n) == (None, "degenerate", 4)
 
 
 @pytest.mark.parametrize("coefficient", [PEARSON, SPEARMAN])

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
+import fcconan
 from fcconan.errors import InputError
-from fcconan.score.ndcg_ranking import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores
+from fcconan.score.ndcg_ranking import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores, ranking_signature
+from fcconan.score.significance import bootstrap_means
 
 nan = math.nan
 
@@ -117,6 +119,39 @@ def test_the_ceiling_counts_every_group_alike_and_annotators_of_three_replies() 
     assert row.n_annotators == 3
     (row,) = ranking_scores(["m"], -ranks[None, 6:], ranks[6:], group[6:], annotators=annotators[:, 6:])
     assert (row.ceiling, row.n_annotators, row.value) == (None, 0, 1.0)
+
+
+def test_the_ceiling_has_the_gain_of_the_protocol_and_needs_others_in_a_group() -> None:
+    # One says 1, 2, 3 where the other says 1, 3, 2; the second group is the first annotator's alone.
+    annotators = np.array([[1.0, 2.0, 3.0, 1.0, 2.0], [1.0, 3.0, 2.0, nan, nan]])
+    ranks = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    for protocol, gained in ((SOUND, 3 + 1 / math.log2(3) + 2 / 2), (PAPER, 2 + 3 / math.log2(3) + 1 / 2)):
+        (row,) = ranking_scores(
+            ["m"], -ranks[None], ranks, [0, 0, 0, 1, 1], annotators=annotators, protocol=protocol, resamples=0
+        )
+        assert row.ceiling == pytest.approx(gained / ideal, abs=1e-12)
+        assert row.n_annotators == 2
+
+
+def test_intervals_are_percentiles_over_resampled_groups() -> None:
+    ranks, scores = np.tile([1.0, 2.0], 3), np.array([[2.0, 1.0, 1.0, 2.0, 2.0, 1.0]])
+    wrong = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
+    (row,) = ranking_scores(["Ombrey score"], scores, ranks, [0, 0, 1, 1, 2, 2], resamples=4, seed=5, confidence=0.5)
+    drawn = bootstrap_means(np.array([[1.0, wrong, 1.0]]), resamples=4, seed=5)
+    assert (row.low, row.high) == pytest.approx([np.quantile(drawn, share) for share in (0.25, 0.75)], abs=1e-12)
+    assert row.value == pytest.approx((2 + wrong) / 3)
+    assert row.metric == "Ombrey score"
+
+
+def test_the_signature_names_what_changes_the_figures() -> None:
+    found = ranking_signature(
+        population="demo-1.0.0", raters=["Ada", "Bo"], aspect="rank", resamples=50, seed=3, confidence=0.9
+    )
+    assert found == (
+        f"fcconan:{fcconan.__version__}|metric:ndcg|data:demo-1.0.0|ranks:rank-by-Ada,Bo|scores:unified|ties:expected|"
+        "incomplete:left-out|bootstrap:50-by-item|confidence:0.9|seed:3"
+    )
 
 
 @pytest.mark.parametrize("protocol", [SOUND, PAPER])

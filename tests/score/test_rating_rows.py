@@ -53,7 +53,7 @@ def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
     [
         *((said, False) for said in (False, 0, 0.0, "0", "0.0", "false", "FALSE", "no", "No")),
         *((said, True) for said in (True, 1, 1.0, "1", "1.0", "true", "True", "yes", " YES ")),
-        *((said, True) for said in (None, "", float("nan"))),
+        *((said, True) for said in (None, "", "  ", float("nan"))),
     ],
 )
 def test_whether_a_high_rating_is_praise(said: Any, praise: bool) -> None:
@@ -135,6 +135,7 @@ def test_a_table_has_the_mean_of_people_and_every_metric() -> None:
     np.testing.assert_array_equal(
         table.metric_values, [[3, missing, missing], [0.25, missing, missing], [missing, missing, 0.5]]
     )
+    np.testing.assert_array_equal(np.asarray(table.lengths), [4, 0, missing])
     assert table.annotators is not None
     np.testing.assert_array_equal(table.annotators, [[[2, 4, missing]], [[5, missing, missing]]])
 
@@ -277,7 +278,7 @@ def test_errors_are_of_judges_on_peoples_scale() -> None:
     )
     rated = RatedReplies([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
     kept = rated.on_one_scale(rated.table())
-    assert (kept.metrics, kept.metric_values.tolist()[0][0]) == (("same",), 1.0)
+    assert (kept.metrics, kept.about, kept.metric_values.tolist()[0][0]) == (("same",), ("relevance",), 1.0)
     with pytest.raises(InputError, match=r"^no judge has people's scale, low to high: errors need one"):
         rated.on_one_scale(rated.table(metrics=["other", "bleu-4"]))
     chosen = rated.table(people=["other"], metrics=["same"])
@@ -288,6 +289,41 @@ def test_errors_are_of_judges_on_peoples_scale() -> None:
 def test_praise_is_high_unless_the_rows_say_otherwise() -> None:
     rated = RatedReplies([_rating("r1", "anna", 1, "rudeness", higher_is_better="False"), PEOPLE[0]])
     assert [rated.higher_is_better(aspect, ["anna"]) for aspect in ("rudeness", "relevance")] == [False, True]
+
+
+def test_missing_ratings_of_a_table_are_counted_by_rater_aspect_and_reason() -> None:
+    ratings = [
+        *PEOPLE,
+        _rating("r1", "anna", None, "fluency"),
+        *(_scored(reply, "judge", None, "relevance") for reply in ("r1", "r2")),
+        _scored("r3", "judge", 3, "relevance"),
+        {**_scored("r1", "judge", None, "tone"), "reason": "truncated"},  # nobody rated that
+        {**_scored("r1", "overlap", None, "f1"), "reason": "too_long"},
+    ]
+    rated = RatedReplies(ratings)
+    assert rated.missing_in(rated.table()) == [
+        {"rater": "anna", "aspect": "fluency", "reason": "no_value", "n": 1},
+        {"rater": "anna", "aspect": "relevance", "reason": "skipped", "n": 1},
+        {"rater": "ben", "aspect": "relevance", "reason": "no_value", "n": 1},
+        {"rater": "judge", "aspect": "relevance", "reason": "no_value", "n": 2},
+        {"rater": "overlap", "aspect": "f1", "reason": "too_long", "n": 1},
+    ]
+    table = rated.table(people=["anna"], aspects=["relevance"], metrics=["ben"])
+    assert [(row["rater"], row["aspect"]) for row in rated.missing_in(table, ["anna"])] == [
+        ("anna", "relevance"),
+        ("ben", "relevance"),
+    ]
+
+
+def test_a_scale_of_one_grade_is_refused() -> None:
+    with pytest.raises(InputError, match="the scale is 1 to 1, expected the lowest grade first"):
+        RatedReplies([_rating("r1", "anna", 1, low=1, high=1)])
+
+
+def test_what_was_rated_on_a_scale() -> None:
+    judge = {**_rating("r1", "judge", 2, "tone", low=1, high=3), "rater_kind": "model"}
+    assert RatedReplies([*PEOPLE, judge, _rating("r1", "anna", 1, "wit")]).scaled_aspects() == ["relevance"]
+    assert RatedReplies([judge]).scaled_aspects() == ["tone"]  # nobody else is there
 
 
 def test_means_leave_out_what_is_missing() -> None:

@@ -228,10 +228,13 @@ def test_unjudged_taken_as_right_by_hand() -> None:
 
 
 def test_unjudged_past_the_cutoff_stay_unjudged() -> None:
-    ranked = see({"q": ["a", "b", "c"], "r": ["a"]}, {"q": {"b": 1}, "r": {"a": 1}}, ["q", "r"], 5, depth=4)
+    ranked = see(
+        {"q": ["a", "b", "c"], "r": ["a"]}, {"q": {"b": 1}, "r": {"a": 1}}, ["q", "r"], 5, depth=4, failed=["r"]
+    )
     right = ranked.with_unjudged_right(2)
     assert right.gains.tolist() == [[1, 1, UNJUDGED, NOTHING], [1, NOTHING, NOTHING, NOTHING]]
     assert right.n_positive.tolist() == [2, 1]
+    assert right.failed.tolist() == [False, True]
 
 
 def test_what_is_ranked_is_seen_through_the_judgements() -> None:
@@ -263,9 +266,14 @@ def test_a_negative_judgement_is_judged_and_wrong() -> None:
 def test_without_queries_there_are_no_values() -> None:
     empty = see({}, {}, [], 5, depth=3)
     assert {name: metric(empty, 3).shape for name, metric in METRICS.items()} == dict.fromkeys(METRICS, (0,))
+    assert empty.with_unjudged_right(3).gains.shape == (0, 3)
 
 
 # Ties
+
+
+def test_without_ties_the_rule_is_not_asked() -> None:
+    assert order({"q": [("a", 1.0), ("c", 3.0), ("b", 2.0)]}, tie_by_corpus({})) == {"q": ["c", "b", "a"]}
 
 
 def test_ties_are_broken_by_the_rule_and_only_ties() -> None:
@@ -357,8 +365,11 @@ def test_chance_by_hand() -> None:
     }
     found = {name: float(chance(ranked, name, 2)[0]) for name in METRICS}
     assert found == pytest.approx(expected, abs=1e-15)
+    # At 1, either of the two is first in half of the orders; by default that is divided by both.
+    assert [float(chance(ranked, "map", 1)[0]), float(chance(ranked, "map", 1, capped=True)[0])] == [1 / 4, 1 / 2]
 
 
+@pytest.mark.long
 def test_chance_agrees_with_simulation_at_the_size_of_fc_conan() -> None:
     # 130 CNs, 23 right, 20 000 random orders: within 4.5 standard errors in each of nine figures.
     draws = 20_000
@@ -422,6 +433,7 @@ def test_in_the_order_of_the_catalogue_a_constant_scorer_would_look_perfect() ->
         ("hits", ("hits", 10)),
         ("ap@100", ("map", 100)),
         ("reciprocal_rank", ("mrr", 10)),
+        ("rr@5", ("mrr", 5)),
         ("bpref", ("bpref", 10)),
     ],
 )

@@ -45,6 +45,12 @@ def test_bootstrap_means_have_the_exact_distribution_of_a_small_case() -> None:
         assert abs(counts[value] / resamples - share) < 4 * math.sqrt(share * (1 - share) / resamples)
 
 
+def test_means_of_no_queries_are_missing() -> None:
+    means_of_none = bootstrap_means(np.zeros((2, 0)), resamples=3)
+    assert means_of_none.shape == (3, 2)
+    assert np.isnan(means_of_none).all()
+
+
 def test_all_series_share_their_draws() -> None:
     generator = np.random.default_rng(0)
     values = generator.random((1, 12))
@@ -188,6 +194,12 @@ def test_queries_that_one_system_misses_are_left_out_of_its_pairs() -> None:
     assert p[2] == 1.0
 
 
+def test_flips_of_all_parts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(significance, "CHUNK", 10)
+    _, p = randomisation_tests(np.ones((2, 3)), [(0, 1)], resamples=100, seed=0)
+    assert p[0] == 1.0  # without a difference every flip reaches it
+
+
 def test_no_pairs_give_no_tests() -> None:
     differences, p = randomisation_tests(_table([[1, 2]]), [], resamples=100, seed=0)
     assert (differences.shape, p.shape) == ((0,), (0,))
@@ -287,6 +299,7 @@ def test_means_that_differ_by_rounding_only_are_tied() -> None:
     x = np.array([0.1 + 0.2, 0.3, 0.5])
     y = np.array([1.0, 2.0, 3.0])
     assert float(kendall_tau(x, y)) == pytest.approx(2 / math.sqrt(6), abs=1e-15)
+    assert float(kendall_tau(np.array([0.3, 0.300001, 0.5]), y)) == 1.0
 
 
 def test_tau_interval_equals_a_loop_over_the_same_draws() -> None:

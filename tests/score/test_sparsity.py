@@ -234,6 +234,24 @@ def test_without_positives_and_with_one_system_there_is_no_figure_to_compare() -
     assert alone["metrics"]["mrr@4"]["tau"] == nothing | {"without_order": 7}
 
 
+def test_metrics_without_a_cutoff_have_that_of_the_study() -> None:
+    # bad at 1 finds nothing, at 2 only a of r at rank 2, at 4 also c of q at rank 4.
+    for k, expected in ((1, 0.0), (2, 1 / 4), (4, 3 / 8)):
+        found = _study(RUNS, Rule(("mrr",)), k=k, fractions=[0.25, 1.0], seeds=3)["fractions"]
+        assert found[1]["metrics"]["mrr"]["systems"]["bad"]["mean"] == expected
+        # One positive of ten CNs is left, in one HS that counts.
+        assert found[0]["metrics"]["mrr"]["chance"] == pytest.approx(sum(1 / r for r in range(1, k + 1)) / 10, abs=1e-9)
+
+
+def test_without_systems_there_is_chance_only() -> None:
+    found = _study({}, Rule(("hit_rate@1",)), fractions=[1.0])["fractions"][0]
+    nothing = {"mean": None, "sd": None, "low": None, "high": None, "without_order": 1}
+    # Three of ten CNs are right for q, one for r.
+    chance = pytest.approx((3 / 10 + 1 / 10) / 2, abs=1e-9)
+    assert found["metrics"]["hit_rate@1"] == {"systems": {}, "chance": chance, "tau": nothing}
+    assert found["queries_with_positive"] == 2
+
+
 def test_metrics_of_ranx_only_are_left_out() -> None:
     found = _study(RUNS, Rule(("mrr@4", "bpref")), fractions=[0.5], seeds=2)
     assert list(found["fractions"][0]["metrics"]) == ["mrr@4"]
@@ -321,7 +339,7 @@ def test_half_width_of_now_by_hand() -> None:
 def test_the_interval_of_now_needs_the_queries_of_now() -> None:
     for count in (4, 10, 46):
         now = plan(_with_deviation(0.3, count), 1.0, judged_per_query=1).half_width_now
-        assert plan(_with_deviation(0.3, count), now * (1 + 1e-9), judged_per_query=1).n_queries == count
+        assert plan(_with_deviation(0.3, count), now, judged_per_query=1).n_queries == count
         assert plan(_with_deviation(0.3, count), now * (1 - 1e-6), judged_per_query=1).n_queries == count + 1
 
 
@@ -387,7 +405,7 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
     )
     settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
     found = plan_all(collection, details, settings, half_width=0.5)
-    assert found["partition"] == "broad"
+    assert (found["partition"], found["half_width"], found["confidence"]) == ("broad", 0.5, 0.95)
     assert found["judged_per_query"] == {"exhaustive": 10, "pooled": 3.5}
     assert found["rows"] == [
         {
@@ -401,6 +419,18 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
             "pairs_pooled": 39,  # 38.5, rounded up
         }
     ]
+
+
+def test_the_system_that_varies_most_need_not_be_the_last() -> None:
+    collection, details = _benchmark({"good": {"q": 0.3, "r": 0.4}, "bad": {"q": 0.0, "r": 1.0}, "none": {"q": 0.2}})
+    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    assert [row["system"] for row in plan_all(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
+    # t(1) at 95 % is 6.31375. A metric without a plan does not end the list.
+    settings = Settings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
+    for parts in details["per_query"].values():
+        parts["broad"]["hit_rate@4"] = {"q": 1.0}
+    (row,) = plan_all(collection, details, settings, half_width=0.5)["rows"]
+    assert row["half_width_now"] == pytest.approx(6.31375 * 0.5, abs=1e-5)
 
 
 def test_a_metric_with_one_figure_has_no_plan() -> None:

@@ -10,6 +10,7 @@ from scipy import stats
 import fcconan
 from fcconan.errors import InputError
 from fcconan.score.bradley_terry import strengths
+from fcconan.score.significance import draws
 from fcconan.score.tournament import compare_raters, correlate_tables, rank_systems
 from fcconan.score.verdicts import majority_votes, read_verdicts
 from tests.score.test_verdicts import Row, row
@@ -50,6 +51,12 @@ def test_points_shares_and_counts_by_hand() -> None:
     assert (result["invalid"], result["n_verdicts"], result["n_items"], result["missing_pairs"]) == (1, 7, 3, [])
     assert (result["fewest_per_pair"], result["most_per_pair"]) == (2, 2)
     assert result["notes"] == ["1 of 7 verdicts is invalid and counts for no system."]
+    assert [system["reason"] for system in result["systems"]] == [None] * 3
+
+
+def test_one_verdict_gives_all_shares() -> None:
+    found = _by_name(rank_systems([row("ant", "elk", "a")], resamples=0))
+    assert [found[name]["share"] for name in ("ant", "elk")] == [100.0, 0.0]
 
 
 def test_strengths_are_those_of_the_half_win_matrix() -> None:
@@ -122,6 +129,13 @@ def test_signature() -> None:
         f"fcconan:{fcconan.__version__}|metric:bradley-terry+share|data:demo-1.2.3/human|raters:r1|items:3|verdicts:6-of-7|"
         "ties:half-win|orders:disagreement-ties|regularisation:0.5|bootstrap:200-by-item|confidence:0.9|seed:7"
     )
+    assert next(iter(result)) == "signature"  # first, where people look
+    votes = [row("ant", "elk", "a", item, rater) for item, rater in (("i1", "r1"), ("i1", "r2"), ("i2", "r1"))]
+    assert "|raters:r1,r2|" in rank_systems(votes, resamples=0)["signature"]
+    assert result["settings"]["ties"] == "half-win"
+    without = rank_systems([*votes, row("ant", "elk", "b", "i2", "r2")], majority=True, resamples=0)
+    assert "|verdicts:1-of-2|" in without["signature"]
+    assert without["signature"].endswith("|bootstrap:0-by-item|confidence:0.95|seed:0")
 
 
 def test_all_ties() -> None:
@@ -331,6 +345,12 @@ def test_verdicts_that_are_all_invalid_are_refused() -> None:
         rank_systems([row("ant", "elk", "invalid")])
 
 
+def test_verdicts_without_a_majority_are_not_readable_either() -> None:
+    rows = [row("ant", "elk", "a", rater="r1"), row("ant", "elk", "b", rater="r2")]
+    with pytest.raises(InputError, match=r"^no verdict is readable \(0 invalid, 1 unresolved\)"):
+        rank_systems(rows, majority=True)
+
+
 def _with_lengths(seed: int) -> tuple[list[Row], dict[str, float]]:
     """Verdicts that go by length alone: ant writes longer replies than elk, elk than owl."""
     generator = np.random.default_rng(seed)
@@ -351,12 +371,36 @@ def test_length_control_takes_away_what_length_gave() -> None:
     controlled = result["length_controlled"]
     plain = _by_name(result)
     assert plain["ant"]["low"] > 0 > plain["owl"]["high"]
-    assert controlled["weight_low"] > 0.5
+    assert 0.5 < controlled["weight_low"] < controlled["weight"] < controlled["weight_high"]
+    differences = [lengths[each["reply_a"]] - lengths[each["reply_b"]] for each in rows]
+    assert controlled["scale"] == pytest.approx(math.sqrt(np.mean(np.square(differences))), abs=1e-12)
+    fitted = [system["bradley_terry"] for system in controlled["systems"]]
+    assert fitted == sorted(fitted, reverse=True)
     for system in controlled["systems"]:
         assert system["low"] < 0 < system["high"]
     assert (controlled["n"], controlled["n_without_length"], controlled["reason"]) == (180, 0, None)
     assert controlled["formula"] == "log odds = s_a - s_b + weight * tanh((length_a - length_b) / scale)"
     assert result["signature"].endswith("|length:words")
+    assert controlled["unit"] == "words"
+    narrow = rank_systems(rows, lengths=lengths, resamples=300, confidence=0.5)
+    for name, wide in plain.items():
+        inner = _by_name(narrow)[name]
+        assert wide["low"] < inner["low"] < inner["high"] < wide["high"]
+    inner = narrow["length_controlled"]
+    assert controlled["weight_low"] < inner["weight_low"] < inner["weight_high"] < controlled["weight_high"]
+
+
+def test_replies_without_a_word_have_a_length() -> None:
+    rows, lengths = _with_lengths(0)
+    controlled = rank_systems(rows, lengths=lengths | {"ant-0": 0.0}, resamples=0)["length_controlled"]
+    assert (controlled["n"], controlled["n_without_length"]) == (180, 0)
+
+
+def test_one_item_has_no_length_controlled_interval() -> None:
+    rows, lengths = _with_lengths(0)
+    controlled = rank_systems(rows[:3], lengths=lengths, resamples=20)["length_controlled"]
+    assert [controlled[key] for key in ("weight_low", "weight_high")] == [None, None]
+    assert {(system["low"], system["high"]) for system in controlled["systems"]} == {(None, None)}
 
 
 def test_comparisons_without_lengths_are_counted() -> None:
@@ -375,9 +419,10 @@ def test_a_system_without_lengths_leaves_no_length_controlled_strengths() -> Non
 
 def test_equal_lengths_give_the_plain_strengths() -> None:
     rows, lengths = _with_lengths(2)
-    result = rank_systems(rows, lengths=dict.fromkeys(lengths, 12.0), resamples=0)
+    result = rank_systems(rows, lengths=dict.fromkeys(lengths, 12.0), resamples=5, regularisation=2.0)
     controlled = result["length_controlled"]
-    assert (controlled["weight"], controlled["weight_low"], controlled["reason"]) == (None, None, "equal_lengths")
+    assert [controlled[key] for key in ("weight", "weight_low", "weight_high")] == [None] * 3
+    assert controlled["reason"] == "equal_lengths"
     plain = _by_name(result)
     for system in controlled["systems"]:
         assert system["bradley_terry"] == pytest.approx(plain[system["name"]]["bradley_terry"], abs=1e-9)
@@ -407,6 +452,23 @@ def test_systems_in_one_table_only_are_counted() -> None:
 def test_correlations_that_are_undefined_say_why(y: dict[str, float], reason: str) -> None:
     found = correlate_tables({"ant": 1.0, "elk": 2.0}, y)
     assert [(each["value"], each["reason"]) for each in found] == [(None, reason)] * 3
+
+
+def test_scores_that_differ_by_rounding_share_a_rank() -> None:
+    # Ranks 1.5, 1.5 and 3 against 1, 2 and 3: 1.5 / sqrt(1.5 * 2).
+    found = correlate_tables({"ant": 0.1 + 0.2, "elk": 0.3, "owl": 0.5}, {"ant": 1.0, "elk": 2.0, "owl": 3.0})
+    values = {each["coefficient"]: each["value"] for each in found}
+    assert values["spearman"] == pytest.approx(1.5 / math.sqrt(3), abs=1e-12)
+
+
+def test_resamples_without_a_correlation_are_counted() -> None:
+    # For both raters ant wins one item and ties the other: resamples of the second alone have equal shares.
+    rows = [row("ant", "elk", verdict, item, rater) for item, verdict in (("i1", "a"), ("i2", "tie")) for rater in "rs"]
+    without = sum(float(weights[0] == 0) for some in draws(2, 50, 3) for weights in some)
+    assert 5 < without < 25
+    for each in compare_raters(rows, resamples=50, seed=3):
+        assert (each["value"], each["low"], each["high"]) == (1.0, 1.0, 1.0)
+        assert each["n_undefined"] == without
 
 
 @pytest.mark.parametrize("score", ["share", "bradley_terry"])
@@ -443,6 +505,7 @@ def test_a_rater_with_invalid_verdicts_only_has_no_table() -> None:
     assert [(each["value"], each["low"], each["n"], each["n_missing"], each["reason"]) for each in found] == [
         (None, None, 0, 3, "too_few_systems")
     ] * 3
+    assert [each["n_undefined"] for each in found] == [0] * 3
 
 
 def test_an_unknown_score_is_refused() -> None:

@@ -100,6 +100,7 @@ def test_what_is_no_id_is_refused_also_where_none_is_needed(column: str, value: 
 def test_a_repeated_verdict_counts_once() -> None:
     found = read_verdicts([row("ant", "elk", "a"), row("ant", "elk", "a"), row("ant", "elk", "a", rater="r2")])
     assert (len(found.outcome), found.n_repeated, found.n_both_orders) == (2, 1, 0)
+    assert read_verdicts([row("ant", "elk", "a")] * 3).n_repeated == 2
 
 
 def test_two_replies_of_one_system_are_two_pairs() -> None:
@@ -119,6 +120,8 @@ def test_both_orders_make_one_verdict_and_disagreement_a_tie(
     found = read_verdicts([row("elk", "ant", first), row("ant", "elk", second)])
     assert found.outcome.tolist() == [outcome]
     assert (found.systems[found.first[0]], found.n_both_orders, found.n_flipped) == ("elk", 1, flipped)
+    twice = [row(*sides, item) for item in ("i1", "i2") for sides in (("elk", "ant", first), ("ant", "elk", second))]
+    assert (read_verdicts(twice).n_both_orders, read_verdicts(twice).n_flipped) == (2, 2 * flipped)
 
 
 @pytest.mark.parametrize("verdicts", [("invalid", "a"), ("tie", "invalid"), ("invalid", "invalid")])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.build import build
+from tests.conftest import run_here
 
 Release = Callable[..., Path]
 
@@ -37,4 +38,19 @@ def release(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Release:
                 build(recipe, out, labels_only=labels_only, tier_rule=tier_rule, progress=False)
         return out
 
+    return folder
+
+
+@pytest.fixture
+def paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FC-CONAN under the paper's protocol, run once in a test session: `result.json`, and `report/` with rankings."""
+    systems = ("random", "tfidf", "bm25", "sbert-minilm", "pair-propagation")
+    built = release("fc-conan")
+    with shared_folder(tmp_path_factory, "bench-paper") as folder:
+        if not (folder / "result.json").exists():
+            done = run_here(
+                "bench", built, "--protocol", "paper", *(part for name in systems for part in ("--system", name)),
+                "--json", folder / "result.json", "--report", folder / "report", "--no-reuse", "--resamples", "200",
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
     return folder

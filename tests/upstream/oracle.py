@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pyarrow.parquet as pq
 
 FC_CONAN = "jnqeras/FC-CONAN-dataset"
@@ -37,8 +37,7 @@ Row = dict[str, Any]
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Every cell as text; nothing is a missing value."""
     frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    rows: list[dict[str, str]] = frame.to_dict("records")
-    return rows
+    return [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False, name=None)]
 
 
 def rows(folder: Path, config: str, split: str) -> list[Row]:

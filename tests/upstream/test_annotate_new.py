@@ -33,7 +33,14 @@ def bare(text: str) -> str:
 
 
 # CONAN's HS and CNs of each language, paraphrases included and translations left out.
-@pytest.mark.parametrize(("language", "n_hs", "n_cns"), [("en", 408, 1270), ("fr", 151, 1699), ("it", 186, 1070)])
+@pytest.mark.parametrize(
+    ("language", "n_hs", "n_cns"),
+    [
+        ("en", 408, 1270),
+        pytest.param("fr", 151, 1699, marks=pytest.mark.long),
+        pytest.param("it", 186, 1070, marks=pytest.mark.long),
+    ],
+)
 def test_new_on_conan_gives_5805_pairs_that_it_does_not_have(
     language: str, n_hs: int, n_cns: int, release: Release, mirror: Path, tmp_path: Path, run_cli: RunCli
 ) -> None:

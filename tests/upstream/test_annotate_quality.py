@@ -96,6 +96,7 @@ def test_four_validators_share_four_thousand_pairs_of_fc_conan(fc_conan: tuple[C
     assert all(row[LABEL] == labels[row["unit_id"]] for row in plan.shown)
 
 
+@pytest.mark.long
 def test_agreement_of_cseval_is_the_published_one(release: Release, tmp_path: Path) -> None:
     (file,) = (release("cseval") / "ratings").glob("agreement_round2-*.parquet")
     rows = [row for row in read_rows(file) if row["rater_kind"] == "human"]

@@ -31,6 +31,7 @@ def pairs(folder: Path, vectors_of: Callable[[list[str]], Any]) -> tuple[Problem
     return Problem(hs, cn, likeness(first), likeness(second), scores), positive
 
 
+@pytest.mark.long
 def test_half_of_the_judgements_find_nine_positives_in_ten(release: Release) -> None:
     from fcconan.retrieve.dense import DOCUMENT, SentenceEncoder
 

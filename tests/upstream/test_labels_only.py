@@ -19,8 +19,9 @@ from tests.upstream.conftest import Release
 pytestmark = pytest.mark.upstream
 
 RECIPES = [name for name in recipe_names() if name != "demo"]
-VARIANTS = [pytest.param(name, None, id=name) for name in RECIPES]
-VARIANTS.append(pytest.param("fc-conan", "strict", id="fc-conan-strict"))
+QUICK = ("fc-conan", "kn-conan")
+VARIANTS = [pytest.param(name, None, id=name, marks=() if name in QUICK else pytest.mark.long) for name in RECIPES]
+VARIANTS.append(pytest.param("fc-conan", "strict", id="fc-conan-strict", marks=pytest.mark.long))
 SHORTEST = 20
 
 

@@ -144,6 +144,7 @@ def test_replies_that_only_sound_like_refusals_are_none(
     assert [text for text in near if _kind(text) != "none"] == []
 
 
+@pytest.mark.long
 def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
     pairs: dict[str, tuple[str, str]] = {}  # one message and language for every text
     for row in oracle.read_csv(mirror / oracle.CONAN / "CONAN/CONAN.csv"):
@@ -157,6 +158,7 @@ def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
     assert flagged == {}
 
 
+@pytest.mark.long
 def test_flags_of_the_released_replies(release: Release) -> None:
     found: dict[tuple[str, str], Counter[str]] = {}
     seen = set()

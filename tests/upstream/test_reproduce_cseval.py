@@ -18,7 +18,7 @@ from fcconan.reproduce.published import figure, load_paper
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
 Ledger = dict[tuple[str, str, str], Cell]
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

@@ -16,7 +16,7 @@ from fcconan.retrieve.collection import load_collection
 from fcconan.retrieve.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
 Ledger = dict[tuple[str, str, str], Cell]
 _kept: list[Cell] = []

@@ -10,7 +10,7 @@ from fcconan.reproduce.ledger import reproduce
 from fcconan.reproduce.multi_aspect import recompute
 from tests.upstream.conftest import Release
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
 
 def test_the_training_pairs_are_4003(release: Release, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.conftest import MIRROR
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
 Ledger = dict[tuple[str, str, str], Cell]
 _kept: list[Cell] = []

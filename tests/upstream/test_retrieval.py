@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import run_here
-from tests.upstream.conftest import Release, shared_folder
+from tests.upstream.conftest import Release
 
 # Average, minimum, maximum, CV%, as verified figures state them (docs/datasets.md).
 TABLE_4 = {
@@ -30,15 +30,8 @@ def bench(folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def paper(release: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Run once in a test session, however many processes share the tests."""
-    systems = [part for name in ("random", *TABLE_4, "pair-propagation") for part in ("--system", name)]
-    built = release("fc-conan")
-    with shared_folder(tmp_path_factory, "bench-paper") as folder:
-        file = folder / "result.json"
-        if not file.exists():
-            bench(built, file, "--protocol", "paper", *systems)
-        result: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+def paper(paper_run: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((paper_run / "result.json").read_text(encoding="utf-8"))
     return result
 
 

@@ -29,6 +29,7 @@ def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> N
     assert (found["n_verdicts"], found["n_items"], found["invalid"], found["missing_pairs"]) == (36 * 1277, 1277, 0, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("judge", "missing"), [("judgelm-33b", 4), ("judgelm-13b", 5), ("judgelm-7b", 5)])
 def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
     judge: str, missing: int, release: Release, tmp_path: Path
@@ -42,6 +43,7 @@ def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
     assert None not in [row["bradley_terry"] for row in found["systems"]]
 
 
+@pytest.mark.long
 def test_missing_pairs_are_told_by_rater_where_all_are_ranked_together(release: Release, tmp_path: Path) -> None:
     chosen = ["--split", "tournament", "--where", "corpus=mt-conan", "--resamples", "0"]
     found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)

@@ -54,6 +54,7 @@ def run(
         resamples=resamples,
         seed=seed,
         confidence=confidence,
+        population=_population(ratings, comparisons, replies, split, config),
     )
     if not found["rows"]:
         given = ", ".join(map(str, [*(ratings or ()), *(comparisons or ())]))
@@ -79,13 +80,28 @@ def run(
 
 def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dict[str, str]) -> Any:
     """Reads the rows of files, and of the config of dataset folders; None where none are given."""
-    from fcconan.judge.replies import files_of
     from fcconan.row_files import read_typed_rows
 
     if not paths:
         return None
-    files = [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
-    return [row for file in files for row in read_typed_rows(file, columns)]
+    return [row for file in _files(paths, split, config) for row in read_typed_rows(file, columns)]
+
+
+def _files(paths: list[Path], split: str | None, config: str) -> list[Path]:
+    from fcconan.judge.replies import files_of
+
+    return [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
+
+
+def _population(
+    ratings: list[Path] | None, comparisons: list[Path] | None, replies: Path | None, split: str | None, config: str
+) -> str:
+    """Returns the files that are read, each with 12 digits of its sha256."""
+    from fcconan.sources import sha256_of
+
+    given = {"ratings": ratings, "comparisons": comparisons, config: [replies] if replies else None}
+    files = [file for kind, paths in given.items() for file in _files(paths or [], split, kind)]
+    return "+".join(f"{file.name}-{sha256_of(file)[:12]}" for file in files)
 
 
 def _interval(row: dict[str, Any]) -> str:

@@ -11,7 +11,12 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.judge.replies import Replies
 
-Dataset = Annotated[Path, typer.Argument(help="A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")]
+Dataset = Annotated[
+    Path,
+    typer.Argument(
+        help="A folder that `fcconan build` wrote, the name of one on the Hub, or a CSV, JSONL or parquet file."
+    ),
+]
 Config = Annotated[str, typer.Option("--config", help="Part of the folder: replies, or pairs, bronze, ...")]
 Split = Annotated[str | None, typer.Option("--split", help="Split of the folder, where it has several.")]
 Column = Annotated[

@@ -1,0 +1,143 @@
+"""Does what a line of a shell block says, in this process, and fails on every line that it does not understand."""
+
+import importlib.metadata
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from fcconan.catalog import recipe_names
+from tests.conftest import run_here
+from tests.documented import verbs
+from tests.documented.blocks import ROOT
+from tests.documented.world import only_parsed, stand_in
+
+_OPERATORS = set("();<>|&")
+_ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
+_REFUSED = re.compile(r"\s# refused\b")
+OUTPUTS = ("--out", "--json", "--report", "--export")
+REHEARSED = ("--dry-run", "--show")  # nothing but --json is written then
+FEWER = {"--resamples": "100"}  # of bootstraps: it is the command that is tested here, not the width of its intervals
+
+
+class MisunderstoodError(AssertionError):
+    """A line has a form that is not in the closed list below."""
+
+
+class Shell:
+    """The commands of one page, which share a folder and an environment.
+
+    The forms are: `fcconan ...`, alone or behind `NAME=value`; `export NAME=value`; `make TARGET`; `pip install`; and
+    `dask scheduler & dask worker ADDRESS ... &`. A comment `# refused` says that the command is refused as bad input.
+
+    Args:
+        environment: Variables of every command; those that a page gives as `...` or as `path/to/...` are taken from it.
+        shared: Where releases of the catalogue are kept, so that pages that build one alike build it once.
+    """
+
+    def __init__(self, environment: Mapping[str, str], shared: Path) -> None:
+        self._environment, self._shared = dict(environment), shared
+
+    def run(self, line: str) -> None:
+        """Does what the line says.
+
+        Raises:
+            MisunderstoodError: The form of the line is unknown.
+            NotACommandError: `fcconan` has no such verb or option.
+            AssertionError: The command fails, or does not write what it names as output.
+        """
+        words = _words(stand_in(line))
+        given: dict[str, str] = {}
+        if words[0] == "export":
+            words = words[1:]
+        while words and (assigned := _ASSIGNED.fullmatch(words[0])):
+            given[assigned[1]] = self._value(*assigned.groups())
+            words = words[1:]
+        if line.startswith("export "):
+            self._environment |= given
+        if words[:1] == ["fcconan"]:
+            self._fcconan(line, words[1:], given)
+        elif words[:1] == ["make"] and len(words) == 2 and not given:
+            subprocess.run(["make", "--dry-run", words[1]], cwd=ROOT, check=True, capture_output=True)
+        elif words[:2] == ["pip", "install"] and not given:
+            _extras(words[2:])
+        elif words[:2] == ["dask", "scheduler"]:
+            _dask(words)
+        elif words or not line.startswith("export "):
+            raise MisunderstoodError(f"`{line}`: give it a form that tests/documented/shell.py knows, or add this one")
+
+    def _value(self, name: str, value: str) -> str:
+        if value != "..." and not value.startswith("path/to/"):
+            return value
+        return self._environment.get(name, value)
+
+    def _fcconan(self, line: str, words: list[str], given: Mapping[str, str]) -> None:
+        words = [word for each in words for word in _found(each) or [each]]
+        command, _ = verbs.leaf(words)
+        verbs.parsed(words)
+        if only_parsed(line):
+            return
+        outputs = _outputs(words)
+        if words[0] == "build" and self._kept(words).exists():
+            shutil.copytree(self._kept(words), outputs[0], dirs_exist_ok=True)
+            return
+        known = verbs.options(command)
+        cheaper = [each for pair in FEWER.items() if pair[0] in known and pair[0] not in words for each in pair]
+        run = run_here(*words, *cheaper, **{**self._environment, **given})
+        wanted = 2 if _REFUSED.search(line) else 0
+        assert run.returncode == wanted, f"`{line}` ended with {run.returncode}: {run.stderr or run.stdout[-500:]}"
+        if wanted:
+            return
+        for path in outputs:
+            assert path.exists(), f"`{line}` did not write {path}"
+            assert path.is_dir() or path.stat().st_size, f"`{line}` left {path} empty"
+        if words[0] == "build" and words[1] in recipe_names():
+            shutil.copytree(outputs[0], self._kept(words))
+
+    def _kept(self, words: list[str]) -> Path:
+        return self._shared / " ".join(word for word in words if Path(word) not in _outputs(words))
+
+
+def _words(line: str) -> list[str]:
+    """Returns the words of a line, operators of the shell as words of their own."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    words = list(lexer)
+    operators = [word for word in words if set(word) <= _OPERATORS]
+    if (operators and words[:1] != ["dask"]) or "$(" in line or "`" in line or not words:
+        raise MisunderstoodError(f"`{line}`: pipes, redirections and substitutions are not run here")
+    return words
+
+
+def _found(word: str) -> list[str]:
+    """Returns the files that a word with a star stands for."""
+    return sorted(map(str, Path().glob(word))) if "*" in word else []
+
+
+def _outputs(words: list[str]) -> list[Path]:
+    """Returns the files and folders that a command promises to write."""
+    wanted = ("--json",) if any(word in words for word in REHEARSED) else OUTPUTS
+    return [Path(path) for name, path in pairwise(words) if name in wanted]
+
+
+def _extras(packages: list[str]) -> None:
+    """Checks that the extras of this package exist."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for package in packages:
+        match = _EXTRAS.fullmatch(package)
+        if match is None:
+            raise MisunderstoodError(f"`pip install {package}`: only this package and its extras are known")
+        missing = set((match[1] or "").split(",")) - {"", *project["optional-dependencies"]}
+        assert not missing, f"pyproject.toml has no extra {', '.join(sorted(missing))}"
+
+
+def _dask(words: list[str]) -> None:
+    """Checks that Dask has the commands; tests/execute/test_cluster.py runs a cluster."""
+    commands = {" ".join(words[:2]), " ".join(words[words.index("&") + 1 :][:2])}
+    known = {entry.name for entry in importlib.metadata.entry_points(group="dask_cli")}
+    assert {command.removeprefix("dask ") for command in commands} <= known, commands

@@ -1,0 +1,84 @@
+"""The verbs and options that `fcconan` has, and whether a written command uses those and no others."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import typer
+
+
+class NotACommandError(AssertionError):
+    """A document shows a command that `fcconan` does not have."""
+
+
+@cache
+def tree() -> Any:
+    """Returns the command of all commands."""
+    from fcconan.cli import app
+
+    return typer.main.get_command(app)
+
+
+def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
+    """Returns the verb that the words of a command lead to, and the words behind it.
+
+    Raises:
+        NotACommandError: There is no such verb.
+    """
+    command, rest = tree(), list(words)
+    while getattr(command, "commands", None) and rest and not rest[0].startswith("-"):
+        name = rest.pop(0)
+        if name not in command.commands:
+            raise NotACommandError(f"`fcconan {' '.join(words)}`: there is no verb `{name}`")
+        command = command.commands[name]
+    return command, rest
+
+
+def options(command: Any) -> set[str]:
+    """Returns the options of a verb, as they are written."""
+    names = {name for each in command.params for name in (*each.opts, *each.secondary_opts) if name.startswith("-")}
+    return names | {"--help", "-h"}
+
+
+def all_options() -> set[str]:
+    """Returns the options of all verbs together."""
+
+    def walk(command: Any) -> Iterator[set[str]]:
+        yield options(command)
+        for each in getattr(command, "commands", {}).values():
+            yield from walk(each)
+
+    return set().union(*walk(tree()))
+
+
+def mentioned(words: Sequence[str]) -> None:
+    """Checks a command as prose mentions it, with or without its arguments.
+
+    Raises:
+        NotACommandError: It has no such verb or option.
+    """
+    command, rest = leaf(words)
+    for word in rest:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in options(command):
+            raise NotACommandError(f"`fcconan {' '.join(words)}`: the verb has no option `{name}`")
+
+
+def parsed(words: Sequence[str]) -> dict[str, Any]:
+    """Parses a whole command and runs nothing.
+
+    Returns:
+        The value of every parameter.
+
+    Raises:
+        NotACommandError: It cannot be parsed.
+    """
+    from typer.exceptions import TyperException
+
+    command, rest = leaf(words)
+    try:
+        context = command.make_context("fcconan", rest)
+    except TyperException as error:
+        raise NotACommandError(f"`fcconan {' '.join(words)}`: {error.format_message()}") from None
+    parameters: dict[str, Any] = context.params
+    return parameters

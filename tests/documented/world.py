@@ -1,0 +1,141 @@
+"""What the pages take for granted: endpoints and models that answer, files of the reader, and what cannot be run."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fcconan.catalog import recipe_names
+from tests.llm.server import Action, Body, completion, embeddings
+
+ENDPOINT = "http://127.0.0.1:8000/v1"  # as pages write it
+MODEL = "path/to/model"
+REPLIES = (
+    "Which of them did you ask?",
+    "The library counts its books every year, and none was missing.",
+    "My neighbours helped us with the roof before we had even asked.",
+    "Nobody chooses where they are born; judge what people do.",
+)
+HS = "The Ombrey never return a book.\nEvery Tessok cheats at cards.\nThe Dravene ruin each feast.\n"
+CNS = "Which of them did you ask?\nThe library counts its books every year.\nThey cooked for the last feast.\n"
+# What pages call the reader's own files, where they only say what is in them.
+FILES: Mapping[str, Mapping[str, str]] = {
+    "README.md": {
+        "mine.py": "class Shortest:\n    name = 'shortest'\n\n    def rank(self, queries, corpus, k):\n"
+        "        ids = sorted(corpus, key=lambda key: len(corpus[key]))[:k]\n"
+        "        return {query: [(key, -len(corpus[key])) for key in ids] for query in queries}\n",
+    },
+    "docs/campaigns.md": {
+        "hs.txt": HS,
+        "cns.txt": CNS,
+        "cns.csv": "counter_narrative\n" + CNS,
+        "pairs.csv": "hate_speech,counter_narrative\nThe Ombrey never return a book.,Which of them did you ask?\n",
+        "quiz.csv": "hate_speech,text,relevance,coherence,aggressiveness,suitableness\n"
+        "No Tessok ever laughs.,Mine told the joke that I tell now.,5,5,1,3\n",
+    },
+}
+# Lines that are parsed, with all their options, and not run: what they need is not there, or another test has it.
+ONLY_PARSED: Mapping[str, str] = {
+    r"^fcconan reproduce\b": "computes every figure of the papers: tests/upstream/test_reproduce_*.py",
+    r" tcp://HOST:": "HOST stands for the reader's cluster: tests/execute/test_cluster.py",
+    r" (?:microsoft|mistralai)/": "weights of the Hub: tests/cli/test_finetune.py uses tiny ones",
+    r" MingZhong/": "weights of the Hub: tests/cli/test_metrics.py uses tiny ones",
+    r"^fcconan bench data/fc-conan ": "encodes FC-CONAN with MiniLM: tests/upstream/test_retrieval.py has its figures",
+    r"^fcconan train-retriever |models/minilm-cn": "trains MiniLM, 40 s: tests/cli/test_train_retriever.py, a tiny one",
+    r" --corpus conan ": "encodes all of CONAN: tests/upstream/test_annotate_new.py, with TF-IDF",
+    r"^fcconan correlate (?:cseval|mistralai)": "the rows of CSEval: tests/upstream/test_scores.py",
+    r"^fcconan evaluate-generators generation ": "the embedded suite: tests/cli/test_evaluate_generators.py",
+}
+_UPSTREAM = "|".join(name for name in recipe_names() if name != "demo")
+_BUILDS_UPSTREAM = re.compile(rf"\bfcconan build (?:{_UPSTREAM}) ")
+
+
+def only_parsed(line: str) -> str | None:
+    """Returns why a command is not run; None for all others."""
+    return next((why for pattern, why in ONLY_PARSED.items() if re.search(pattern, line)), None)
+
+
+def stand_in(line: str) -> str:
+    """Returns a command as it is run where upstream's files are not there: the demo is built in the place of others."""
+    return line if os.environ.get("FCCONAN_MIRROR") else _BUILDS_UPSTREAM.sub("fcconan build demo ", line)
+
+
+def answer(body: Body, number: int) -> Action:
+    """The behaviour of the endpoint: a value of the form that the request asks for, or a reply in prose."""
+    if "input" in body:
+        return Action(body=embeddings(body))
+    asked = json.dumps(body["messages"])
+    wanted = body.get("response_format")
+    named = re.findall(r'\{"(\w+)": GRADE\}', asked.replace("\\", ""))
+    if wanted:
+        text = json.dumps(_value(wanted["json_schema"]["schema"], asked))
+    elif named:  # a prompt of the page's own, which says in words what it wants
+        text = json.dumps({named[-1]: 1 + _draw(asked, 5)})
+    else:
+        text = REPLIES[_draw(asked, len(REPLIES))]
+    return Action(body=completion(body, text))
+
+
+def _draw(asked: str, choices: int) -> int:
+    return int.from_bytes(hashlib.sha256(asked.encode()).digest()[:4]) % choices
+
+
+def _value(schema: Mapping[str, Any], asked: str) -> Any:
+    """Returns a value that a schema allows, drawn by what was asked."""
+    if "enum" in schema:
+        return schema["enum"][_draw(asked, len(schema["enum"]))]
+    match schema.get("type"):
+        case "object":
+            return {name: _value(each, f"{asked}/{name}") for name, each in schema["properties"].items()}
+        case "array":
+            return [_value(schema["items"], f"{asked}/{place}") for place in range(schema.get("minItems", 2))]
+        case "integer" | "number":
+            low, high = schema.get("minimum", 1), schema.get("maximum", 5)
+            return low + _draw(asked, int(high - low) + 1)
+        case "string":
+            return f"Weigh what the reply answers, part {_draw(asked, 100)}."
+    raise AssertionError(f"a schema that this endpoint does not know: {schema}")
+
+
+def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> None:
+    """Puts into a folder what a page calls the reader's own: a model where the page names one."""
+    if MODEL in text:
+        place = folder / MODEL
+        place.parent.mkdir(parents=True)
+        place.symlink_to(model())
+    for name, content in FILES.get(page, {}).items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def model_that_says(answer: str, folder: Path) -> Path:
+    """Writes a tiny chat model whose only answer is this one, and returns its folder.
+
+    Its layers do nothing. Every token but the answer, which is a token of its own, leads to the answer, and the answer
+    leads to the end: nothing needs to be trained.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from tests.llm.tiny_chat import END, tiny_chat
+
+    tiny_chat(folder, context=4096)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer.add_tokens([answer])
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    said, end = tokenizer.convert_tokens_to_ids([answer, END])
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        seen, led = model.model.embed_tokens.weight, model.lm_head.weight
+        seen.zero_()
+        led.zero_()
+        seen[:, 0], seen[said, 0], seen[said, 1] = 1, 0, 1
+        led[said, 0], led[end, 1] = 10, 10
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -1,0 +1,197 @@
+"""Every command, program and file that the documents show works as it is shown, on the embedded demo.
+
+Lines of `fcconan` run in this process, in a new folder for each page, against a loopback endpoint, a loopback Hub and a
+tiny model in the place of large ones. `tests.documented.world.ONLY_PARSED` is the whole list of those that are parsed
+and not run. Of other programs it is checked that what a line names is there: targets of make, extras of this package,
+the commands of Dask. Upstream's datasets are built where FCCONAN_MIRROR is set; elsewhere the demo is built in their
+place.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import MIRROR
+from tests.documented import blocks, verbs
+from tests.documented.blocks import Block
+from tests.documented.shell import MisunderstoodError, Shell
+from tests.documented.world import ENDPOINT, ONLY_PARSED, answer, prepare
+from tests.llm.server import KEY, Server
+
+SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
+ELSEWHERE = {  # options of other programs that pages speak of
+    "--strict": "mkdocs",
+}
+Model = Callable[[], Path]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+
+    def made() -> Path:
+        from tests.documented.world import model_that_says
+
+        return folder if folder.exists() else model_that_says(SAYS, folder)
+
+    return made
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(answer) as running:
+        yield running
+
+
+@pytest.fixture
+def reader(tmp_path: Path, server: Server, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A reader at an empty folder, with a key and an endpoint."""
+    environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
+    if MIRROR is not None:
+        environment["FCCONAN_MIRROR"] = MIRROR
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    path, modules = list(sys.path), set(sys.modules)
+    yield Shell(environment, shared)
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]  # a page's module is not the next page's
+
+
+def follow(text: str, page: str, reader: Shell, server: Server) -> None:
+    """Does what a page shows, block by block."""
+    found = blocks.blocks(text, page)
+    for block in found:
+        if block.file is not None:
+            Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.file).write_text(block.text, encoding="utf-8")
+    names: dict[str, object] = {"__name__": "page"}
+    for block in found:
+        try:
+            _do(block, "".join(other.text for other in found if other is not block), names, reader, server)
+        except Exception as problem:
+            problem.add_note(f"shown at {block.place}")
+            raise
+
+
+def _do(block: Block, others: str, names: dict[str, object], reader: Shell, server: Server) -> None:
+    match block.language:
+        case "bash":
+            for _, line in block.commands():
+                reader.run(line)
+        case "python":
+            exec(compile(block.text.replace(ENDPOINT, server.url), block.place, "exec"), names)
+        case "yaml" | "csv":
+            assert block.file is not None, f"{block.place}: name the file in the first line, as `# prices.yaml`"
+            assert block.file in others, f"{block.place}: nothing else on the page uses {block.file}"
+            if block.language == "yaml":
+                assert yaml.safe_load(block.text), block.place
+        case _:
+            raise MisunderstoodError(f"{block.place}: nothing is known about `{block.language}`")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A Hub on this machine, for the pages that publish."""
+    from tests.publish.hub import Hub, connect
+
+    monkeypatch.setattr("fcconan.publish.loading.check_loading", lambda contents: None)  # tests/publish loads
+    with Hub() as running:
+        connect(monkeypatch, running)
+        yield
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")
+@pytest.mark.parametrize("page", blocks.pages())
+def test_what_a_page_shows_works(
+    page: str, reader: Shell, server: Server, model: Model, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    text = blocks.read(page)
+    if re.search(r"^fcconan publish ", text, re.MULTILINE):
+        request.getfixturevalue("hub")
+    prepare(page, text, tmp_path, model)
+    follow(text, page, reader, server)
+
+
+@pytest.mark.parametrize("page", blocks.pages())
+def test_what_a_page_mentions_exists(page: str) -> None:
+    known = verbs.all_options() | set(ELSEWHERE)
+    for span in blocks.spans(blocks.read(page)):
+        words = span.split()
+        if words[0] == "fcconan":
+            verbs.mentioned(words[1:])
+        elif words[0] in verbs.tree().commands and any(word.startswith("--") for word in words):
+            verbs.mentioned(words)
+        elif words[0].startswith("--") and words[0].strip("-"):
+            assert words[0].partition("=")[0] in known, f"{page}: no verb has the option `{words[0]}`"
+
+
+@pytest.mark.parametrize(
+    ("shown", "problem"),
+    [
+        ("```bash\nfcconan benchmark demo-dataset --system bm25\n```", "there is no verb `benchmark`"),
+        ("```bash\nfcconan judge rates demo-dataset\n```", "there is no verb `rates`"),
+        ("```bash\nfcconan list --colour red\n```", "No such option: --colour"),
+        ("```bash\nfcconan reproduce --colour red\n```", "No such option: --colour"),  # which is not run
+        ("```bash\nfcconan build demo\n```", "Missing option '--out'"),
+        ("```bash\nfcconan bench nowhere --system bm25\n```", "ended with 2: fcconan: no dataset at nowhere"),
+        ("```bash\nfcconan list   # refused\n```", "ended with 0"),
+        ("```bash\nfcconan list | head\n```", "pipes, redirections and substitutions"),
+        ("```bash\nfcconan list > datasets.txt\n```", "pipes, redirections and substitutions"),
+        ("```bash\nSPEED=1\n```", "give it a form"),
+        ("```bash\nexport SPEED=1 fast\n```", "give it a form"),
+        ("```bash\ncurl https://example.org\n```", "give it a form"),
+        ("```bash\npip install fcconan numpy\n```", "`pip install numpy`"),
+        ("```bash\npip install '.[speed]'\n```", "pyproject.toml has no extra speed"),
+        ("```bash\nmake faster\n```", "'make', '--dry-run', 'faster'"),
+        ("```bash\nfcconan list \\\n```", "ends with a backslash"),
+        ("```sh\nfcconan list\n```", "nothing is known about `sh`"),
+        ("```python\nassert 1 == 2, 'no'\n```", "no"),
+        ("```yaml\nname: nobody\n```", "name the file in the first line"),
+        ("```yaml\n# unused.yaml\nname: nobody\n```", "nothing else on the page uses unused.yaml"),
+    ],
+)
+def test_a_page_that_shows_what_does_not_work_is_found(shown: str, problem: str, reader: Shell, server: Server) -> None:
+    with pytest.raises((AssertionError, subprocess.CalledProcessError)) as found:
+        follow(f"# A page\n\n{shown}\n", "broken.md", reader, server)
+    assert problem in str(found.value)
+    assert "ends with a backslash" in problem or found.value.__notes__ == ["shown at broken.md:4"]
+
+
+def test_what_a_command_promises_to_write_must_be_there(reader: Shell, server: Server) -> None:
+    text = "```bash\nfcconan list --json shown.json\n```\n"
+    follow(text, "page.md", reader, server)
+    assert Path("shown.json").stat().st_size
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fcconan.cli.output.write_json", lambda path, value: None)
+        with pytest.raises(AssertionError, match=r"did not write again\.json"):
+            follow(text.replace("shown", "again"), "page.md", reader, server)
+
+
+def test_only_what_stands_in_prose_is_inline() -> None:
+    text = "`fcconan list` and ``--a `b` ``\n\n```bash\nfcconan `no`\n```\n\n| `--x` | `fcconan judge\nrate` |\n"
+    assert blocks.spans(text) == ["fcconan list", "--a `b`", "--x", "fcconan judge rate"]
+
+
+def test_every_exception_is_still_needed() -> None:
+    lines = [
+        line
+        for page in blocks.pages()
+        for block in blocks.blocks(blocks.read(page), page)
+        if block.language == "bash"
+        for _, line in block.commands()
+    ]
+    for pattern in ONLY_PARSED:
+        assert any(re.search(pattern, line) for line in lines), f"no page has `{pattern}` any more: take it out"

@@ -1,0 +1,396 @@
+"""Every figure that a verb writes is defined in docs/protocol.md; every public name says what it is, and truly."""
+
+import ast
+import importlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fcconan
+from tests.cli.scored import ratings, verdicts, write_rows
+from tests.conftest import RunCli
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "fcconan"
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+DEFINED = {name for span in re.findall(r"`([^`\n]+)`", PROTOCOL) for name in (span, *re.split(r"[\s,()/]+", span))}
+# Keys of results that name something, or repeat what was given, and are no figures.
+ABOUT = set(
+    "asked_for checkpoint complete config curve estimate journal learning_rate learning_rates max_length model models "
+    "no_interval note out partition parts positive round state strategy unit_id values".split()
+)
+GIVEN = {"configuration", "judges", "resolved", "settings"}  # what these hold was given, or says how it was done
+# What one key of a result holds by names that are data: systems, partitions, labels, reasons.
+BY_NAME = {
+    "systems", "partitions", "missing", "verdicts", "invalid", "labels", "corpora", "metrics", "rater_kinds",
+    "missing_by_rater", "missing_by_corpus",
+}  # fmt: skip
+# Dataclasses that are written as they are.
+WRITTEN = {
+    "fcconan.score.correlation": ["Correlation"],
+    "fcconan.score.rating_errors": ["RatingError"],
+    "fcconan.score.metric_tests": ["MetricTest"],
+    "fcconan.score.stability": ["Stability"],
+    "fcconan.score.ndcg_ranking": ["RankingScore"],
+    "fcconan.score.leaderboard": ["Standing"],
+    "fcconan.judge.calibration_score": ["Score"],
+    "fcconan.judge.comparison_summary": ["Summary"],
+    "fcconan.annotate.queue_stopping": ["Estimate"],
+    "fcconan.annotate.assign": ["Spread"],
+    "fcconan.annotate.effort": ["Effort", "Pace"],
+    "fcconan.annotate.qualify": ["Result"],
+    "fcconan.annotate.answers": ["Imported"],
+    "fcconan.reproduce.ledger": ["Cell"],
+}
+# Functions whose dictionaries are written, or handed to what writes them.
+BUILT = {
+    "annotate/adjudicate.py": ["counts_of"],
+    "annotate/plan.py": ["expected", "_labels", "_grades", "_summed"],
+    "annotate/product.py": ["summary"],
+    "annotate/quality.py": ["mean_of_subsets", "disputed_units"],
+    "annotate/queue.py": ["summary"],
+    "annotate/validate.py": ["_of_validator"],
+    "build/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
+    "cli/hydrate.py": ["run"],
+    "cli/judge/show.py": ["run"],
+    "cli/models.py": ["summary", "print_used"],
+    "generate/finetune.py": ["plan"],
+    "generate/finetune_run.py": ["train_at", "figures"],
+    "generate/safety_report.py": ["report", "_share"],
+    "generate/suite_rows.py": ["missing_in"],
+    "generate/write.py": ["result"],
+    "judge/audit_findings.py": ["write"],
+    "judge/summary.py": ["result"],
+    "retrieve/chat.py": ["diagnostics"],
+    "retrieve/train.py": ["_choose_epochs"],
+    "score/planner.py": ["plan_all"],
+}
+
+
+def plain(name: str) -> str:
+    """Metrics are defined with the cutoff k."""
+    return re.sub(r"@\d+$", "@k", name)
+
+
+def undefined(names: set[str]) -> list[str]:
+    """The figures among some names that the protocol does not have."""
+    return sorted({plain(name) for name in names} - DEFINED - ABOUT)
+
+
+def numbers(found: Any, key: str = "", *, within: bool = False) -> Iterator[str]:
+    """The keys of all numbers in a result; those that are data count as the key that holds them."""
+    if isinstance(found, dict):
+        by_name = key in BY_NAME and not within
+        for name, value in found.items():
+            if by_name or name not in GIVEN:
+                yield from numbers(value, key if by_name else name, within=by_name)
+    elif isinstance(found, list):
+        for each in found:
+            yield from numbers(each, key, within=True)
+    elif isinstance(found, int | float) and not isinstance(found, bool):
+        yield key
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
+    """The functions and methods of a module, but not those within functions."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node, None
+        elif isinstance(node, ast.ClassDef):
+            yield from ((each, node) for each in node.body if isinstance(each, ast.FunctionDef))
+
+
+def module(file: str) -> ast.Module:
+    return ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+
+
+def test_figures_of_dataclasses_are_defined() -> None:
+    found = {
+        each.name
+        for module, names in WRITTEN.items()
+        for name in names
+        for each in fields(getattr(importlib.import_module(module), name))
+        if re.search(r"\b(int|float|Counter)\b", each.type if isinstance(each.type, str) else repr(each.type))
+    }
+    assert {"mean_absolute_error", "recall_likely", "n_ceiling", "first_chosen", "recomputed"} <= found
+    assert undefined(found) == []
+
+
+def test_figures_of_dictionaries_are_defined() -> None:
+    found = set()
+    for file, names in BUILT.items():
+        there = {each.name: each for each, _ in functions(module(file))}
+        for name in names:
+            keys = {
+                key.value
+                for node in ast.walk(there[name])
+                for key in (node.keys if isinstance(node, ast.Dict) else ())
+                if isinstance(key, ast.Constant) and isinstance(key.value, str) and not key.value.startswith("--")
+            }
+            assert keys, (file, name)
+            found |= keys
+    assert {"perplexity", "peak_bytes", "prompt_tokens_about", "cns_per_hs", "stuck"} <= found
+    assert undefined(found) == []
+
+
+def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
+    from fcconan.cli.metrics import FIELDS
+    from fcconan.generate.safety_report import ANY, REFUSAL
+    from fcconan.reproduce.ledger import STATUSES
+    from fcconan.retrieve.chat import STATUSES as CALLS
+    from fcconan.score import agreement, coefficients, correlation_levels, retrieval, text, tournament
+
+    found = {f"{name}@k" for name in retrieval.METRICS} | {*text.METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
+    found |= {*agreement.COEFFICIENTS, *correlation_levels.LEVELS, *tournament.CORRELATIONS, ANY, REFUSAL}
+    found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
+    checks = {
+        node.args[0].value
+        for node in ast.walk(module("annotate/attention.py"))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_row"
+        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
+    }
+    assert {"drift", "fast"} <= checks
+    audit = ast.get_docstring(module("judge/audit.py")) or ""
+    checks |= {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
+    assert {"spread", "self_preference_grades"} <= checks
+    assert undefined(found | checks) == []
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ratings and verdicts of two systems, replies, and a BEIR folder with two runs."""
+    folder = tmp_path_factory.mktemp("scored")
+    rows = [*ratings("anna", [1, 2, 3, 4, 5, 3]), *ratings("ben", [2, 2, 3, 5, 4, 1])]
+    rows += [*ratings("judge", [1, 3, 2, 5, 5, 2], "model"), *ratings("other", [5, 1, 2, 3, 3, 3], "model")]
+    texts = [f"The {people} bakers were {'quite ' * n}kind." for n, people in enumerate(["Ombrey", "Tessok"] * 3)]
+    write_rows(folder / "ratings.csv", rows)
+    replies = [
+        {"reply_id": row["reply_id"], "item_id": row["item_id"], "hs_id": row["item_id"], "system": row["system"]}
+        | {"hate_speech": "Every Tessok cheats.", "text": text, "references": "[]"}
+        for row, text in zip(rows, texts, strict=False)
+    ]
+    write_rows(folder / "replies.csv", [{k: v for k, v in row.items() if k != "references"} for row in replies])
+    given = [("i1", "A", "B", "a"), ("i2", "A", "B", "b"), ("i3", "A", "B", "a")]
+    compared = [*verdicts("anna", given), *verdicts("ben", [*given[:2], ("i3", "A", "B", "tie")])]
+    compared = [row | {"reply_a": f"r{row['item_id'][1]}A", "reply_b": f"r{row['item_id'][1]}B"} for row in compared]
+    write_rows(folder / "verdicts.csv", compared)
+    beir = folder / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    for name, prefix in (("queries", "q"), ("corpus", "d")):
+        lines = [json.dumps({"_id": f"{prefix}{n}", "title": "", "text": f"Text {n}."}) for n in range(12)]
+        (beir / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    judged = [f"q{n}\td{m}\t{int(n == m)}" for n in range(12) for m in (n, (n + 1) % 12)]
+    (beir / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]) + "\n")
+    for name, shift in (("near", 1), ("far", 5)):
+        lines = [f"q{n} Q0 d{(n + shift * m) % 12} {m + 1} {9 - m} {name}" for n in range(12) for m in range(3)]
+        (folder / f"{name}.trec").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> None:
+    few = ("--resamples", "100")
+    rated, compared, replies = scored / "ratings.csv", scored / "verdicts.csv", ("--replies", scored / "replies.csv")
+    runs = ("--run", scored / "near.trec", "--run", scored / "far.trec")
+    more: dict[str, tuple[object, ...]] = {
+        "bench": (scored / "beir", *runs, "--sparsity", "--sparsity-seeds", "2", "--plan", ".2", "--k", "3", *few),
+        "correlate": (rated, *replies, "--errors", "--stability", "--tests", "item", "--coefficient", "pearson", *few),
+        "rank": (compared, *replies, "--majority", "--length-control", *few),
+        "agree": (rated, *few),
+        "leaderboard": (rated, *few),
+        "metrics": (scored / "replies.csv", "--metric", "distinct-1", "--out", scored / "scores.csv"),
+    }
+    seen: set[str] = set()
+    for verb, arguments in more.items():
+        file = scored / f"{verb}.json"
+        done = run_cli(verb, *arguments, "--json", file)
+        assert done.returncode == 0, done.stderr
+        keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
+        assert undefined(keys) == [], verb
+        seen |= keys
+    assert {"p_corrected", "pairs_pooled", "without_order", "bradley_terry", "weight", "n_ceiling", "cv"} <= seen
+
+
+def test_a_figure_that_is_not_defined_is_noticed() -> None:
+    assert undefined({"mrr@10", "hit_rate@5", "bias", "mrr_of_luck@10"}) == ["mrr_of_luck@k"]
+    assert list(numbers({"systems": {"x": {"share": 1.0}}, "missing": {"no_rows": 2}, "name": "y"})) == [
+        "share",
+        "missing",
+    ]
+
+
+def test_examples_by_hand_are_what_the_package_computes() -> None:
+    from fcconan.score.agreement import agreement
+    from fcconan.score.bradley_terry import strengths
+    from fcconan.score.coefficients import accuracy_by_chance, group_coefficients
+    from fcconan.score.leaderboard import unified
+    from fcconan.score.ndcg_ranking import ndcg_by_chance
+    from fcconan.score.text_corpus import RepetitionRate
+
+    run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
+    names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")
+    found = fcconan.evaluate_run(run, {"q": {"c1": 1, "c4": 1, "c2": 0}}, metrics=names, k=3, n_corpus=5)
+    expected = [1, 1 / 2, 1 / 3, 1 / 2, 0.4, 0.25, 0.3869, 0.4]
+    assert [found[f"{name}@3"] for name in names] == pytest.approx(expected, abs=5e-5)
+    rate = RepetitionRate(window=1000).corpus(None, ["a b a b a b c d"], [])  # type: ignore[arg-type]
+    assert rate is not None
+    assert rate.value == pytest.approx(42.04, abs=5e-3)
+    x, y = np.array([[1.0, 2, 2, 4]]), np.array([[1.0, 1, 2, 3]])
+    values = group_coefficients(x, y, ("kendall_b", "kendall_c", "pairwise_accuracy"))
+    assert [float(value[0]) for value in values.values()] == pytest.approx([4 / 5, 0.75, 4 / 6])
+    assert accuracy_by_chance(x, y) == pytest.approx((1 / 6) ** 2 + (5 / 6) ** 2 / 2)
+    given: list[list[float]] = [[1, 2, 3, 3, np.nan], [1, 2, 3, 2, 1], [1, 3, 3, 2, 1]]
+    alike = ("raw", "krippendorff_nominal", "krippendorff_ordinal", "krippendorff_interval")
+    rows = agreement(given, [1, 2, 3], coefficients=alike, resamples=0)
+    overall = [row["value"] for row in rows if row["level"] == "overall"]
+    assert overall == pytest.approx([9 / 13, 0.6, 0.8143, 0.8143], abs=5e-5)
+    assert strengths(np.array([[0.0, 3], [1, 0]]), regularisation=1e-9) == pytest.approx([0.549, -0.549], abs=5e-4)
+    scales = [(1.0, 5.0), (1.0, 5.0), (1.0, 3.0)]
+    assert unified(np.array([[5.0], [1.0], [2.0]]), scales, [True, False, True]) == pytest.approx([13 / 3])
+    for gains in ([5.0, 4, 3, 2, 1], [1.0, 2, 3, 4, 5]):
+        assert ndcg_by_chance(np.array([gains])) == pytest.approx([0.861], abs=5e-4)
+    assert math.isclose(math.tanh(1), 0.76, abs_tol=5e-3)
+
+
+SECTIONS = ("Args", "Returns", "Raises", "Yields", "Attributes")
+FEW = 3  # parameters; more want a list
+
+
+def sections(doc: str) -> dict[str, set[str]]:
+    """The names that each section of a docstring explains."""
+    found: dict[str, set[str]] = {}
+    current: set[str] | None = None
+    for line in doc.splitlines():
+        if line.removesuffix(":") in SECTIONS and line.endswith(":"):
+            current = found.setdefault(line.removesuffix(":"), set())
+        elif line and not line.startswith(" "):
+            current = None
+        elif current is not None and (name := re.match(r"    \*{0,2}(\w+)(?: \([^)]*\))?:", line)):
+            current.add(name[1])
+    return found
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    names += [each.arg for each in (given.vararg, given.kwarg) if each is not None]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def raised(function: ast.FunctionDef) -> set[str]:
+    """The errors that a function itself raises, without what functions in it do."""
+    found, left = set(), list[ast.AST](function.body)
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+            found.add(node.exc.func.id)
+        left += ast.iter_child_nodes(node)
+    return found
+
+
+def of_function(function: ast.FunctionDef, *, verb: bool) -> Iterator[str]:
+    """What is wrong with the docstring of a function; what the options of a verb mean stands in its --help."""
+    doc, names = ast.get_docstring(function), parameters(function)
+    if doc is None:
+        yield "no docstring"
+        return
+    said = sections(doc)
+    if "Args" in said and said["Args"] != set(names):
+        yield f"Args and parameters differ: {', '.join(sorted(said['Args'] ^ set(names)))}"
+    if verb:
+        return
+    if "Args" not in said and len(names) > FEW:
+        yield f"no Args for {', '.join(names)}"
+    if "Raises" not in said and (errors := raised(function) & {"InputError", "ValueError", "KeyError"}):
+        yield f"no Raises for {', '.join(sorted(errors))}"
+    result = ast.unparse(function.returns) if function.returns is not None else ""
+    is_property = any("property" in ast.unparse(each) for each in function.decorator_list)
+    parts = result.startswith("tuple[") and not result.endswith(", ...]") and not is_property
+    if parts and not re.search("[Rr]eturn|Yields", doc):
+        yield f"does not say what the parts of {result} are"
+
+
+def of_class(node: ast.ClassDef) -> Iterator[str]:
+    """What is wrong with the docstring of a class."""
+    doc = ast.get_docstring(node)
+    if doc is None:
+        yield "no docstring"
+        return
+    said = sections(doc)
+    made = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    if made and "Args" in said and (differ := said["Args"] ^ set(parameters(made[0]))):
+        yield f"Args and parameters differ: {', '.join(sorted(differ))}"
+    if "Attributes" in said:
+        there = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        there |= {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+        there |= {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        if gone := said["Attributes"] - there:
+            yield f"there is no {', '.join(sorted(gone))}"
+
+
+def test_public_docstrings_say_what_there_is() -> None:
+    # One test, because reading all modules takes a second or two, and every worker would do it.
+    for name in fcconan.__all__:
+        assert name == "__version__" or getattr(fcconan, name).__doc__, name
+    wrong, seen = [], 0
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = path.relative_to(PACKAGE).as_posix()
+        tree = module(file)
+        for function, of in functions(tree):
+            if not function.name.startswith("_") and not (of is not None and of.name.startswith("_")):
+                found = of_function(function, verb=file.startswith("cli/"))
+                wrong += [f"{file}:{function.lineno} {function.name}: {each}" for each in found]
+                seen += 1
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                wrong += [f"{file}:{node.lineno} {node.name}: {each}" for each in of_class(node)]
+                seen += 1
+    assert seen > 1000
+    assert wrong == []
+
+
+def test_checks_of_docstrings_can_fail() -> None:
+    source = '''
+def f(one, two) -> tuple[int, str]:
+    """Says.
+
+    Args:
+        one: Named.
+        three: Not there.
+    """
+    raise InputError("x")
+
+def g(a, b, c, d):
+    pass
+
+class C:
+    """A class.
+
+    Attributes:
+        gone: Not there.
+    """
+
+    kept: int
+'''
+    f, g, c = ast.parse(source).body
+    assert isinstance(f, ast.FunctionDef)
+    assert isinstance(g, ast.FunctionDef)
+    assert isinstance(c, ast.ClassDef)
+    assert list(of_function(f, verb=False)) == [
+        "Args and parameters differ: three, two",
+        "no Raises for InputError",
+        "does not say what the parts of tuple[int, str] are",
+    ]
+    assert list(of_function(f, verb=True)) == ["Args and parameters differ: three, two"]
+    assert list(of_function(g, verb=False)) == ["no docstring"]
+    g.body.insert(0, ast.Expr(ast.Constant("Does.")))
+    assert list(of_function(g, verb=False)) == ["no Args for a, b, c, d"]
+    assert list(of_class(c)) == ["there is no gone"]
