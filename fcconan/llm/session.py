@@ -125,6 +125,7 @@ class Session:
         self._settings = settings
         self.sent = 0
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(_tell)
         self._thread: threading.Thread | None = None
         if settings.own_thread or _has_loop():
             self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
@@ -415,6 +416,12 @@ def _seen(done: "asyncio.Future[Any]") -> None:
     """Who waited for it may have been cancelled, and then nobody would have looked at its error, which is logged."""
     if not done.cancelled():
         done.exception()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A signal ends whatever the loop is at, be it a task of a library; who asked to stop need not hear of it."""
+    if not isinstance(context.get("exception"), (KeyboardInterrupt, SystemExit)):
+        loop.default_exception_handler(context)
 
 
 def is_done(begun: "Known[Any] | Begun[Any]") -> bool:

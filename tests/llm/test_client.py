@@ -702,6 +702,34 @@ def test_nothing_is_left_open_and_nothing_is_logged(
     assert (capfd.readouterr().err, [each for each in caplog.records if each.levelno >= logging.WARNING]) == ("", [])
 
 
+@pytest.mark.parametrize(
+    ("raised", "told"), [(SystemExit(143), False), (KeyboardInterrupt(), False), (KeyError(), True)]
+)
+def test_a_signal_in_a_task_of_a_library_is_not_logged_as_an_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, raised: BaseException, told: bool
+) -> None:
+    async def library() -> None:
+        raise raised
+
+    async def job(_: Session) -> None:
+        task = asyncio.create_task(library())
+        await asyncio.sleep(0.05)
+        del task
+
+    with Server() as server:
+        results = client(server, tmp_path).run([job])
+        if told:
+            assert list(results) == [None]
+        else:
+            with pytest.raises(type(raised)):
+                list(results)
+    del results
+    raised.__traceback__ = None  # which holds the task
+    gc.collect()
+    logged = [each.message.splitlines()[0] for each in caplog.records if each.levelno >= logging.WARNING]
+    assert logged == ["Task exception was never retrieved"] * told
+
+
 def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one(tmp_path: Path) -> None:
     with Server(always(Action(body={"x": 1}))) as server:
         one = client(server, tmp_path)
