@@ -1,10 +1,9 @@
 """Every command, program and file that the documents show works as it is shown, on the embedded demo.
 
-Lines of `fcconan` run in this process, in a new folder for each page, against a loopback endpoint, a loopback Hub and a
-tiny model in the place of large ones. `tests.documented.world.ONLY_PARSED` is the whole list of those that are parsed
-and not run. Of other programs it is checked that what a line names is there: targets of make, extras of this package,
-the commands of Dask. Upstream's datasets are built where FCCONAN_MIRROR is set; elsewhere the demo is built in their
-place.
+Lines of `fcconan` run in this process, in a new folder for each page, against a loopback endpoint, a loopback Hub and
+tiny models in the place of large ones, and a Dask cluster is started. Of other programs it is checked that what a line
+names is there: targets of make, extras of this package. Upstream's datasets are built where FCCONAN_MIRROR is set;
+elsewhere the demo is built in their place, and the lines of `tests.documented.world.OF_UPSTREAM` are parsed only.
 """
 
 import re
@@ -20,7 +19,7 @@ from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
 from tests.documented.shell import MisunderstoodError, Shell
-from tests.documented.world import ENDPOINT, ONLY_PARSED, answer, prepare
+from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, model_that_says, prepare
 from tests.llm.server import KEY, Server
 
 SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
@@ -40,8 +39,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     folder = tmp_path_factory.mktemp("model") / "tiny"
 
     def made() -> Path:
-        from tests.documented.world import model_that_says
-
         return folder if folder.exists() else model_that_says(SAYS, folder)
 
     return made
@@ -54,7 +51,9 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, server: Server, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+def reader(
+    tmp_path: Path, server: Server, shared: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Shell]:
     """A reader at an empty folder, with a key and an endpoint."""
     environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
     if MIRROR is not None:
@@ -63,7 +62,9 @@ def reader(tmp_path: Path, server: Server, shared: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     path, modules = list(sys.path), set(sys.modules)
-    yield Shell(environment, shared)
+    shell = Shell(environment, shared, long="long" in request.keywords)
+    yield shell
+    shell.close()
     sys.path[:] = path
     for name in set(sys.modules) - modules:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
@@ -123,6 +124,13 @@ def test_what_a_page_shows_works(
         request.getfixturevalue("hub")
     prepare(page, text, tmp_path, model)
     follow(text, page, reader, server)
+
+
+@pytest.mark.long
+def test_lines_that_take_minutes_work(reader: Shell) -> None:
+    for line in dict.fromkeys(_lines()):
+        if any(re.search(pattern, line) for pattern in LONG):
+            reader.run(line)
 
 
 @pytest.mark.parametrize("page", blocks.pages())
@@ -185,13 +193,18 @@ def test_only_what_stands_in_prose_is_inline() -> None:
     assert blocks.spans(text) == ["fcconan list", "--a `b`", "--x", "fcconan judge rate"]
 
 
-def test_every_exception_is_still_needed() -> None:
-    lines = [
+def _lines() -> list[str]:
+    """Returns all lines of shell blocks."""
+    return [
         line
         for page in blocks.pages()
         for block in blocks.blocks(blocks.read(page), page)
         if block.language == "bash"
         for _, line in block.commands()
     ]
-    for pattern in ONLY_PARSED:
+
+
+def test_every_exception_is_still_needed() -> None:
+    lines = _lines()
+    for pattern in (*ADDED, *OF_UPSTREAM, *LONG):
         assert any(re.search(pattern, line) for line in lines), f"no page has `{pattern}` any more: take it out"

@@ -1,20 +1,21 @@
 """Does what a line of a shell block says, in this process, and fails on every line that it does not understand."""
 
-import importlib.metadata
 import re
 import shlex
 import shutil
+import socket
 import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from fcconan.catalog import recipe_names
 from tests.conftest import run_here
 from tests.documented import verbs
 from tests.documented.blocks import ROOT
-from tests.documented.world import only_parsed, stand_in
+from tests.documented.world import added, fewer_pairs, parsed_only, stand_in
 
 _OPERATORS = set("();<>|&")
 _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
@@ -22,6 +23,9 @@ _EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
 _REFUSED = re.compile(r"\s# refused\b")
 OUTPUTS = ("--out", "--json", "--report", "--export")
 REHEARSED = ("--dry-run", "--show")  # nothing but --json is written then
+CLUSTER = "tcp://HOST:8786"  # as pages write it
+SHARED = "/shared/"
+_ALIKE = re.compile(r"fcconan (?:build|evaluate-generators generation) ")  # the same wherever it is run
 FEWER = {"--resamples": "100"}  # of bootstraps: it is the command that is tested here, not the width of its intervals
 
 
@@ -37,11 +41,23 @@ class Shell:
 
     Args:
         environment: Variables of every command; those that a page gives as `...` or as `path/to/...` are taken from it.
-        shared: Where releases of the catalogue are kept, so that pages that build one alike build it once.
+        shared: Where results are kept that are alike on all pages, so that they are computed once.
+        long: Run what takes minutes, too.
     """
 
-    def __init__(self, environment: Mapping[str, str], shared: Path) -> None:
-        self._environment, self._shared = dict(environment), shared
+    def __init__(self, environment: Mapping[str, str], shared: Path, *, long: bool = False) -> None:
+        self._environment, self._shared, self._long = dict(environment), shared, long
+        self._started: list[subprocess.Popen[bytes]] = []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = str(free.getsockname()[1])
+
+    def close(self) -> None:
+        """Ends what was started in the background."""
+        for process in self._started:
+            process.terminate()
+        for process in self._started:
+            process.wait()
 
     def run(self, line: str) -> None:
         """Does what the line says.
@@ -51,6 +67,7 @@ class Shell:
             NotACommandError: `fcconan` has no such verb or option.
             AssertionError: The command fails, or does not write what it names as output.
         """
+        line = line.replace(CLUSTER, f"tcp://127.0.0.1:{self._port}").replace(SHARED, SHARED.lstrip("/"))
         words = _words(stand_in(line))
         given: dict[str, str] = {}
         if words[0] == "export":
@@ -67,7 +84,7 @@ class Shell:
         elif words[:2] == ["pip", "install"] and not given:
             _extras(words[2:])
         elif words[:2] == ["dask", "scheduler"]:
-            _dask(words)
+            self._dask(words)
         elif words or not line.startswith("export "):
             raise MisunderstoodError(f"`{line}`: give it a form that tests/documented/shell.py knows, or add this one")
 
@@ -80,15 +97,18 @@ class Shell:
         words = [word for each in words for word in _found(each) or [each]]
         command, _ = verbs.leaf(words)
         verbs.parsed(words)
-        if only_parsed(line):
+        if parsed_only(line, long=self._long):
             return
         outputs = _outputs(words)
-        if words[0] == "build" and self._kept(words).exists():
-            shutil.copytree(self._kept(words), outputs[0], dirs_exist_ok=True)
+        kept = self._shared / " ".join(word for word in words if Path(word) not in outputs)
+        if kept.exists():
+            shutil.copytree(kept, outputs[0], dirs_exist_ok=True)
             return
         known = verbs.options(command)
         cheaper = [each for pair in FEWER.items() if pair[0] in known and pair[0] not in words for each in pair]
-        run = run_here(*words, *cheaper, **{**self._environment, **given})
+        if words[0] == "finetune" and Path(words[1]).parent == Path("data"):
+            fewer_pairs(Path(words[1]))
+        run = run_here(*words, *cheaper, *added(line), **{**self._environment, **given})
         wanted = 2 if _REFUSED.search(line) else 0
         assert run.returncode == wanted, f"`{line}` ended with {run.returncode}: {run.stderr or run.stdout[-500:]}"
         if wanted:
@@ -96,11 +116,22 @@ class Shell:
         for path in outputs:
             assert path.exists(), f"`{line}` did not write {path}"
             assert path.is_dir() or path.stat().st_size, f"`{line}` left {path} empty"
-        if words[0] == "build" and words[1] in recipe_names():
-            shutil.copytree(outputs[0], self._kept(words))
+        if _ALIKE.match(line) and (words[0] != "build" or words[1] in recipe_names()):
+            shutil.copytree(outputs[0], kept)
 
-    def _kept(self, words: list[str]) -> Path:
-        return self._shared / " ".join(word for word in words if Path(word) not in _outputs(words))
+    def _dask(self, words: list[str]) -> None:
+        """Starts a scheduler and workers."""
+        more = {
+            "scheduler": ["--host", "127.0.0.1", "--port", self._port, "--no-dashboard"],
+            "worker": ["--no-dashboard", "--local-directory", "dask"],
+        }
+        for separator, group in groupby(words, key=lambda word: word == "&"):
+            if not separator:
+                command = list(group)
+                program = str(Path(sys.executable).with_name("dask"))
+                self._started.append(
+                    subprocess.Popen([program, *command[1:], *more[command[1]]], stderr=subprocess.DEVNULL)
+                )
 
 
 def _words(line: str) -> list[str]:
@@ -134,10 +165,3 @@ def _extras(packages: list[str]) -> None:
             raise MisunderstoodError(f"`pip install {package}`: only this package and its extras are known")
         missing = set((match[1] or "").split(",")) - {"", *project["optional-dependencies"]}
         assert not missing, f"pyproject.toml has no extra {', '.join(sorted(missing))}"
-
-
-def _dask(words: list[str]) -> None:
-    """Checks that Dask has the commands; tests/execute/test_cluster.py runs a cluster."""
-    commands = {" ".join(words[:2]), " ".join(words[words.index("&") + 1 :][:2])}
-    known = {entry.name for entry in importlib.metadata.entry_points(group="dask_cli")}
-    assert {command.removeprefix("dask ") for command in commands} <= known, commands

@@ -4,12 +4,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from fcconan.catalog import recipe_names
+from tests.conftest import MIRROR
 from tests.llm.server import Action, Body, completion, embeddings
+from tests.llm.tiny_chat import END, tiny_chat
+from tests.retrieve.tiny import tiny_bart, tiny_bert, tiny_encoder
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # as pages write it
 MODEL = "path/to/model"
@@ -37,30 +42,48 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "No Tessok ever laughs.,Mine told the joke that I tell now.,5,5,1,3\n",
     },
 }
-# Lines that are parsed, with all their options, and not run: what they need is not there, or another test has it.
-ONLY_PARSED: Mapping[str, str] = {
-    r"^fcconan reproduce\b": "computes every figure of the papers: tests/upstream/test_reproduce_*.py",
-    r" tcp://HOST:": "HOST stands for the reader's cluster: tests/execute/test_cluster.py",
-    r" (?:microsoft|mistralai)/": "weights of the Hub: tests/cli/test_finetune.py uses tiny ones",
-    r" MingZhong/": "weights of the Hub: tests/cli/test_metrics.py uses tiny ones",
-    r"^fcconan bench data/fc-conan ": "encodes FC-CONAN with MiniLM: tests/upstream/test_retrieval.py has its figures",
-    r"^fcconan train-retriever |models/minilm-cn": "trains MiniLM, 40 s: tests/cli/test_train_retriever.py, a tiny one",
-    r" --corpus conan ": "encodes all of CONAN: tests/upstream/test_annotate_new.py, with TF-IDF",
-    r"^fcconan correlate (?:cseval|mistralai)": "the rows of CSEval: tests/upstream/test_scores.py",
-    r"^fcconan evaluate-generators generation ": "the embedded suite: tests/cli/test_evaluate_generators.py",
+# What stands on this machine under the names that models have on the Hub: a folder goes before the Hub.
+ON_THE_HUB = ("microsoft/DialoGPT-medium", "mistralai/Mistral-7B-v0.1", "MingZhong/unieval-dialog")
+# What is added to a line, so that tiny models do what large ones would, without a GPU and in seconds.
+ADDED: Mapping[str, Sequence[str]] = {
+    r"^fcconan train-retriever ": ("--model", "tiny-encoder"),
+    r" --preset pairwise-qlora ": ("--method", "lora", "--learning-rate", "1e-4", "--epochs", "1"),
+    r" --preset dialogpt ": ("--epochs", "1"),
 }
+# Lines that are parsed only where FCCONAN_MIRROR is not set: the demo cannot stand in for what they read.
+OF_UPSTREAM = (
+    r"^fcconan reproduce\b",
+    r" --corpus conan ",
+    r"^fcconan correlate (?:cseval|mistralai)",
+    r"^fcconan finetune data/conan --config en ",
+)
+# Lines that take minutes; `make check` parses them, and `make check-all` runs them.
+LONG = (r"^fcconan reproduce\b",)
+PAIRS = 60  # of the datasets of upstream that models are tuned on, of 5003 and 14979
 _UPSTREAM = "|".join(name for name in recipe_names() if name != "demo")
 _BUILDS_UPSTREAM = re.compile(rf"\bfcconan build (?:{_UPSTREAM}) ")
 
 
-def only_parsed(line: str) -> str | None:
-    """Returns why a command is not run; None for all others."""
-    return next((why for pattern, why in ONLY_PARSED.items() if re.search(pattern, line)), None)
+def parsed_only(line: str, *, long: bool) -> bool:
+    """Returns whether a command is parsed, with all its options, and not run."""
+    patterns = (*(() if long else LONG), *(() if os.environ.get("FCCONAN_MIRROR") else OF_UPSTREAM))
+    return any(re.search(pattern, line) for pattern in patterns)
 
 
 def stand_in(line: str) -> str:
     """Returns a command as it is run where upstream's files are not there: the demo is built in the place of others."""
     return line if os.environ.get("FCCONAN_MIRROR") else _BUILDS_UPSTREAM.sub("fcconan build demo ", line)
+
+
+def added(line: str) -> list[str]:
+    """Returns the options that are added to a command."""
+    return [word for pattern, words in ADDED.items() if re.search(pattern, line) for word in words]
+
+
+def fewer_pairs(folder: Path) -> None:
+    """Leaves the first pairs of a dataset's training part, which is then trained on in seconds."""
+    for path in folder.glob("*/train-*.parquet"):
+        pq.write_table(pq.read_table(path)[:PAIRS], path)
 
 
 def answer(body: Body, number: int) -> Action:
@@ -101,13 +124,25 @@ def _value(schema: Mapping[str, Any], asked: str) -> Any:
 
 
 def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> None:
-    """Puts into a folder what a page calls the reader's own: a model where the page names one."""
+    """Puts into a folder what a page calls the reader's own, and tiny models in the place of those it names."""
     if MODEL in text:
         place = folder / MODEL
         place.parent.mkdir(parents=True)
         place.symlink_to(model())
+    for name in ON_THE_HUB:
+        if f"--model {name} " in text:
+            tiny_chat(folder / name)
+    if "--unieval " in text:
+        (name,) = (name for name in ON_THE_HUB if f"--unieval {name} " in text)
+        tiny_bart(folder / name, tiny_bert(folder / "tiny-bert"))
+    if "fcconan train-retriever " in text:
+        tiny_encoder(folder / "made").rename(folder / "tiny-encoder")
     for name, content in FILES.get(page, {}).items():
         (folder / name).write_text(content, encoding="utf-8")
+    if MIRROR is not None:
+        for path in Path(MIRROR).glob("AmeyHengle/cs-eval/predictions/*.csv"):
+            if path.name in text:
+                (folder / path.name).symlink_to(path)
 
 
 def model_that_says(answer: str, folder: Path) -> Path:
@@ -118,8 +153,6 @@ def model_that_says(answer: str, folder: Path) -> Path:
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from tests.llm.tiny_chat import END, tiny_chat
 
     tiny_chat(folder, context=4096)
     tokenizer = AutoTokenizer.from_pretrained(folder)

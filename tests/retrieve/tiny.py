@@ -1,4 +1,4 @@
-"""A tiny sentence-transformers model with random weights, made where it is needed and loaded like a real one."""
+"""Tiny models with random weights that share a tokenizer, made where they are needed and loaded like real ones."""
 
 from pathlib import Path
 from typing import Any
@@ -15,40 +15,82 @@ TEXTS = [
 
 
 def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
-    """Writes a BERT of two small layers with a tokenizer trained on the texts above, and returns the folder."""
-    import torch
+    """Writes a sentence-transformers model on top of `tiny_bert`, and returns its folder."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer import modules
+
+    word: Any = modules.Transformer(str(tiny_bert(folder / "transformer", seed=seed)), max_seq_length=64)
+    model = SentenceTransformer(modules=[word, modules.Pooling(32), modules.Normalize()], device="cpu")
+    out = folder / "model"
+    model.save_pretrained(str(out), create_model_card=False)
+    return out
+
+
+def tiny_bert(folder: Path, *, seed: int = 0) -> Path:
+    """Writes a BERT of two small layers and 64 positions, whose tokens are lower-cased pieces of words, to a folder."""
+    import torch
     from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
     from tokenizers.models import WordPiece
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core = Tokenizer(WordPiece(unk_token="[UNK]"))
+    core.normalizer = normalizers.Lowercase()
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special))
-    tokenizer.post_processor = processors.TemplateProcessing(
+    core.train_from_iterator(
+        TEXTS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    )
+    core.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        model_max_length=64,
+        model_input_names=["input_ids", "attention_mask"],
+        clean_up_tokenization_spaces=False,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
     )
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
+        vocab_size=core.get_vocab_size(),
         hidden_size=32,
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=64,
         max_position_embeddings=64,
     )
-    transformer = folder / "transformer"
-    BertModel(config).save_pretrained(transformer)
-    fast.save_pretrained(transformer)
-    word: Any = modules.Transformer(str(transformer), max_seq_length=64)
-    model = SentenceTransformer(modules=[word, modules.Pooling(32), modules.Normalize()], device="cpu")
-    out = folder / "model"
-    model.save_pretrained(str(out), create_model_card=False)
-    return out
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_bart(folder: Path, encoder: Path) -> Path:
+    """Writes a BART with the tokenizer of `tiny_bert` to a folder: labels begin with [CLS]."""
+    import torch
+    from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration
+
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    torch.manual_seed(1)
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=48,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+        decoder_start_token_id=3,
+        init_std=0.5,
+    )
+    BartForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

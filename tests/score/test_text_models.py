@@ -16,7 +16,7 @@ from fcconan.score.text_bertscore import BertScore
 from fcconan.score.text_questions import Question
 from fcconan.score.text_scores import Metric
 from fcconan.score.text_toxicity import Toxicity
-from tests.retrieve.tiny import TEXTS
+from tests.retrieve.tiny import TEXTS, tiny_bart, tiny_bert
 
 REFERENCES = [*TEXTS[1:], TEXTS[0]]
 WITH_UNKNOWN = [*TEXTS, "The § Ombrey § sing."]  # tokens that the tokenizer does not know count as well
@@ -27,46 +27,7 @@ Make = Callable[..., Metric]
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT with 64 positions, whose tokens are lower-cased pieces of words."""
-    import torch
-    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
-    from tokenizers.models import WordPiece
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    core = Tokenizer(WordPiece(unk_token="[UNK]"))
-    core.normalizer = normalizers.Lowercase()
-    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    core.train_from_iterator(
-        TEXTS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
-    )
-    core.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        model_max_length=64,
-        model_input_names=["input_ids", "attention_mask"],
-        clean_up_tokenization_spaces=False,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        mask_token="[MASK]",
-    )
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=core.get_vocab_size(),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-    )
-    folder = tmp_path_factory.mktemp("encoder") / "transformer"
-    BertModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return tiny_bert(tmp_path_factory.mktemp("encoder") / "transformer")
 
 
 def _with_tokenizer(model: Any, encoder: Path, folder: Path) -> Path:
@@ -79,28 +40,7 @@ def _with_tokenizer(model: Any, encoder: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bart(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BART with the tokenizer of the BERT: labels begin with [CLS]."""
-    import torch
-    from transformers import BartConfig, BartForConditionalGeneration
-
-    torch.manual_seed(1)
-    config = BartConfig(
-        vocab_size=_size(encoder),
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=48,
-        pad_token_id=0,
-        bos_token_id=2,
-        eos_token_id=3,
-        decoder_start_token_id=3,
-        init_std=0.5,
-    )
-    return _with_tokenizer(BartForConditionalGeneration(config), encoder, tmp_path_factory.mktemp("bart"))
+    return tiny_bart(tmp_path_factory.mktemp("bart"), encoder)
 
 
 @pytest.fixture(scope="module")
