@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fcconan.retrieve.system import Retriever
     from fcconan.score.correlation import correlate
     from fcconan.score.evaluate import evaluate_run
+    from fcconan.score.rating_rows import RatedReplies
+    from fcconan.score.score_table import ScoreTable
     from fcconan.score.text import score_texts
     from fcconan.score.tournament import rank_systems
 
@@ -24,7 +26,9 @@ __all__ = [
     "AspectField",
     "InputError",
     "Judge",
+    "RatedReplies",
     "Retriever",
+    "ScoreTable",
     "__version__",
     "build",
     "correlate",
@@ -48,6 +52,8 @@ _HOMES = {
     "Retriever": "fcconan.retrieve.system",
     "correlate": "fcconan.score.correlation",
     "evaluate_run": "fcconan.score.evaluate",
+    "RatedReplies": "fcconan.score.rating_rows",
+    "ScoreTable": "fcconan.score.score_table",
     "score_texts": "fcconan.score.text",
     "rank_systems": "fcconan.score.tournament",
 }

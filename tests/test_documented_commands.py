@@ -19,8 +19,9 @@ from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
 from tests.documented.shell import MisunderstoodError, Shell
-from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, model_that_says, prepare
+from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, prepare
 from tests.llm.server import KEY, Server
+from tests.llm.tiny_chat import model_that_says
 
 SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
 ELSEWHERE = {  # options of other programs that pages speak of
@@ -39,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     folder = tmp_path_factory.mktemp("model") / "tiny"
 
     def made() -> Path:
-        return folder if folder.exists() else model_that_says(SAYS, folder)
+        return folder if folder.exists() else model_that_says(folder, [SAYS])
 
     return made
 

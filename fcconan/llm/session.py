@@ -23,6 +23,7 @@ from fcconan.errors import InputError
 from fcconan.llm.completion import whole_characters
 from fcconan.llm.cost import Budget
 from fcconan.llm.journal import Finished, Journal, Request
+from fcconan.llm.signals import signals_held
 
 Body = Mapping[str, Any]
 Check = Callable[[Body, Body], str | None]
@@ -125,7 +126,6 @@ class Session:
         self._settings = settings
         self.sent = 0
         self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(_tell)
         self._thread: threading.Thread | None = None
         if settings.own_thread or _has_loop():
             self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
@@ -180,13 +180,21 @@ class Session:
 
     def _begin(self, work: "Coroutine[Any, Any, Result]") -> "Begun[Result]":
         if self._thread is None:
-            task = self._loop.create_task(work)
-            task.add_done_callback(_seen)
+            with signals_held(self._loop):
+                task = self._loop.create_task(work)
+                task.add_done_callback(_seen)
             return task
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, begun: "Begun[Result]") -> Result:
-        return self._loop.run_until_complete(begun) if isinstance(begun, asyncio.Task) else begun.result()
+        while isinstance(begun, asyncio.Task):
+            with signals_held(self._loop) as held:
+                try:
+                    return self._loop.run_until_complete(begun)
+                except RuntimeError:  # the loop was stopped
+                    if not held:
+                        raise
+        return begun.result()
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
         """Answers a request from the journal, or sends it; when this returns, an answer is on the disk.
@@ -416,12 +424,6 @@ def _seen(done: "asyncio.Future[Any]") -> None:
     """Who waited for it may have been cancelled, and then nobody would have looked at its error, which is logged."""
     if not done.cancelled():
         done.exception()
-
-
-def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A signal ends whatever the loop is at, be it a task of a library; who asked to stop need not hear of it."""
-    if not isinstance(context.get("exception"), (KeyboardInterrupt, SystemExit)):
-        loop.default_exception_handler(context)
 
 
 def is_done(begun: "Known[Any] | Begun[Any]") -> bool:

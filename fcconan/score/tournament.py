@@ -26,7 +26,6 @@ from fcconan.score.tournament_notes import tournament_notes
 from fcconan.score.verdicts import OUTCOME, Row, Verdicts, majority_votes, read_verdicts
 
 REASONS = ("no_verdicts", "disconnected")
-LENGTH_REASONS = ("disconnected", "equal_lengths")
 CORRELATIONS = ("spearman", "kendall", "pearson")
 CORRELATION_REASONS = ("too_few_systems", "constant")
 

@@ -20,7 +20,6 @@ OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
 NO_RATER = "rater"  # who judged where a row does not say it
-MAJORITY_REASONS = ("unresolved", "no_verdicts")
 
 
 @dataclass(frozen=True)

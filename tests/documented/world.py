@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from fcconan.catalog import recipe_names
 from tests.conftest import MIRROR
 from tests.llm.server import Action, Body, completion, embeddings
-from tests.llm.tiny_chat import END, tiny_chat
+from tests.llm.tiny_chat import tiny_chat
 from tests.retrieve.tiny import tiny_bart, tiny_bert, tiny_encoder
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # as pages write it
@@ -143,32 +143,3 @@ def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> No
         for path in Path(MIRROR).glob("AmeyHengle/cs-eval/predictions/*.csv"):
             if path.name in text:
                 (folder / path.name).symlink_to(path)
-
-
-def model_that_says(answer: str, folder: Path) -> Path:
-    """Writes a tiny chat model whose only answer is this one, and returns its folder.
-
-    Its layers do nothing. Every token but the answer, which is a token of its own, leads to the answer, and the answer
-    leads to the end: nothing needs to be trained.
-    """
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tiny_chat(folder, context=4096)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    tokenizer.add_tokens([answer])
-    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    said, end = tokenizer.convert_tokens_to_ids([answer, END])
-    with torch.no_grad():
-        for layer in model.model.layers:
-            layer.self_attn.o_proj.weight.zero_()
-            layer.mlp.down_proj.weight.zero_()
-        seen, led = model.model.embed_tokens.weight, model.lm_head.weight
-        seen.zero_()
-        led.zero_()
-        seen[:, 0], seen[said, 0], seen[said, 1] = 1, 0, 1
-        led[said, 0], led[end, 1] = 10, 10
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder

@@ -702,32 +702,51 @@ def test_nothing_is_left_open_and_nothing_is_logged(
     assert (capfd.readouterr().err, [each for each in caplog.records if each.levelno >= logging.WARNING]) == ("", [])
 
 
-@pytest.mark.parametrize(
-    ("raised", "told"), [(SystemExit(143), False), (KeyboardInterrupt(), False), (KeyError(), True)]
-)
-def test_a_signal_in_a_task_of_a_library_is_not_logged_as_an_error(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, raised: BaseException, told: bool
-) -> None:
-    async def library() -> None:
-        raise raised
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_never_interrupts_a_step_of_the_loop(tmp_path: Path, number: signal.Signals) -> None:
+    def terminate(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    done = []
 
     async def job(_: Session) -> None:
-        task = asyncio.create_task(library())
-        await asyncio.sleep(0.05)
-        del task
+        try:
+            signal.raise_signal(number)
+            done.append("the step")
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            done.append("cancelled")
+            raise
 
-    with Server() as server:
-        results = client(server, tmp_path).run([job])
-        if told:
-            assert list(results) == [None]
-        else:
-            with pytest.raises(type(raised)):
-                list(results)
-    del results
-    raised.__traceback__ = None  # which holds the task
-    gc.collect()
-    logged = [each.message.splitlines()[0] for each in caplog.records if each.levelno >= logging.WARNING]
-    assert logged == ["Task exception was never retrieved"] * told
+    began = time.monotonic()
+    try:
+        with Server() as server, pytest.raises((KeyboardInterrupt, SystemExit)) as caught:
+            list(client(server, tmp_path).run([job]))
+        assert signal.getsignal(signal.SIGTERM) is terminate
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert caught.type is (KeyboardInterrupt if number == signal.SIGINT else SystemExit)
+    assert done == ["the step", "cancelled"]
+    assert time.monotonic() - began < 30
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_that_only_takes_note_of_a_signal_ends_nothing(tmp_path: Path) -> None:
+    noted: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: noted.append(number))
+
+    async def job(_: Session) -> str:
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0.01)
+        return "done"
+
+    try:
+        with Server() as server:
+            assert list(client(server, tmp_path).run([job, job])) == ["done", "done"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert set(noted) == {signal.SIGTERM}
 
 
 def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one(tmp_path: Path) -> None:

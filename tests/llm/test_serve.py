@@ -18,7 +18,7 @@ from fcconan.llm.local import LocalModel
 from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan
 from tests.llm.serve import transformers_serve
-from tests.llm.tiny_chat import TEXTS, tiny_chat
+from tests.llm.tiny_chat import TEXTS, model_that_says, tiny_chat
 
 PATH = "/chat/completions"
 # Every answer is one to whatever is asked: a grade, a choice, and two steps.
@@ -132,7 +132,7 @@ def test_its_stop_strings_are_left_in_the_text(tiny: Path, server: tuple[str, Pa
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_chat(tmp_path_factory.mktemp("model") / "tiny", context=8192, says=SAYS, whole=True)
+    return model_that_says(tmp_path_factory.mktemp("model") / "tiny", SAYS, context=8192)
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,6 @@ def tiny_chat(
     context: int = 512,
     template: str | None = TEMPLATE,
     says: Sequence[str] = (),
-    whole: bool = False,
 ) -> Path:
     """Writes a Llama of two small layers with a byte-level tokenizer, and returns the folder.
 
@@ -41,8 +40,6 @@ def tiny_chat(
         template: The chat template; None for a model without one.
         says: What it is trained to answer, one of these to each of the texts above in turn and something like them to
             others. Without any, its weights are random, and it babbles.
-        whole: Make each of these a token of its own, and train it on longer prompts as well: then one of them, and
-            nothing else, is the answer to any prompt.
     """
     import torch
     from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
@@ -69,14 +66,12 @@ def tiny_chat(
         model_input_names=["input_ids", "attention_mask"],
         chat_template=template,
     )
-    if whole:
-        tokenizer.add_tokens(list(says))
     tokenizer.save_pretrained(folder)
     generator = torch.random.get_rng_state()
     torch.manual_seed(seed)
     end = core.token_to_id(END)
     config = LlamaConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=core.get_vocab_size(),
         hidden_size=48,
         intermediate_size=96,
         num_hidden_layers=2,
@@ -91,12 +86,10 @@ def tiny_chat(
         pad_token_id=core.token_to_id(PADDING),
     )
     model = LlamaForCausalLM(config)
-    if not whole:
-        with torch.no_grad():
-            model.lm_head.weight[end] *= 2  # so that some of the answers end by themselves
+    with torch.no_grad():
+        model.lm_head.weight[end] *= 2  # so that some of the answers end by themselves
     if says:
-        rows = [" ".join(TEXTS[place:] + TEXTS[:place]) for place in range(len(TEXTS))]
-        _train(model, tokenizer, says, [*TEXTS, *rows] if whole else TEXTS)
+        _train(model, tokenizer, says)
     torch.random.set_rng_state(generator)
     # Servers draw only for models that say so; temperature 0 in a request still takes the most likely token.
     model.generation_config.do_sample = True
@@ -104,16 +97,54 @@ def tiny_chat(
     return folder
 
 
-def _train(model: Any, tokenizer: Any, says: Sequence[str], texts: Sequence[str]) -> None:
+def model_that_says(folder: Path, answers: Sequence[str], *, context: int = 4096) -> Path:
+    """Writes a tiny chat model that answers every prompt by one of these, and returns the folder.
+
+    Nothing is trained, so it holds for every prompt and on every machine. Each answer is a token of its own. What
+    attention takes from the prompt chooses among the answers, and nothing else does anything. Every token but an answer
+    leads to an answer, and an answer leads to the end.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tiny_chat(folder, context=context)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer.add_tokens(list(answers))
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    said, end = tokenizer.convert_tokens_to_ids(list(answers)), tokenizer.convert_tokens_to_ids(END)
+    # What these places of an embedding hold: whether a token is of a prompt, or an answer, and what was read of others.
+    prompt, answer, read = 0, 1, slice(24, None)
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.q_proj.weight *= 20  # few tokens are heeded, and other ones in every prompt
+            layer.self_attn.o_proj.weight[: read.start] = 0
+            layer.mlp.down_proj.weight.zero_()
+        seen, led = model.model.embed_tokens.weight, model.lm_head.weight
+        seen[:, read] = 0
+        seen[:, prompt], seen[:, answer] = 1, 0
+        seen[said] = 0
+        seen[said, answer] = 1
+        led.zero_()
+        led[said, read] = torch.randn(
+            len(answers), seen.shape[1] - read.start, generator=torch.Generator().manual_seed(0)
+        )
+        led[said, prompt] = led[end, answer] = 100
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _train(model: Any, tokenizer: Any, says: Sequence[str]) -> None:
     import torch
 
     asked = [
         tokenizer.apply_chat_template(
             [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=True, return_dict=False
         )
-        for text in texts
+        for text in TEXTS
     ]
-    answers = [tokenizer(says[place % len(TEXTS) % len(says)] + END)["input_ids"] for place in range(len(asked))]
+    answers = [tokenizer(says[place % len(says)] + END)["input_ids"] for place in range(len(asked))]
     width = max(len(prompt) + len(answer) for prompt, answer in zip(asked, answers, strict=True))
     tokens = torch.full((len(asked), width), tokenizer.pad_token_id)
     labels = torch.full((len(asked), width), -100)  # no loss

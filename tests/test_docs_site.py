@@ -1,0 +1,52 @@
+"""The documentation is built as `make docs` builds it: every link leads somewhere, and no page needs the network."""
+
+import os
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import fcconan
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    return folder
+
+
+def test_every_page_is_there_and_fetches_nothing(site: Path) -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
+    for path in site.rglob("*.html"):
+        html = path.read_text(encoding="utf-8")
+        assert "<h1" in html, path.name
+        fetched = re.findall(r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"?([^\s\">]+)", html)
+        fetched += re.findall(r"<link\b[^>]*?\brel=\"(?:stylesheet|icon|preload)\"[^>]*?\bhref=\"([^\"]+)", html)
+        assert fetched
+        assert not [address for address in fetched if re.match(r"(?:https?:)?//", address)], path.name
+
+
+def test_the_reference_has_the_modules_it_names_and_all_public_names(site: Path) -> None:
+    # An inventory: four lines of text, then compressed lines that begin with a name.
+    inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
+    known = {line.split(" ", 1)[0] for line in inventory.splitlines()}
+    assert known >= {f"fcconan.{name}" for name in fcconan.__all__ if name[0] != "_"}
+    assert known >= {
+        name
+        for page in (ROOT / "docs" / "api").glob("*.md")
+        for name in re.findall(r"^::: (fcconan\.\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
