@@ -188,12 +188,12 @@ class Session:
 
     def _wait(self, begun: "Begun[Result]") -> Result:
         while isinstance(begun, asyncio.Task):
-            with signals_held(self._loop) as held:
+            with signals_held(self._loop):
                 try:
                     return self._loop.run_until_complete(begun)
-                except RuntimeError:  # the loop was stopped
-                    if not held:
-                        raise
+                except RuntimeError:
+                    if begun.done() or self._loop.is_closed() or _has_loop():
+                        raise  # and otherwise a signal has stopped the loop
         return begun.result()
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:

@@ -11,22 +11,20 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def signals_held(loop: AbstractEventLoop) -> Iterator[list[int]]:
+def signals_held(loop: AbstractEventLoop) -> Iterator[None]:
     """Holds back Ctrl-C and requests to stop; a loop that runs is stopped between two steps.
 
-    At the end the handlers that were there are called as if the first of the signals came then. Only the main thread
-    gets signals; in others nothing is held.
+    At the end the handlers that were there are called as if the first of the signals came then. A loop that was about
+    to end may be stopped in its next run instead, so whoever runs it must go on. Only the main thread gets signals; in
+    others nothing is held.
 
     Args:
         loop: The loop that runs, or does not, in this thread.
-
-    Yields:
-        The signals that came so far.
     """
-    held: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield held
+        yield
         return
+    held: list[int] = []
 
     def hold(number: int, frame: FrameType | None) -> None:
         held.append(number)
@@ -37,7 +35,7 @@ def signals_held(loop: AbstractEventLoop) -> Iterator[list[int]]:
     try:
         for each in before:
             signal.signal(each, hold)
-        yield held
+        yield
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

@@ -749,6 +749,19 @@ def test_a_handler_that_only_takes_note_of_a_signal_ends_nothing(tmp_path: Path)
     assert set(noted) == {signal.SIGTERM}
 
 
+def test_a_loop_that_a_late_signal_stops_goes_on(tmp_path: Path) -> None:
+    async def job(session: Session) -> Answer:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.stop)
+        answer = await session.send(asking.request("/embeddings", {"model": "m", "input": ["text"]}))
+        loop.call_soon(loop.stop)  # which stops the next run: that which closes the session
+        return answer
+
+    with Server() as server:
+        asking = client(server, tmp_path)
+        assert [each.reason for each in asking.run([job, job])] == [None, None]
+
+
 def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one(tmp_path: Path) -> None:
     with Server(always(Action(body={"x": 1}))) as server:
         one = client(server, tmp_path)
