@@ -45,7 +45,7 @@ def run(
     k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
     depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
-    resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests.")] = 10_000,
+    resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests, 100 or more.")] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
     sparsity: Annotated[
         bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")

@@ -31,12 +31,13 @@ def run(
     from fcconan.build import build
     from fcconan.build.release import check_target, output_folder
     from fcconan.cli.bench import offline_systems, print_result
+    from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
     from fcconan.errors import InputError
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.rate import RATED
     from fcconan.judge.replies import load_replies
-    from fcconan.judge.summary import Summary, print_summary
+    from fcconan.judge.summary import Summary
     from fcconan.judge.task import load_task
     from fcconan.report import trec_files
     from fcconan.report.explorer import explorer_page
@@ -48,8 +49,9 @@ def run(
     from fcconan.retrieve.suite import Maker, load_suite
     from fcconan.row_files import RowWriter, check_row_target
 
-    target = report if report is not None else out.absolute().parent / "demo-report"
-    rated = ratings if ratings is not None else out.absolute().parent / "demo-ratings.csv"
+    beside = out.absolute().parent if out.name in ("", "..") else out.parent
+    target = report if report is not None else beside / "demo-report"
+    rated = ratings if ratings is not None else beside / "demo-ratings.csv"
     check_json_target(json_file, out)
     check_target(output_folder(out), "demo")
     for one, other in permutations((path for path in (out, target, rated, json_file) if path is not None), 2):
@@ -87,12 +89,12 @@ def run(
     pages = [retrieval, *judged, explorer_page(out)]
     index = write_site(target, pages, title="The embedded demo: invented peoples, simulated answers")[0]
     print_result(scored, None)
-    print_summary(summary.result(judges=[{"name": judge.name, **judge.configuration}]), rated)
+    print_ratings(summary.result(judges=[{"name": judge.name, **judge.configuration}]), rated)
     typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
     for table in tables:
         print_table(table.title, table.columns, table.rows)
     print_table("The demo in a table (all of it synthetic: the figures say nothing about the world)", *_gist(pages))
-    typer.echo(f"Report: {index if target.is_absolute() else target / index.name}")
+    typer.echo(f"Report: {target / index.name}")
 
 
 def _gist(pages: "Sequence[Page]") -> "tuple[Sequence[str], Sequence[Sequence[str]]]":

@@ -271,7 +271,7 @@ class Evaluation:
         path = self.out / "report.html"
         results = results_of(self.out)
         self._steps.about |= {
-            "dataset": {"name": self.suite.dataset, "content": self._verbs.dataset_content},
+            "dataset": {"name": self.suite.dataset, "content": self._verbs.dataset_content, **self._verbs.terms},
             "models": [self._verbs.model(name) for name in self._verbs.models],
             "missing": dict(missing),
             "signatures": signatures_of(results),

@@ -57,6 +57,15 @@ class Verbs:
         """A digest of the dataset, as it is when it is first asked for."""
         return content_of(self.dataset)
 
+    @cached_property
+    def terms(self) -> dict[str, bool]:
+        """What a release says of its texts, `synthetic` and `redistributable`; nothing else is known to be so."""
+        from fcconan.build.release import MANIFEST, read_manifest
+
+        is_release = (self.dataset / MANIFEST).is_file()
+        told = read_manifest(self.dataset) if is_release else {}
+        return {name: told.get(name) is True for name in ("synthetic", "redistributable")}
+
     def generate(
         self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
     ) -> None:

@@ -186,7 +186,7 @@ def _lesson(
 
 def _print_plan(plan: dict[str, Any]) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.score.tournament_notes import counted
+    from fcconan.wording import counted
 
     rows = [
         (name, part["pairs"], part["tokens"], part["reply_tokens"], part["longest"], sum(part["left_out"].values()))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
@@ -68,25 +67,3 @@ class Summary:
                 row["labels"] = dict(sorted(part["labels"].items()))
             rows.append(row)
         return {"rows": rows, **further}
-
-
-def print_summary(result: dict[str, Any], out: Path) -> None:
-    """Prints the counts as a table."""
-    from fcconan.cli.output import print_table
-
-    def share(value: float | None) -> str:
-        return "" if value is None else f"{value:.3f}"
-
-    rows = []
-    given = "labels" if any("labels" in row for row in result["rows"]) else "mean"
-    for row in result["rows"]:
-        what = ", ".join(f"{name} {number}" for name, number in row["missing"].items())
-        mean = ", ".join(f"{name} {number}" for name, number in row.get("labels", {}).items()) or share(row["mean"])
-        rows.append((row["rater"], row["aspect"], row["n"], mean, what, share(row["cited"]), row["n_suspicious"]))
-    print_table(
-        f"Ratings in {out}", ("rater", "aspect", "n", given, "missing", "explanations that cite", "suspicious"), rows
-    )
-    if result.get("failed_requests"):
-        print(
-            f"{result['failed_requests']} requests failed for a passing reason: run the command again to ask them anew"
-        )

@@ -15,7 +15,7 @@ from fcconan.report.explorer_data import Source, browsable, encode, read_release
 from fcconan.report.explorer_matrix import Matrix, matrix_of
 from fcconan.report.explorer_tables import all_tables
 from fcconan.report.sections import Section, sections_page
-from fcconan.report.site.page import TEXTS_WARNING, Page, markup, texts_gate
+from fcconan.report.site.page import Page, markup, texts_gate, texts_notice, texts_warning
 from fcconan.report.tables import MISSING, Table
 
 WITHOUT_SCRIPTS = 50  # rows of each table with their texts
@@ -50,8 +50,8 @@ def explorer_page(folder: Path, *, texts: bool = True, name: str = "") -> Page:
         sections.append(Section("Figures", tables=[*figures, *([] if matrix is None else [matrix.table])], more=drawn))
     rows = markup(
         "explorer.html.jinja",
-        gate=texts_gate(_warning(manifest)) if with_texts else None,
-        warning=_warning(manifest),
+        gate=texts_gate(texts_warning(manifest)) if with_texts else None,
+        warning=texts_warning(manifest),
         tables=[(source.title, source.table.num_rows) for source in shown],
         written=[_written(source) for source in shown if source.texts] if with_texts else [],
         most=WITHOUT_SCRIPTS,
@@ -64,7 +64,7 @@ def explorer_page(folder: Path, *, texts: bool = True, name: str = "") -> Page:
         sections,
         signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
         headline=_headline(tables),
-        notice=_notice(manifest) if with_texts else None,
+        notice=texts_notice(manifest) if with_texts else None,
     )
     data = {
         "tables": [encode(source, texts=texts) for source in shown],
@@ -88,17 +88,6 @@ def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> l
             "from the upstream files; a report of that folder shows them."
         ]
     return [] if texts else ["Texts are left out of this page: it holds ids and labels."]
-
-
-def _warning(manifest: Mapping[str, Any]) -> str:
-    return "The texts of this dataset are invented." if manifest.get("synthetic") else TEXTS_WARNING
-
-
-def _notice(manifest: Mapping[str, Any]) -> str | None:
-    if manifest.get("synthetic"):
-        return None
-    passed_on = "" if manifest.get("redistributable") else " They may not be passed on: do not publish this page."
-    return f"This page holds hate speech and replies to it, hidden until you ask for them.{passed_on}"
 
 
 def _rule(manifest: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -18,9 +18,10 @@ from fcconan.report.scores import (
     with_maps,
 )
 from fcconan.report.sections import Section, interval, number, sections_page
-from fcconan.report.site.page import Page, markup, write
+from fcconan.report.site.page import Page, markup, texts_notice, texts_warning, write
 from fcconan.report.tables import MISSING, Table
 from fcconan.row_files import read_typed_rows
+from fcconan.wording import failed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -38,10 +39,6 @@ MADE = {
     "seed": "seed",
     "prompt_hash": "prompt",
 }
-_WARNING = (
-    "The messages are hate speech, and replies may repeat it: they are shown so that figures can be checked against "
-    "what was written."
-)
 
 
 def results_of(folder: Path) -> dict[str, Any]:
@@ -178,10 +175,13 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
         signatures=about.get("signatures", ()),
         label=f"Generators: {suite['name']}",
         headline=best.tables[0] if best.tables else None,
+        notice=texts_notice(about["dataset"]) if texts else None,
     )
     if texts:
         # After everything else, and closed: who reads figures need not read hate speech.
-        page = replace(page, body=page.body + _texts(rows), parts=[*page.parts, ("replies", "Messages and replies")])
+        page = replace(
+            page, body=page.body + _texts(about, rows), parts=[*page.parts, ("replies", "Messages and replies")]
+        )
     return with_maps(page)
 
 
@@ -341,8 +341,7 @@ def _judge_notes(results: Results) -> Iterator[str]:
     for kind in ("ratings", "comparisons"):
         for place, summary in results[kind].items():
             if summary.get("failed_requests"):
-                failed = summary["failed_requests"]
-                yield f"{kind} {place}: {failed} requests failed for a passing reason; run the suite again."
+                yield f"{kind} {place}: {failed(summary['failed_requests'])}; run the suite again."
 
 
 def _audit(rows: Sequence[Row]) -> Table:
@@ -361,12 +360,13 @@ def _audit(rows: Sequence[Row]) -> Table:
     return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
 
 
-def _texts(rows: Sequence[Row]) -> "Markup":
+def _texts(about: Row, rows: Sequence[Row]) -> "Markup":
     items: dict[str, list[Row]] = {}
     for row in rows:
         items.setdefault(row["item_id"], []).append(row)
     shown = [own for _, own in zip(range(SHOWN), items.values(), strict=False)]
-    return markup("replies.html.jinja", warning=_WARNING, items=shown, total=len(items), missing=MISSING)
+    warning = texts_warning(about["dataset"])
+    return markup("replies.html.jinja", warning=warning, items=shown, total=len(items), missing=MISSING)
 
 
 def _columns() -> dict[str, str]:

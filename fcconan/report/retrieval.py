@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.report.dots import Dot, Dots, scale_of
 from fcconan.report.plots import Plots, themed
-from fcconan.report.site.page import Page, markup, texts_gate
+from fcconan.report.site.page import Page, markup, texts_gate, texts_notice, texts_warning
 from fcconan.report.tables import (
     Table,
     all_tables,
@@ -66,7 +66,7 @@ def retrieval_page(
         settings_text=_pretty(dict(settings)),
         k=settings["k"],
         drill_down=data is not None,
-        gate=texts_gate(_warning(result)) if has_texts else "",
+        gate=texts_gate(texts_warning(result["dataset"])) if has_texts else "",
     )
     counts = f"{dataset['n_queries']} HS, {dataset['n_corpus']} CNs"
     population = f" ({settings['population']})" if settings.get("population") else ""
@@ -80,7 +80,7 @@ def retrieval_page(
         data=data or {},
         scripts=["retrieval.js"],
         headline=_headline(standings[0]),
-        notice=_notice(result) if has_texts else None,
+        notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *others],
         signatures=[result["signature"]],
     )
@@ -97,6 +97,7 @@ def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = Tru
     systems = ranked_systems(result)
     shown = {key for name in systems for keys in details["runs"][name].values() for key in keys}
     found = {
+        "signature": result["signature"],
         "systems": systems,
         "partitions": list(result["partitions"]),
         "metrics": [[metric, metric_title(metric)] for metric in result["settings"]["metrics"]],
@@ -157,21 +158,6 @@ def _headline(table: Table) -> Table:
     """Returns averages with their intervals only."""
     kept = [place for place, name in enumerate(table.columns) if place < 2 or (place == 2 and "interval" in name)]
     return Table(table.title, [table.columns[i] for i in kept], [[row[i] for i in kept] for row in table.rows])
-
-
-def _notice(result: Results) -> str:
-    if result["dataset"]["synthetic"]:
-        return ""
-    said = "This page holds hate speech and replies to it, which stay hidden until you ask for them."
-    if not result["dataset"]["redistributable"]:
-        said += " They may not be passed on: do not publish this page. Written with --no-texts, it holds ids only."
-    return said
-
-
-def _warning(result: Results) -> str:
-    if result["dataset"]["synthetic"]:
-        return "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
-    return "The messages are hate speech, and replies may repeat it; reading them can be distressing."
 
 
 def _pretty(data: Any) -> str:

@@ -11,7 +11,7 @@ from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, write
 from fcconan.report.tables import MISSING, Table
 from fcconan.score.rating_rows import WHOLE
-from fcconan.score.tournament_notes import counted
+from fcconan.wording import counted
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room

@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fcconan.wording import counted
+
 LONGEST = 10  # names in a note
 MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` beside it
-
-
-def counted(number: int, what: str) -> str:
-    """Returns a number with a noun, such as `1 rater` and `2 raters`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def tournament_notes(result: Mapping[str, Any]) -> list[str]:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from fcconan.cli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
 from fcconan.judge.people import mean_of_people
-from fcconan.judge.summary import Summary, print_summary
+from fcconan.judge.summary import Summary
 
 
 def rating(
@@ -131,12 +132,12 @@ def test_without_any_value_there_is_no_mean() -> None:
 def test_the_summary_is_printed_with_requests_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
     summary = Summary()
     summary.add([row(2.0), row(None, "timeout")])
-    print_summary(summary.result(failed_requests=1), Path("ratings.csv"))
+    print_ratings(summary.result(failed_requests=1), Path("ratings.csv"))
     printed = capsys.readouterr().out
     assert "Ratings in ratings.csv" in printed
     assert "2.000" in printed
     assert "timeout 1" in printed
-    assert "1 requests failed for a passing reason: run the command again to ask them anew" in printed
+    assert "1 request failed for a passing reason: run the command again to ask for them anew" in printed
 
 
 def test_replies_and_raters_may_be_numbers() -> None:

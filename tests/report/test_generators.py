@@ -19,6 +19,7 @@ from fcconan.score.tournament import rank_systems
 ABOUT = {
     "version": "1.2.3",
     "suite": {"name": "invented", "dataset": "messages", "systems": {"a": {"title": "The <first>"}, "b": {}}},
+    "dataset": {"name": "messages", "content": "0123", "synthetic": False, "redistributable": False},
     "problems": {"replies/b": "no weights"},
     "missing": {"replies": 1, "ratings": 0},
 }
@@ -87,6 +88,7 @@ def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) ->
         write_site(out, pages_of(find_inputs([suite]), texts=texts), texts=texts)
         held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
         assert ("Ombrey" in held, "They &lt;" in held) == (texts, texts)
+        assert ("They may not be passed on: do not publish this page." in held) == texts
 
 
 def test_results_are_what_is_there(tmp_path: Path) -> None:

@@ -78,3 +78,9 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
 def test_figures_are_rounded_and_what_is_missing_is_a_dash() -> None:
     assert (number(0.12345), number(-2.0, 1), number(None)) == ("0.123", "-2.0", "–")
     assert (interval(0.1, 0.25, 2), interval(None, 1.0)) == ("[0.10, 0.25]", "–")
+
+
+def test_what_stands_between_backticks_in_a_note_is_code_and_nothing_is_markup() -> None:
+    section = Section("One", ["Give `--rater <name>`, & nothing ` else."])
+    page = render_sections("One", "", [section])
+    assert "<li>Give <code>--rater &lt;name&gt;</code>, &amp; nothing ` else.</li>" in page

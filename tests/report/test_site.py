@@ -225,6 +225,10 @@ def test_rankings_of_another_benchmark_are_refused(results: Path, tmp_path: Path
         (folder / "rankings.json").write_text(json.dumps(rankings | {part: rankings[part][1:]}))
         with pytest.raises(InputError, match=rf"results.json and rankings.json of different {part}: write"):
             pages_of(find_inputs([folder]), texts=True)
+    folder = shutil.copytree(results / "bench", tmp_path / "signature")
+    (folder / "rankings.json").write_text(json.dumps(rankings | {"signature": f"{rankings['signature']}1"}))
+    with pytest.raises(InputError, match=r"results.json and rankings.json of different signatures: write"):
+        pages_of(find_inputs([folder]), texts=True)
 
 
 def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path: Path) -> None:
@@ -322,7 +326,7 @@ def test_tables_are_cut_in_the_overview_and_whole_on_their_page(tmp_path: Path) 
     write_site(tmp_path / "site", [a_page(headline=table, tables=[table])])
     overview = (tmp_path / "site" / "index.html").read_text()
     assert overview.count('<th scope="row">') == 8
-    assert "3 more on the page." in overview
+    assert "3 rows and 1 column more on the page." in overview
     assert "<td>z</td>" not in overview
     rows = (tmp_path / "site" / "downloads" / "one" / "tables" / "01-many.csv").read_text().splitlines()
     assert rows == ["a,b,c,d,e", *(f"{row},w,x,y,z" for row in range(11))]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
@@ -175,9 +176,7 @@ def run(
             "too many HS share their replies to be kept apart"
         )
     if failed := failed_ratings + result.failed_drafts:
-        print(
-            f"{failed} requests failed for a passing reason, which may have changed the result: run the command again"
-        )
+        print(f"{wording.failed(failed)}, which may have changed the result: run the command again")
     used = models.print_used([judge_model] if drafting is judge_model else [judge_model, drafting])
     if json_file is not None:
         write_json(json_file, {"out": str(out), "failed_requests": failed, "used": used, **asdict(result)})

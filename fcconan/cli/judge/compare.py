@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.errors import InputError
@@ -148,7 +149,7 @@ def run(
         ],
     )
     if failed:
-        print(f"{failed} requests failed for a passing reason: run the command again to ask them anew")
+        print(f"{wording.failed(failed)}: run the command again to ask for them anew")
     used = models.print_used([opened])
     nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
     if nothing:

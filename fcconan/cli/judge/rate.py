@@ -74,6 +74,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
+    from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, printable, write_json
     from fcconan.cli.watch import Watched, why_nothing
     from fcconan.judge.kept import KeptRatings
@@ -82,7 +83,7 @@ def run(
     from fcconan.judge.rate import LABELLED, RATED, ModelJudge
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
-    from fcconan.judge.summary import Summary, print_summary
+    from fcconan.judge.summary import Summary
     from fcconan.row_files import RowWriter, check_row_target
 
     check_row_target(out)
@@ -165,7 +166,7 @@ def run(
         failed_requests=failed,
         background=items,
     )
-    print_summary(result, out)
+    print_ratings(result, out)
     used = models.print_used(opened)
     expected = expected_answer(questions)
     nothing = [

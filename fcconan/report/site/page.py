@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 REPORT = Path(__file__).parent.parent
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
+INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
 # JSON writes these as well, and none of them can then end the script element or a line of it.
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
@@ -115,13 +117,22 @@ def environment() -> "Environment":
     """Returns where templates of pages come from: names are those of files in `fcconan/report`; all is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader(REPORT),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["prose"] = _prose
+    return found
+
+
+def _prose(text: str) -> "Markup":
+    """Escapes a sentence; what stands between backticks is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def markup(template: str, **values: Any) -> "Markup":
@@ -136,7 +147,32 @@ def markup(template: str, **values: Any) -> "Markup":
     return Markup(environment().get_template(template).render(**values))
 
 
-def texts_gate(warning: str = TEXTS_WARNING) -> "Markup":
+def texts_warning(dataset: Mapping[str, Any]) -> str:
+    """Returns what is said before texts are shown.
+
+    Args:
+        dataset: With `synthetic`, as manifests have it.
+    """
+    return INVENTED_WARNING if dataset.get("synthetic") else TEXTS_WARNING
+
+
+def texts_notice(dataset: Mapping[str, Any]) -> str | None:
+    """Returns the notice at the head of a page that holds a dataset's texts; None where they are invented.
+
+    Args:
+        dataset: With `synthetic` and `redistributable`, as manifests have them.
+    """
+    if dataset.get("synthetic"):
+        return None
+    said = "This page holds hate speech and replies to it, hidden until you ask for them."
+    if not dataset.get("redistributable"):
+        said += (
+            " They may not be passed on: do not publish this page. fcconan report --no-texts writes one with ids only."
+        )
+    return said
+
+
+def texts_gate(warning: str) -> "Markup":
     """Returns a content warning with a button.
 
     Scripts ask `report.textsShown()` and are told by `report.onTexts(callback)`; before that no text is on the page.

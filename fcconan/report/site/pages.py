@@ -65,9 +65,10 @@ def _bench(each: Input, texts: bool) -> Page:
     if not each.path.is_dir():
         return bench_page(each.data, None, {}, texts=texts)
     rankings = parsed(each.path / DETAILS, (each.path / DETAILS).read_text(encoding="utf-8"))
-    for part in ("systems", "partitions"):
-        if set(rankings[part]) != set(each.data[part]):
-            raise InputError(f"{each.path} holds {RESULT} and {DETAILS} of different {part}: write the folder again")
+    same = {part: set(rankings.get(part, ())) == set(each.data[part]) for part in ("systems", "partitions")}
+    same["signatures"] = rankings.get("signature") == each.data["signature"]
+    for part in (part for part, is_same in same.items() if not is_same):
+        raise InputError(f"{each.path} holds {RESULT} and {DETAILS} of different {part}: write the folder again")
     files = sorted([*each.path.glob("runs/*.trec"), *each.path.glob("qrels/*.trec")])
     trec = {path.relative_to(each.path).as_posix(): path.read_text(encoding="utf-8") for path in files}
     return bench_page(each.data, rankings, trec, texts=texts)

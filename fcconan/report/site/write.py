@@ -12,6 +12,7 @@ from fcconan.errors import InputError
 from fcconan.report.folders import check_folder, replace_folder
 from fcconan.report.site.page import Link, Page, markup, render
 from fcconan.report.tables import Table, figure_columns
+from fcconan.wording import counted
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
@@ -130,7 +131,7 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             "lead": page.lead,
             "table": None if page.headline is None else _gist(page.headline),
             "words": [] if page.headline is None else _words(_gist(page.headline)),
-            "left_out": 0 if page.headline is None else max(0, len(page.headline.rows) - SHOWN),
+            "left_out": "" if page.headline is None else _left_out(page.headline),
         }
         for page in pages
     ]
@@ -150,6 +151,12 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
 def _words(table: Table) -> list[int]:
     """Returns which columns hold words, which are set flush left."""
     return [place for place, figures in enumerate(figure_columns(table)) if place and not figures]
+
+
+def _left_out(table: Table) -> str:
+    """Says how much of a headline table the overview leaves to the page."""
+    more = (len(table.rows) - SHOWN, "row"), (len(table.columns) - COLUMNS, "column")
+    return " and ".join(counted(number, what) for number, what in more if number > 0)
 
 
 def _gist(table: Table) -> Table:
