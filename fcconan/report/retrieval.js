@@ -62,7 +62,8 @@ if (document.getElementById("queries")) (() => {
 
   const shown = () => boxes.filter((box) => box.checked).map((box) => box.value);
   const look = (tree, ...keys) => keys.reduce((branch, key) => (branch && Object.hasOwn(branch, key) ? branch[key] : undefined), tree);
-  const valueOf = (name, query) => look(data.values, name, partition.value, metric.value, query) ?? null;
+  const places = new Map(data.order.map((query, place) => [query, place]));
+  const valueOf = (name, query) => look(data.values, name, partition.value, metric.value, places.get(query)) ?? null;
   const textOf = (texts, id) => (report.textsShown() && look(texts, id)) || id;
   const bidi = (text, className) => make("bdi", text, className); // a text cannot turn the words around it
 
@@ -85,7 +86,7 @@ if (document.getElementById("queries")) (() => {
     section.dataset.system = name;
     head.append(make("output", value === null ? "no figure" : value.toFixed(3)));
     section.append(head);
-    (look(data.runs, name, query) || []).forEach((id) => ranking.append(entry(query, id)));
+    (look(data.runs, name, places.get(query)) || []).forEach((place) => ranking.append(entry(query, data.ids[place])));
     if (data.seeded.includes(name)) section.append(make("p", "figure: mean over seeds; list: the first seed", "hint"));
     if (failure !== undefined) section.append(make("p", `failed: ${failure}`, "failure"));
     else if (!ranking.children.length) section.append(make("p", "nothing was ranked", "hint"));
@@ -118,7 +119,7 @@ if (document.getElementById("queries")) (() => {
   };
   const fill = () => {
     const names = shown();
-    const rows = Object.keys(data.queries).map((query) => {
+    const rows = data.order.map((query) => {
       const values = names.map((name) => valueOf(name, query)).filter((value) => value !== null);
       return { query, low: Math.min(...values), high: Math.max(...values), some: values.length > 0 };
     }).filter((row) => row.some);
