@@ -11,7 +11,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: demo check check-all check-tools test lint speed docs mutants schema clean
+.PHONY: demo check check-all check-tools test lint coverage speed docs mutants schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
@@ -33,11 +33,17 @@ test: $(VENV)/.dev
 	$(BIN)/python -m tests.compile_once
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
+# Which lines of the package the tests run.
+coverage: $(VENV)/.dev
+	$(INSTALL) pytest-cov
+	$(BIN)/python -m tests.compile_once
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS) --cov=fcconan --cov-report=term-missing:skip-covered
+
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
 	FCCONAN_LABEL_STUDIO=$(abspath $(TOOLS))/bin/label-studio $(BIN)/pytest -m tools tests/tools
 
-# About twenty minutes, on a machine that does nothing else; writes docs/speed.md.
+# About ten minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
 	$(INSTALL) polars
 	$(BIN)/python benchmarks/speed/page.py
