@@ -60,9 +60,10 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     from fcconan.build.release import CARD, MANIFEST
-    from fcconan.publish.hub import quiet
+    from fcconan.publish.hub import limit_waiting, quiet
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
+    limit_waiting()
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT", "").rstrip("/") or None)
     try:
         with quiet():  # it writes addresses, with whatever is in them

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 import fcconan
 from fcconan.build.card import render_card, restricted_columns
+from fcconan.build.quotations import quoted
 from fcconan.build.recipe import Recipe
 from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
@@ -51,7 +52,8 @@ def write_release(
         The manifest.
 
     Raises:
-        InputError: The folder cannot be written or holds files that are not of a release.
+        InputError: The folder cannot be written or holds files that are not of a release, or what is written without
+            texts quotes one of them on its card.
     """
     check_target(out, recipe.name)
     written = built.labels_only() if labels_only else built
@@ -106,7 +108,10 @@ def write_release(
                 if path.is_file()
             },
         }
-        (stage / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        told = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        if labels_only and not recipe.redistributable:
+            _check_no_quotation(recipe, built, f"{card}\n{told}")
+        (stage / MANIFEST).write_text(told, encoding="utf-8")
         check_target(out, recipe.name)  # once more: writing took time
         put_in_place(stage, out)
     except OSError as error:
@@ -114,6 +119,24 @@ def write_release(
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return manifest
+
+
+def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
+    """Checks card and manifest of a release without texts while the texts are known.
+
+    Raises:
+        InputError: They quote one.
+    """
+    restricted = restricted_columns(built.tables)
+    for table in built.tables:
+        for name in restricted.get(table.config, ()):
+            values = table.data[name]
+            texts = {text for value in values for text in (value if isinstance(value, list) else [value]) if text}
+            if quoted(public, texts):
+                raise InputError(
+                    f"the card of {recipe.name} quotes a text of {table.config}/{name}, which --labels-only leaves "
+                    "out: take the quotation out of the recipe"
+                )
 
 
 def table_path(config: str, split: str) -> str:

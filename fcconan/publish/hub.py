@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "dataset"
 GATES = ("auto", "manual")
+LONGEST_SILENCE = 120.0  # seconds without a sign of the Hub; its client waits for ever
 RESUME = "run the same command again, which sends only what is not there yet"
 
 
@@ -83,6 +84,7 @@ class Hub:
     def __init__(self, repo_id: str) -> None:
         from huggingface_hub import HfApi, constants, get_token
 
+        limit_waiting()
         self.repo_id = repo_id
         self._token = get_token()
         self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
@@ -120,8 +122,8 @@ class Hub:
             )
         with self._asking("asking whose token it is"):
             about = self._api.whoami()
-        token = about.get("auth", {}).get("accessToken") or {}
-        if token.get("role") == "read":
+            role = ((about.get("auth") or {}).get("accessToken") or {}).get("role")
+        if role == "read":
             raise InputError(
                 "the token may only read: make one that may write at "
                 f"{without_credentials(self.endpoint)}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
@@ -146,7 +148,7 @@ class Hub:
                 if "Invalid credentials" in str(error):
                     raise
                 return Remote(exists=False)
-            seen = Remote(True, bool(info.private), info.gated if info.gated in GATES else None, info.sha)
+            seen = Remote(True, info.private is True, info.gated if info.gated in GATES else None, info.sha)
             if not files:
                 return seen
             tags = self._api.list_repo_refs(self.repo_id, repo_type=KIND).tags
@@ -316,6 +318,15 @@ def said(error: object, token: str | None) -> str:
 def without_credentials(text: str) -> str:
     """Returns a text without user names and passwords in its addresses."""
     return re.sub(r"(\w://)[^\s/'\"]*@", r"\1", text)
+
+
+def limit_waiting() -> None:
+    """Lets the Hub's client give up on a Hub that accepts requests and says nothing, in the whole process."""
+    from huggingface_hub.utils import get_session
+
+    session: Any = get_session()
+    if hasattr(session, "timeout"):  # versions before 1.0 have no such setting
+        session.timeout = LONGEST_SILENCE
 
 
 @contextmanager

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan import rows
+from fcconan.build.quotations import quoted
 from fcconan.build.release import CARD, MANIFEST
 from fcconan.errors import InputError
-from fcconan.identity import normalise
 from fcconan.publish.contents import Contents
 
 _KINDS = (rows.PAIR, rows.REPLY, rows.RATING, rows.TEXT_BY_ID)
@@ -25,9 +25,6 @@ _CHARACTERS = 2
 # Columns that the package itself fills with settings or sentences of its own, in what --json writes.
 OUR_WORDS = frozenset({"note", "signature"})
 OUR_RESULTS = frozenset({"agreement", "correlations", "leaderboard", "reproduction", "tournament"})
-# As many words in a row are no coincidence.
-QUOTED_WORDS = 8
-SHORTEST_TEXT = 4
 
 
 def restricted_columns(contents: Contents) -> dict[str, list[str]]:
@@ -81,25 +78,16 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]]) -> 
         InputError: One of them quotes a text.
     """
     for name in (CARD, MANIFEST):
-        words = normalise(contents.path(name).read_text(encoding="utf-8")).casefold().split()
-        whole = f" {' '.join(words)} "
-        runs = {tuple(words[start : start + QUOTED_WORDS]) for start in range(len(words) - QUOTED_WORDS + 1)}
-        for config, text in _texts(contents, columns):
-            parts = normalise(text).casefold().split()
-            short = len(parts) < QUOTED_WORDS
-            quoted = (
-                len(parts) >= SHORTEST_TEXT and f" {' '.join(parts)} " in whole
-                if short
-                else any(tuple(parts[at : at + QUOTED_WORDS]) in runs for at in range(len(parts) - QUOTED_WORDS + 1))
-            )
-            if quoted:
+        public = contents.path(name).read_text(encoding="utf-8")
+        for config, texts in _texts(contents, columns):
+            if quoted(public, texts):
                 raise InputError(
                     f"{contents.path(name)} quotes a restricted text of {config}, and everybody can read that file, "
                     "also in a gated repository: take the quotation out of the recipe's card and build again"
                 )
 
 
-def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[tuple[str, set[str]]]:
     for path in contents.tables:
         config = path.split("/")[0]
         wanted = columns.get(config)
@@ -109,8 +97,7 @@ def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[tuple[
         seen: set[str] = set()
         for column in table.columns:
             seen.update(_strings(column))
-        for text in sorted(seen):
-            yield config, text
+        yield config, seen
 
 
 def _text_columns(contents: Contents, path: str, named: set[str]) -> Iterator[str]:

@@ -168,6 +168,8 @@ def known_columns(config: str) -> Columns:
         "votes": LABELLED,
         "comparisons": COLUMNS,
         "rankings": rows.RANKING,
+        "results": dict.fromkeys(("system", "partition", "metric"), "string"),
+        "tests": dict.fromkeys(("partition", "metric", "a", "b"), "string"),
     }.get(config, {})
 
 

@@ -96,6 +96,16 @@ def test_labels_only_holds_no_text(tmp_path: Path, recipe: str) -> None:
             assert not texts & {value for values in cells.values() for value in values if isinstance(value, str)}, name
 
 
+def test_labels_only_quotes_no_text_on_its_card(tmp_path: Path, recipe: str) -> None:
+    quoting = Path(recipe).with_name("quoting.yaml")
+    told = Path(recipe).read_text(encoding="utf-8").replace("motivation: ", f"motivation: As in “{small.HS[0]}”, ", 1)
+    quoting.write_text(told, encoding="utf-8")
+    build(str(quoting), tmp_path / "full")
+    with pytest.raises(InputError, match="the card of small quotes a text of diamond/hate_speech, which --labels-only"):
+        build(str(quoting), tmp_path / "labels", labels_only=True)
+    assert not (tmp_path / "labels").exists()
+
+
 def test_the_card_says_what_it_must(tmp_path: Path, recipe: str) -> None:
     build(recipe, tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

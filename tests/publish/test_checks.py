@@ -138,7 +138,14 @@ def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> N
     columns = restricted_columns(read_contents(folder))
     check_no_text_in_card(read_contents(folder), columns)
     card = (folder / "README.md").read_text()
-    for quoted in (small.HS[1], small.HS[1].upper(), small.CN[0], " ".join(small.CN[3].split()[2:11]) + " and so on"):
+    marked = (f'"{small.HS[1]}"', f"**{small.HS[1]}**", f"({small.HS[1].rstrip('.')}!)")
+    for quoted in (
+        *marked,
+        small.HS[1],
+        small.HS[1].upper(),
+        small.CN[0],
+        " ".join(small.CN[3].split()[2:11]) + " and so on",
+    ):
         (folder / "README.md").write_text(card + f"\n> {quoted}\n")
         with pytest.raises(InputError, match=r"README\.md quotes a restricted text"):
             check_no_text_in_card(resigned(folder), columns)

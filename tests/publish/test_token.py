@@ -1,14 +1,16 @@
 """The token: where it comes from, what is said where it does not do, and that nobody ever sees it."""
 
 import json
+import socket
 import traceback
 from pathlib import Path
 
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.hub_folders import release_folder
 from fcconan.publish import HubFailure, publish
-from fcconan.publish.hub import said
+from fcconan.publish.hub import limit_waiting, said
 from tests.conftest import RunCli
 from tests.publish.hub import OWNER, READ_ONLY, Hub
 
@@ -130,3 +132,23 @@ def test_what_is_said_holds_no_token_however_it_is_written() -> None:
     assert (
         said(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None) == "at https://x.org/y Bearer [token]"
     )
+
+
+def test_a_hub_that_accepts_and_says_nothing_is_given_up(
+    hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcconan.publish.hub.LONGEST_SILENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):
+            publish(ratings, REPO)
+        with pytest.raises(InputError, match=r"^there is no folder my-name/other here, and the Hub cannot be reached"):
+            release_folder("my-name/other")
+    monkeypatch.undo()
+    limit_waiting()
+
+
+def test_a_hub_that_tells_less_of_a_token_is_believed(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for auth in (None, {}, {"accessToken": None}):
+        monkeypatch.setattr("huggingface_hub.HfApi.whoami", lambda *_, auth=auth: {"name": "my-name", "auth": auth})
+        assert publish(ratings, REPO, dry_run=True).done is None
