@@ -36,7 +36,8 @@ from fcconan.annotate.quality import coded
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.errors import InputError
-from fcconan.score.significance import Floats, holm
+from fcconan.score.ranks import middle_ranks
+from fcconan.score.significance import holm
 
 Row = dict[str, Any]
 Integers = npt.NDArray[np.int64]
@@ -170,7 +171,7 @@ def trend(
         Spearman's rho with the position, positive if errors grow, and its two-sided p-value, (c + 1) / (n + 1); None if
         all errors are equal.
     """
-    ranks = _middle_ranks(np.asarray(errors, dtype=np.float64))
+    ranks = middle_ranks(np.asarray(errors, dtype=np.float64))
     ranks = ranks - ranks.mean()
     if not ranks.any():
         return None
@@ -343,12 +344,6 @@ def _fast(seconds: Sequence[float | None], threshold: float | None) -> Row:
     share = fmean(each < threshold for each in timed)
     note = f"below {threshold:.1f} s; median {float(np.median(timed)):.1f} s"
     return found | {"value": share, "flagged": share > FAST, "note": note}
-
-
-def _middle_ranks(values: Floats) -> Floats:
-    counts = np.unique(values, return_counts=True, return_inverse=True)
-    ends = np.cumsum(counts[2])
-    return np.asarray((ends - (counts[2] - 1) / 2)[counts[1]], dtype=np.float64)
 
 
 def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) -> list[Place]:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.score.ranks import middle_ranks
 from fcconan.score.significance import percentile_interval
 
 Floats = npt.NDArray[np.float64]
@@ -176,15 +177,9 @@ def _coefficient(metric: Metric, x: Floats, y: Floats) -> float:
 
         return float(kendalltau(x, y).statistic)
     if metric == "spearman":
-        x, y = _ranks(x), _ranks(y)
+        x, y = middle_ranks(x), middle_ranks(y)
     x, y = x - x.mean(), y - y.mean()
     return float(x @ y / np.sqrt((x @ x) * (y @ y)))
-
-
-def _ranks(values: Floats) -> Floats:
-    """Ranks from 1, tied ones averaged, in less than half of scipy's time, which the bootstrap feels."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
 
 def _scored(

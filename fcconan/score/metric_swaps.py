@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients, rounded, scale_of
 from fcconan.score.correlation_levels import PER_ITEM, POOLED, SYSTEM_MEANS, group_means
+from fcconan.score.ranks import middle_ranks
 from fcconan.score.swapped_ranks import SwappedRanks
 from fcconan.score.tie_calibration import groups_by_size
 from fcconan.score.weighted_coefficients import LOST, WeightedCoefficients, weighted_pearson
@@ -235,14 +236,14 @@ def linear_scores(first: Floats, second: Floats, people: Floats, name: str) -> F
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     lower, upto = (np.searchsorted(ordered, ordered, side=side) for side in ("left", "right"))
-    distinct, level, counts = np.unique(people, return_inverse=True, return_counts=True)
-    level = np.concatenate([level.reshape(-1)] * 2)[order]
     against = np.zeros(2 * size)  # of each value: whether it is ordered like people order it, against all others
     if name == SPEARMAN:
-        own = (np.cumsum(counts) - counts / 2 - size / 2)[level]
+        own = np.tile(middle_ranks(people) - (size + 1) / 2, 2)[order]
         sums = np.concatenate([[0.0], np.cumsum(own)])
         against = (own * (lower + upto - 2 * size) - (sums[lower] + sums[upto] - sums[-1])) / 2
     else:
+        distinct, level = np.unique(people, return_inverse=True)
+        level = np.tile(level, 2)[order]
         for position in range(len(distinct)):
             sums = np.concatenate([[0.0], np.cumsum(level == position)])
             against += np.sign(level - position) * (sums[lower] + sums[upto] - sums[-1])

@@ -10,6 +10,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.score.coefficients import LARGEST
 from fcconan.score.human_ceiling import FEWEST, NONE, Ceiling
+from fcconan.score.ranks import middle_ranks
 from fcconan.score.significance import bootstrap_means, percentile_interval
 from fcconan.score.tie_calibration import groups_by_size
 
@@ -242,8 +243,7 @@ def _among_kept(own: Floats, kept: npt.NDArray[np.bool_], group: Ints) -> Floats
     _check_ranks(own[given], np.bincount(group)[group[given]])
     for each in np.unique(group[given & ~kept]):
         rows = np.flatnonzero(given & kept & (group == each))
-        lower, equal = ((own[rows][:, None] > own[rows]).sum(axis=1), (own[rows][:, None] == own[rows]).sum(axis=1))
-        found[rows] = lower + (equal + 1) / 2
+        found[rows] = middle_ranks(own[rows])
     return found
 
 
