@@ -29,7 +29,7 @@ from fcconan.annotate.simulate_raters import (
 )
 from fcconan.build.tiers import Judged, TierRule
 from fcconan.errors import InputError
-from fcconan.score.agreement import krippendorff_alpha
+from fcconan.score.agreement import alpha_of_counts, krippendorff_alpha
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -154,7 +154,9 @@ def _labels(
     label, reasons = _resolved(votes, rows, len(units), said)
     labelled = label >= 0
     found: Row = {"validations": 0.0, "kappa": _kappa(votes, rows, pairs, n_raters, len(said))}
-    found["alpha"] = _nominal_alpha(votes, rows, len(units), len(said))
+    counts = _counts(votes, rows, len(units), len(said)).astype(np.float64)
+    alpha = alpha_of_counts(counts, np.arange(len(said), dtype=np.float64), level="nominal").value
+    found["alpha"] = float("nan") if alpha is None else alpha
     found["discarded"] = float((~labelled).sum())
     valid = np.zeros(len(units), bool)
     if panel.n_validators:
@@ -259,6 +261,7 @@ def _pairs_of_rows(rows: Integers, units: int) -> Integers:
 
 def _kappa(votes: Integers, rows: Integers, pairs: Integers, raters: int, said: int) -> float:
     """Cohen's kappa, the mean over the pairs of raters for whom it is defined; nan without any."""
+    # `agreement` resamples items and so keeps a table of all raters and units: from 30 to 1000 times as slow here.
     both = (votes[pairs] >= 0).all(axis=1)
     a, b = pairs[both].T
     cell = ((rows[a, 1] * raters + rows[b, 1]) * said + votes[a]) * said + votes[b]
@@ -269,20 +272,6 @@ def _kappa(votes: Integers, rows: Integers, pairs: Integers, raters: int, said: 
     defined = (n > 0) & (chance < n * n)
     each = (observed[defined] - chance[defined]) / (n[defined] ** 2 - chance[defined])
     return float(each.mean()) if len(each) else float("nan")
-
-
-def _nominal_alpha(votes: Integers, rows: Integers, units: int, said: int) -> float:
-    """Krippendorff's alpha of labels, from their counts; nan where it is undefined."""
-    counts = _counts(votes, rows, units, said).astype(np.float64)
-    number = counts.sum(axis=1)
-    counts, number = counts[number > 1], number[number > 1]
-    total = counts.sum(axis=0)
-    n = total.sum()
-    by_chance = n * n - (total**2).sum()
-    if not by_chance:
-        return float("nan")
-    seen = ((number**2 - (counts**2).sum(axis=1)) / (number - 1)).sum()
-    return float(1 - seen * (n - 1) / by_chance)
 
 
 def _dawid_skene_error(

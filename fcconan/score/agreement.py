@@ -107,15 +107,31 @@ def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str) -> Alpha
     Raises:
         ValueError: The level is unknown.
     """
-    if level not in LEVELS:
-        raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
     paired = [unit for unit in units if len(unit) > 1]
-    if not paired:
-        return Alpha(None, "too_few_pairs", 0)
-    values = np.full((max(map(len, paired)), len(paired)), np.nan)
+    values = np.full((max(map(len, paired), default=0), len(paired)), np.nan)
     for column, unit in enumerate(paired):
         values[: len(unit), column] = unit
-    terms = _krippendorff(values, np.unique(values[~np.isnan(values)]), level)
+    scale = np.unique(values[~np.isnan(values)])
+    return alpha_of_counts(_counts(values, scale), scale, level=level)
+
+
+def alpha_of_counts(counts: Floats, scale: Floats, *, level: str) -> Alpha:
+    """Computes Krippendorff's alpha of values that are counted already.
+
+    Args:
+        counts: How often each unit received each value, shape (units, values).
+        scale: The values in ascending order; all of the scale, or those that occur.
+        level: As for `krippendorff_alpha`.
+
+    Raises:
+        ValueError: The level is unknown.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
+    paired = counts[counts.sum(axis=1) > 1]
+    if not len(paired):
+        return Alpha(None, "too_few_pairs", 0)
+    terms = _krippendorff(paired, scale, level)
     value = float(terms.statistic(terms.sums.sum(axis=0)))
     return Alpha(None, terms.reason, len(paired)) if np.isnan(value) else Alpha(value, None, len(paired))
 
@@ -326,7 +342,7 @@ def _terms(name: str, table: Floats, scale: Floats) -> _Terms:
         return _fleiss(_counts(table, scale))
     kind, _, variant = name.partition("_")
     if kind == "krippendorff":
-        return _krippendorff(table, scale, variant)
+        return _krippendorff(_counts(table, scale), scale, variant)
     return _cohen(table, scale, variant)
 
 
@@ -336,7 +352,10 @@ def _divided(top: Floats, bottom: Floats) -> Floats:
 
 def _counts(table: Floats, scale: Floats) -> Floats:
     """How often each value was given to each item; shape (items, values)."""
-    return np.stack([(table == value).sum(axis=0) for value in scale], axis=1).astype(np.float64)
+    counts = np.zeros((table.shape[1], len(scale)))
+    for column, value in enumerate(scale):
+        counts[:, column] = (table == value).sum(axis=0)
+    return counts
 
 
 def _fleiss(counts: Floats) -> _Terms:
@@ -377,9 +396,8 @@ def _cohen(table: Floats, scale: Floats, variant: str) -> _Terms:
     return _Terms(np.concatenate(blocks, axis=1), statistic, "no_variation" if len(pairs) == 1 else "undefined_pair")
 
 
-def _krippendorff(table: Floats, scale: Floats, level: str) -> _Terms:
+def _krippendorff(counts: Floats, scale: Floats, level: str) -> _Terms:
     """Krippendorff (2011): disagreement seen in the coincidences of values, over that expected from their totals."""
-    counts = _counts(table, scale)
     given = counts.sum(axis=1)
     occurring = counts.sum(axis=0) > 0
     counts, scale = counts[:, occurring], scale[occurring]

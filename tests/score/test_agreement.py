@@ -16,6 +16,7 @@ from fcconan.score.agreement import (
     REASONS,
     agreement,
     agreement_signature,
+    alpha_of_counts,
     cohen_kappa,
     krippendorff_alpha,
 )
@@ -47,6 +48,14 @@ def test_hand_derived_nominal_example() -> None:
     # Values aa, ab, bb: coincidences aa 2, bb 2, ab 1, ba 1; 6 values, 3 of each kind.
     # Observed disagreement 2/6; expected 2 * 3 * 3 / (6 * 5) = 18/30; alpha = 1 - (1/3) / (3/5) = 4/9.
     assert krippendorff_alpha([[0, 0], [0, 1], [1, 1]], level="nominal").value == pytest.approx(4 / 9, abs=1e-15)
+
+
+def test_alpha_of_counts() -> None:
+    # The same units; one with a single value does not count, nor does a value that nobody gave.
+    counts = np.array([[2, 0, 0], [1, 0, 1], [0, 0, 2], [1, 0, 0]], dtype=np.float64)
+    found = alpha_of_counts(counts, np.array([0.0, 1.0, 2.0]), level="nominal")
+    assert found.value == pytest.approx(4 / 9, abs=1e-15)
+    assert found.n_units == 3
 
 
 def test_a_value_given_once_counts() -> None:
