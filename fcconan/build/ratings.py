@@ -50,6 +50,9 @@ Row = dict[str, Any]
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
     """Returns CSEval's unified score, 1 to 5 (equation 2).
 
+    `fcconan.score.leaderboard.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
+    fingerprint of the dataset.
+
     Args:
         relevance: From 1 to 5.
         coherence: From 1 to 5.
