@@ -198,7 +198,8 @@ def _against_ranks(
     from fcconan.errors import InputError
     from fcconan.score.leaderboard import one_score
     from fcconan.score.ndcg_ranking import PAPER, SOUND, ranking_scores, ranking_signature
-    from fcconan.score.rating_rows import HUMAN, mean_of_rows
+    from fcconan.score.rating_rows import HUMAN
+    from fcconan.score.significance import means
 
     people, given = rated.people(aspect, human)
     if not people:
@@ -217,7 +218,7 @@ def _against_ranks(
         for row in ranking_scores(
             judges,
             scores,
-            mean_of_rows(given),
+            means(given, axis=0),
             rated.items,
             annotators=given if len(people) > 1 else None,
             protocol=protocol,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.judge.audit_intervals import Codes, codes_of, crossed, share_interval, weights
-from fcconan.score.significance import Floats, bootstrap_means, percentile_interval
+from fcconan.score.significance import Floats, bootstrap_means, divided, percentile_interval
 
 Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
 NoInterval = Literal[
@@ -201,8 +201,7 @@ def _groupings(units: Sequence[str], texts: Sequence[str]) -> list[Codes]:
 
 def ratio(sums: Floats) -> Floats:
     """First term over the second; shape (2, ...) to (...). nan where the second is 0."""
-    shares: Floats = np.divide(sums[0], sums[1], out=np.full(np.shape(sums[0]), np.nan), where=sums[1] > 0)
-    return shares
+    return divided(sums[0], sums[1])
 
 
 def difference(sums: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.score.significance import CHUNK, Floats, percentile_interval
+from fcconan.score.significance import CHUNK, Floats, divided, percentile_interval
 
 LEVELS = ("nominal", "ordinal", "interval")
 COEFFICIENTS = (
@@ -337,17 +337,13 @@ def _terms(name: str, table: Floats, scale: Floats) -> _Terms:
         counts = _counts(table, scale)
         given = counts.sum(axis=1)
         equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
-        return _Terms(np.stack([equal, pairs], axis=1), lambda sums: _divided(sums[..., 0], sums[..., 1]))
+        return _Terms(np.stack([equal, pairs], axis=1), lambda sums: divided(sums[..., 0], sums[..., 1]))
     if name == "fleiss":
         return _fleiss(_counts(table, scale))
     kind, _, variant = name.partition("_")
     if kind == "krippendorff":
         return _krippendorff(_counts(table, scale), scale, variant)
     return _cohen(table, scale, variant)
-
-
-def _divided(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=np.asarray(bottom) > 0)
 
 
 def _counts(table: Floats, scale: Floats) -> Floats:
@@ -369,7 +365,7 @@ def _fleiss(counts: Floats) -> _Terms:
     def statistic(sums: Floats) -> Floats:
         n = sums[..., 1:].sum(axis=-1) / most
         by_chance = (sums[..., 1:] ** 2).sum(axis=-1) / most**2
-        return _divided(sums[..., 0] * n - by_chance, n * n - by_chance)
+        return divided(sums[..., 0] * n - by_chance, n * n - by_chance)
 
     return _Terms(np.concatenate([equal, counts], axis=1), statistic, kept=kept)
 
@@ -391,7 +387,7 @@ def _cohen(table: Floats, scale: Floats, variant: str) -> _Terms:
         each = sums.reshape(*sums.shape[:-1], len(pairs), width)
         first, second = each[..., 2 : 2 + len(scale)], each[..., 2 + len(scale) :]
         expected = ((first @ distance) * second).sum(axis=-1)
-        return (1 - _divided(each[..., 0] * each[..., 1], expected)).mean(axis=-1)
+        return (1 - divided(each[..., 0] * each[..., 1], expected)).mean(axis=-1)
 
     return _Terms(np.concatenate(blocks, axis=1), statistic, "no_variation" if len(pairs) == 1 else "undefined_pair")
 
@@ -416,6 +412,6 @@ def _krippendorff(counts: Floats, scale: Floats, level: str) -> _Terms:
             place = np.cumsum(totals, axis=-1) - totals / 2
         difference = np.ones(len(rows)) if place is None else (place[..., rows] - place[..., columns]) ** 2
         expected = 2 * (totals[..., rows] * totals[..., columns] * difference).sum(axis=-1)
-        return 1 - _divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
+        return 1 - divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
 
     return _Terms(np.concatenate([counts, coincidences], axis=1), statistic)

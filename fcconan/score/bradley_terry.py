@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.significance import CHUNK, Floats, draws
+from fcconan.score.significance import CHUNK, Floats, divided, draws
 
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
@@ -213,8 +213,7 @@ def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
 
 
 def _shares(points: Floats) -> Floats:
-    total = points.sum(axis=-1, keepdims=True)
-    return np.divide(100 * points, total, out=np.full(points.shape, np.nan), where=total > 0)
+    return divided(100 * points, points.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, accuracy_by_chance, group_coefficients, rounded, scale_of
 from fcconan.score.score_table import Part, ScoreTable
-from fcconan.score.significance import bootstrap_means
+from fcconan.score.significance import bootstrap_means, divided, means
 from fcconan.score.tie_calibration import calibrated_threshold, groups_by_size
 from fcconan.score.weighted_coefficients import WeightedCoefficients, resampled
 
@@ -69,15 +69,7 @@ class LevelValues:
 
     def values(self) -> dict[str, Floats]:
         """Means over the groups that have a value, by coefficient; shape (pairs,)."""
-        return {name: group_means(values) for name, values in self.groups.items()}
-
-
-def group_means(values: Floats) -> Floats:
-    """Means over axis 1; nan is left out."""
-    there = np.isfinite(values)
-    count = there.sum(axis=1)
-    total = np.where(there, values, 0.0).sum(axis=1)
-    return np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
+        return {name: means(values, axis=1) for name, values in self.groups.items()}
 
 
 def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combine | None = None) -> LevelValues:
@@ -114,8 +106,8 @@ def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combi
             name: np.stack([merge(each[name]) for each in found], axis=1) if found else empty for name in coefficients
         }
 
-    def means(weights: Floats) -> dict[str, Floats]:
-        return {name: group_means(values) for name, values in within(weights).items()}
+    def of_all(weights: Floats) -> dict[str, Floats]:
+        return {name: means(values, axis=1) for name, values in within(weights).items()}
 
     observed = {name: values[:, :, 0] for name, values in within(np.ones((part.n_items, 1))).items()}
     return LevelValues(
@@ -123,7 +115,7 @@ def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combi
         thresholds,
         int((sizes < 2).sum()),
         int((sizes == 1).sum()),
-        lambda resamples, seed: resampled(means, part.n_items, resamples=resamples, seed=seed),
+        lambda resamples, seed: resampled(of_all, part.n_items, resamples=resamples, seed=seed),
     )
 
 
@@ -164,25 +156,22 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
 
     scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
 
-    def means(weights: Floats) -> tuple[Floats, Floats]:
+    def of_systems(weights: Floats) -> tuple[Floats, Floats]:
         number = counts @ weights
-        x, y = (
-            np.divide(sums @ weights, number, out=np.full((len(sums), *number.shape), np.nan), where=number > 0)
-            for sums in (sums_x, sums_y)
-        )
+        x, y = (divided(sums @ weights, number) for sums in (sums_x, sums_y))
         for values, own_scales in zip((x, y), scales, strict=True):
             for own, scale in zip(values, own_scales, strict=True):
                 own[:] = rounded(own, scale)
         return x, y
 
-    x, y = (values[:, :, 0] for values in means(np.ones((part.n_items, 1))))
+    x, y = (values[:, :, 0] for values in of_systems(np.ones((part.n_items, 1))))
     one_group = np.zeros(len(used), dtype=np.int64)
     thresholds = [0.0] * len(part.pairs)
     if CALIBRATED in coefficients:
         thresholds = [calibrated_threshold(x[metric], y[aspect], one_group) for metric, aspect in part.pairs]
 
     def across(weights: Floats) -> dict[str, Floats]:
-        drawn_x, drawn_y = means(weights)
+        drawn_x, drawn_y = of_systems(weights)
         found = {name: np.full((len(part.pairs), weights.shape[1]), np.nan) for name in coefficients}
         there = (counts @ weights > 0).T  # a resample may hold no row of a system
         for pattern in np.unique(there, axis=0):
@@ -223,4 +212,4 @@ def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:
     if len(group) == 0:
         return float("nan")
     found = [accuracy_by_chance(x[rows], y[rows]) for _, rows in groups_by_size(group, int(group.max()) + 1)]
-    return float(group_means(np.concatenate(found)[None])[0])
+    return float(means(np.concatenate(found)))

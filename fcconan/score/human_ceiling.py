@@ -7,6 +7,7 @@ import numpy as np
 
 from fcconan.score.correlation_levels import evaluate
 from fcconan.score.score_table import ScoreTable, parts
+from fcconan.score.significance import divided
 
 FEWEST = 3  # rows without which an annotator does not count: two rows correlate by 1 or -1, whatever they say
 
@@ -55,10 +56,7 @@ def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -
     total, number = np.where(there, table.annotators, 0.0).sum(axis=0), there.sum(axis=0)
     collected: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for ratings, given in zip(table.annotators, there, strict=True):
-        others = number - given
-        mean = np.divide(
-            total - np.where(given, ratings, 0.0), others, out=np.full(total.shape, np.nan), where=others > 0
-        )
+        mean = divided(total - np.where(given, ratings, 0.0), number - given)
         for part in parts(table, ratings, mean, [(aspect, aspect) for aspect in range(len(table.aspects))]):
             values = evaluate(level, part, coefficients).values()
             for name in coefficients:

@@ -9,9 +9,9 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.rows import RATER_KINDS
 from fcconan.score.correlation_levels import UNKNOWN
-from fcconan.score.rating_rows import HUMAN, RatedReplies, mean_of_rows
+from fcconan.score.rating_rows import HUMAN, RatedReplies
 from fcconan.score.score_table import Floats
-from fcconan.score.significance import bootstrap_means, percentile_interval
+from fcconan.score.significance import bootstrap_means, divided, means, percentile_interval
 
 UNIFIED = "unified"
 PEOPLE = "people"
@@ -173,7 +173,7 @@ def _series(
     kind = next(kind for kind in RATER_KINDS if members[0] in rated.raters((kind,)))
     rated_by = rated.aspects(names=members)
     own = [aspect for aspect in aspects if aspect in rated_by] or (rated_by if others else [])
-    values = [mean_of_rows(rated.people(aspect, members)[1]) for aspect in own]
+    values = [means(rated.people(aspect, members)[1], axis=0) for aspect in own]
     praise = [rated.higher_is_better(aspect, members) for aspect in own]
     known = [rated.scale(aspect, members) for aspect in own]
     scales = [scale for scale in known if scale is not None]
@@ -202,8 +202,7 @@ def _standings(
     if resamples:
         draws = bootstrap_means(sums.reshape(-1, len(item_names)), resamples=resamples, seed=seed)
         above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
-        ratio = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-        ends = np.stack(percentile_interval(ratio, confidence))
+        ends = np.stack(percentile_interval(divided(above, below), confidence))
     found = []
     for place, each in enumerate(series):
         rows = []

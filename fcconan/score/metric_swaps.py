@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients, rounded, scale_of
-from fcconan.score.correlation_levels import PER_ITEM, POOLED, SYSTEM_MEANS, group_means
+from fcconan.score.correlation_levels import PER_ITEM, POOLED, SYSTEM_MEANS
 from fcconan.score.ranks import middle_ranks
+from fcconan.score.significance import divided, means
 from fcconan.score.swapped_ranks import SwappedRanks
 from fcconan.score.tie_calibration import groups_by_size
 from fcconan.score.weighted_coefficients import LOST, WeightedCoefficients, weighted_pearson
@@ -144,7 +145,7 @@ class _WithinGroups:
                 end = start + moments.columns.shape[1]
                 own.append(moments.coefficients(sums[start:end], swapped[rows]))
                 start = end
-            first, second = (group_means(np.stack([each[side] for each in own], axis=1)) for side in (0, 1))
+            first, second = (means(np.stack([each[side] for each in own], axis=1), axis=1) for side in (0, 1))
             found[PEARSON] = first - second
         changes: dict[str, list[Floats]] = {name: [] for name in self.linear}
         for own_changes in changes.values():
@@ -157,7 +158,7 @@ class _WithinGroups:
             for name, pair in self._ranked(position, swapped[each], changes).items():
                 sides[name].append(pair)
         for name, pairs in sides.items():
-            first, second = (group_means(np.stack([pair[side] for pair in pairs], axis=1)) for side in (0, 1))
+            first, second = (means(np.stack([pair[side] for pair in pairs], axis=1), axis=1) for side in (0, 1))
             found[name] = first - second
         return found
 
@@ -179,16 +180,12 @@ class _WithinGroups:
             norm, change = self.norms[name][position], changes[name][position]
             if self.tied:
                 above, norms = self.tied[position].numerators(taken, name), self.tied[position].norms(taken, name)
-                found[name] = _over(above, norms[0] * norm), _over(above - change, norms[1] * norm)
+                found[name] = divided(above, norms[0] * norm), divided(above - change, norms[1] * norm)
             else:
                 alone = np.sqrt((size**3 - size) / 12) if name == SPEARMAN else np.sqrt(size * (size - 1) / 2)
-                difference = _over(change, np.broadcast_to(alone * norm, change.shape))
+                difference = divided(change, alone * norm)
                 found[name] = difference, np.where(np.isnan(difference), np.nan, 0.0)
         return found
-
-
-def _over(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
 class _SwappedPearson:
@@ -328,6 +325,6 @@ class _WithinItems:
                     counts[name][side] += there.sum(axis=1)
         found = {}
         for name in self.names:
-            mean = np.divide(totals[name], counts[name], out=np.full(shape, np.nan), where=counts[name] > 0)
+            mean = divided(totals[name], counts[name])
             found[name] = mean[0] - mean[1]
         return found

@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import LARGEST
 from fcconan.score.human_ceiling import FEWEST, NONE, Ceiling
 from fcconan.score.ranks import middle_ranks
-from fcconan.score.significance import bootstrap_means, percentile_interval
+from fcconan.score.significance import bootstrap_means, divided, means, percentile_interval
 from fcconan.score.tie_calibration import groups_by_size
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ def ndcg(gains: Floats, scores: Floats) -> Floats:
         tied = (part[:, None, :] == part[:, :, None]).sum(axis=2)
         share = (upto[above + tied] - upto[above]) / tied
         reached[start : start + step] = (gains[start : start + step] * share).sum(axis=1)
-    return _divide(reached, _ideal(gains, discounts))
+    return divided(reached, _ideal(gains, discounts))
 
 
 def ndcg_by_chance(gains: Floats) -> Floats:
@@ -53,15 +53,11 @@ def ndcg_by_chance(gains: Floats) -> Floats:
     Every reply is equally likely to be at every rank, so that it is the mean gain at all discounts.
     """
     discounts = 1 / np.log2(np.arange(2, gains.shape[1] + 2))
-    return _divide(gains.mean(axis=1) * discounts.sum(), _ideal(gains, discounts))
+    return divided(gains.mean(axis=1) * discounts.sum(), _ideal(gains, discounts))
 
 
 def _ideal(gains: Floats, discounts: Floats) -> Floats:
     return -np.sort(-gains, axis=1) @ discounts
-
-
-def _divide(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
 
 
 @dataclass(frozen=True)
@@ -221,9 +217,7 @@ def _ceiling(annotators: Floats, kept: npt.NDArray[np.bool_], group: Ints, n_gro
         gains = np.full(len(own), np.nan)
         gains[given] = _gains(own[given], given, codes, n_groups, protocol)
         others = np.delete(annotators, position, axis=0)
-        number = np.isfinite(others).sum(axis=0)
-        total = np.where(np.isfinite(others), others, 0.0).sum(axis=0)
-        mean = np.divide(total, number, out=np.full(len(codes), np.nan), where=number > 0)
+        mean = means(others, axis=0)
         found, rows_of_all = [], 0
         for _, rows in groups_by_size(codes, n_groups):
             rows = rows[(np.isfinite(own[rows]) & np.isfinite(mean[rows])).all(axis=1)]

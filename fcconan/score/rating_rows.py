@@ -12,6 +12,7 @@ from fcconan.errors import InputError
 from fcconan.row_ids import id_of, is_missing, required_id
 from fcconan.rows import RATER_KINDS
 from fcconan.score.score_table import Floats, ScoreTable
+from fcconan.score.significance import means
 from fcconan.score.told_of_replies import by_id, joined, learn, lengths
 
 Row = Mapping[str, Any]
@@ -268,7 +269,7 @@ class RatedReplies:
             metrics=tuple(_metric_name(key, chosen) for key in keys),
             aspects=tuple(chosen),
             metric_values=self._array(keys),
-            human_values=np.stack([mean_of_rows(given) for given in values]),
+            human_values=np.stack([means(given, axis=0) for given in values]),
             items=self.items,
             systems=self.systems,
             lengths=self.lengths,
@@ -341,14 +342,6 @@ class RatedReplies:
         for name in names:
             if name not in known:
                 raise InputError(f"there is no {what} {name!r}: known are {', '.join(known) or 'none'}")
-
-
-def mean_of_rows(values: Floats) -> Floats:
-    """Returns the mean of what is there in every column; nan where nothing is. Shape (rows, columns) to (columns,)."""
-    there = np.isfinite(values)
-    count = there.sum(axis=0)
-    total = np.where(there, values, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(values.shape[1], np.nan), where=count > 0)
 
 
 def _metric_name(key: tuple[str, str, str], aspects: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ is left out of the mean it would be in.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,8 +71,7 @@ def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) ->
     total = weights @ filled.T
     if complete:
         return total / filled.shape[1]
-    count = weights @ there.T
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return divided(total, weights @ there.T)
 
 
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -129,8 +129,7 @@ def randomisation_tests(
         signs = generator.integers(2, size=(size, values.shape[1])) * 2.0 - 1.0
         at_least += (np.abs(signs @ filled.T) >= bar).sum(axis=0)
     p_values = (at_least + 1) / (resamples + 1)
-    average = np.divide(filled.sum(axis=1), count, out=np.full(len(pairs), np.nan), where=count > 0)
-    return average, np.where(count > 0, p_values, np.nan)
+    return divided(filled.sum(axis=1), count), np.where(count > 0, p_values, np.nan)
 
 
 def holm(p_values: Floats) -> Floats:
@@ -157,8 +156,7 @@ def kendall_tau(x: Floats, y: Floats) -> Floats:
     sign_x = _sign(x[..., rows] - x[..., columns])
     sign_y = _sign(y[..., rows] - y[..., columns])
     norm = np.sqrt((sign_x**2).sum(axis=-1) * (sign_y**2).sum(axis=-1))
-    total = (sign_x * sign_y).sum(axis=-1)
-    return np.divide(total, norm, out=np.full(np.shape(total), np.nan), where=norm > 0)
+    return divided((sign_x * sign_y).sum(axis=-1), norm)
 
 
 def _sign(differences: Floats) -> Floats:
@@ -189,12 +187,16 @@ def kendall_tau_interval(
     return float(tau), float(low[0]), float(high[0])
 
 
-def means(values: Floats) -> Floats:
-    """Means over queries; nan is left out. Shape (..., queries) to (...)."""
+def divided(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
+    """Divides; nan where there is nothing to divide by (nan, 0 or less)."""
+    shape = np.broadcast_shapes(np.shape(above), np.shape(below))
+    return np.divide(above, below, out=np.full(shape, np.nan), where=np.asarray(below) > 0)
+
+
+def means(values: Floats, *, axis: int = -1) -> Floats:
+    """Means over queries, by default the last axis; nan is left out, and is the mean of nothing."""
     there = np.isfinite(values)
-    count = there.sum(axis=-1)
-    total = np.where(there, values, 0.0).sum(axis=-1)
-    return np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
+    return divided(np.where(there, values, 0.0).sum(axis=axis), there.sum(axis=axis))
 
 
 def summary(scores: Floats) -> dict[str, Floats]:
@@ -208,12 +210,9 @@ def summary(scores: Floats) -> dict[str, Floats]:
         that is 0 in every partition has no variation and is left out of `cv`.
     """
     average = scores.mean(axis=-2)
-    spread = np.divide(
-        100 * scores.std(axis=-2), average, out=np.full(np.shape(average), np.nan), where=np.asarray(average) > 0
-    )
     return {
         "avg": average.mean(axis=-1),
         "min": scores.min(axis=-2).mean(axis=-1),
         "max": scores.max(axis=-2).mean(axis=-1),
-        "cv": means(spread),
+        "cv": means(divided(100 * scores.std(axis=-2), average)),
     }

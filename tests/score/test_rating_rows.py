@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.cli.row_sources import PlacedRow
 from fcconan.errors import InputError
-from fcconan.score.rating_rows import RatedReplies, mean_of_rows
+from fcconan.score.rating_rows import RatedReplies
 
 Row = dict[str, Any]
 
@@ -324,11 +324,6 @@ def test_what_was_rated_on_a_scale() -> None:
     judge = {**_rating("r1", "judge", 2, "tone", low=1, high=3), "rater_kind": "model"}
     assert RatedReplies([*PEOPLE, judge, _rating("r1", "anna", 1, "wit")]).scaled_aspects() == ["relevance"]
     assert RatedReplies([judge]).scaled_aspects() == ["tone"]  # nobody else is there
-
-
-def test_means_leave_out_what_is_missing() -> None:
-    values = np.array([[1.0, np.nan, np.nan], [4.0, 2.0, np.nan]])
-    np.testing.assert_array_equal(mean_of_rows(values), [2.5, 2.0, np.nan])
 
 
 def test_a_rater_who_contradicts_what_praise_is_is_refused() -> None:

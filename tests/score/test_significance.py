@@ -330,7 +330,9 @@ def test_tau_of_a_constant_order_is_missing() -> None:
 
 
 def test_means_leave_out_what_is_missing() -> None:
-    np.testing.assert_allclose(means(_table([[1, nan, 3], [nan, nan, nan], [0, 0, 1]])), [2, nan, 1 / 3])
+    table = _table([[1, nan, 3], [nan, nan, nan], [0, 0, 1]])
+    np.testing.assert_allclose(means(table), [2, nan, 1 / 3])
+    np.testing.assert_array_equal(means(table, axis=0), [0.5, 0, 2])
 
 
 def test_summary_by_hand() -> None:
