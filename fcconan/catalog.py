@@ -1,9 +1,9 @@
 """Finds the content (recipes, tasks, suites, the card template) in a checkout and in an installed wheel alike."""
 
-import difflib
 from pathlib import Path
 
 from fcconan.errors import InputError
+from fcconan.wording import did_you_mean
 
 
 def content_folder() -> Path:
@@ -40,8 +40,7 @@ def recipe_path(name: str) -> Path:
         )
     names = recipe_names()
     if name not in names:
-        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name.lower(), names)
         raise InputError(f"unknown recipe {name!r}: {hint}known are {', '.join(names)}")
     return content_folder() / "builders" / f"{name}.yaml"
 
@@ -79,8 +78,7 @@ def task_path(name: str) -> Path:
             f"{name} is no task: a task file ends in .yaml and a task folder holds a task.yaml; known are "
             f"{', '.join(names)}"
         )
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name.lower(), names)
     raise InputError(f"unknown task {name!r}: {hint}known are {', '.join(names)}")
 
 
@@ -105,8 +103,7 @@ def tier_rule_path(name: str) -> Path:
             raise InputError(f"no tier rule file at {path}: give a .yaml file, or one of {', '.join(names)}")
         return path
     if name not in names:
-        near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name.lower(), names)
         raise InputError(f"unknown tier rule {name!r}: {hint}known are {', '.join(names)}, or a .yaml file")
     return content_folder() / "annotations" / "tier-rules" / f"{name}.yaml"
 

@@ -45,6 +45,11 @@ def source_url(source: Source) -> str:
     return f"{base}/{source.repository}/{source.commit}/{quote(source.path)}"
 
 
+def name_with_hash(path: Path) -> str:
+    """Returns a file's name with the first 12 digits of its sha256, such as `rows.csv@1f2e3d4c5b6a`, for signatures."""
+    return f"{path.name}@{sha256_of(path)[:12]}"
+
+
 def sha256_of(path: Path) -> str:
     """Returns the sha256 of a file as 64 hexadecimal digits."""
     with path.open("rb") as file:

@@ -102,16 +102,10 @@ def write_release(
             "excluded": sorted(recipe.excluded),
             "left_out": left_out,
             "notes": built.notes,
-            "files": {
-                path.relative_to(stage).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
-                for path in sorted(stage.rglob("*"))
-                if path.is_file()
-            },
         }
-        told = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         if labels_only and not recipe.redistributable:
-            _check_no_quotation(recipe, built, f"{card}\n{told}")
-        (stage / MANIFEST).write_text(told, encoding="utf-8")
+            _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
+        manifest = write_manifest(stage, manifest)
         check_target(out, recipe.name)  # once more: writing took time
         put_in_place(stage, out)
     except OSError as error:
@@ -179,6 +173,18 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path} is not a manifest of format {FORMAT} of fcconan: give another folder, or build it "
             "again with this version"
         )
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Writes and returns the manifest of a folder, with the hash and the size of every file that is in it."""
+    files = {
+        path.relative_to(folder).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    manifest = {**manifest, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return manifest
 
 

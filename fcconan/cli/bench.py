@@ -78,7 +78,7 @@ def run(
 ) -> None:
     """Run retrieval systems on a dataset and score them, with intervals, tests and chance level."""
     from fcconan.cli.files import check_files
-    from fcconan.cli.output import check_json_target, write_json
+    from fcconan.cli.output import check_json_target, tell_progress, write_json
     from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
@@ -110,7 +110,8 @@ def run(
 
     maker = Maker(load_suite(suite), collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
-    result, details = bench(collection, systems, settings, kept=KeptRuns(folder) if reuse else None, progress=_progress)
+    kept = KeptRuns(folder) if reuse else None
+    result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)
     if sparsity and result["systems"]:
         from fcconan.score.sparsity import study
 
@@ -169,11 +170,6 @@ def _systems(
         *(maker.dense(model) for model in dict.fromkeys(encoders or [])),
         *(RunFile(path) for path in run_files or []),
     ]
-
-
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr)
 
 
 def print_result(result: dict[str, Any], report: Path | None) -> None:

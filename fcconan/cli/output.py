@@ -40,6 +40,12 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
+def tell_progress(line: str) -> None:
+    """Prints what a long command is about, to people only."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
+
+
 def check_json_target(path: Path | None, out: Path) -> None:
     """Checks before long work that a result can be written, and outside the folder that the work writes.
 

@@ -241,12 +241,12 @@ class RowSources(AbstractContextManager["RowSources"]):
         from fcconan.build.release import MANIFEST, read_manifest
         from fcconan.judge.replies import files_of
         from fcconan.row_files import SUFFIXES
-        from fcconan.sources import sha256_of
+        from fcconan.sources import name_with_hash
 
         place = self._place(source)
         if place.suffix in SUFFIXES:
             files = [self._there(place)]
-            name = f"{place.name}@{sha256_of(place)[:12]}"
+            name = name_with_hash(place)
         else:
             parts = sorted({each.parent.name for each in place.glob("*/*.parquet")})
             if parts and config not in parts:
@@ -419,7 +419,7 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
     """
     from fcconan.judge.replies import load_replies
     from fcconan.row_files import SUFFIXES, read_rows
-    from fcconan.sources import sha256_of
+    from fcconan.sources import name_with_hash
 
     if Path(source).suffix in SUFFIXES:
         opened_file = load_replies(Path(source))
@@ -430,7 +430,7 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
                 yield PlacedRow(with_ids(row, place), place)
         else:
             yield from opened_file
-        name = f"{Path(source).name}@{sha256_of(Path(source))[:12]}"
+        name = name_with_hash(Path(source))
     else:
         with opened([source]) as given:
             folder = given.folders()[0]

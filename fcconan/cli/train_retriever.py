@@ -1,7 +1,5 @@
 """`fcconan train-retriever`."""
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +31,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was done to this file.")] = None,
 ) -> None:
     """Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read."""
-    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.cli.output import check_json_target, print_table, tell_progress, write_json
     from fcconan.retrieve.collection import load_training
     from fcconan.retrieve.train import Training, train_retriever
 
@@ -56,7 +54,7 @@ def run(
         training=how,
         left_out=None if as_released else left_out,
         device=device,
-        progress=_progress,
+        progress=tell_progress,
     )
     if json_file is not None:
         write_json(json_file, report)
@@ -71,8 +69,3 @@ def run(
         )
     typer.echo(f"{report['pairs']} pairs, {report['epochs']} epochs. Written to {out}. Benchmark it:")
     typer.echo(f"  fcconan bench {dataset} --encoder {out}")
-
-
-def _progress(line: str) -> None:
-    if os.isatty(2):
-        print(line, file=sys.stderr)

@@ -1,6 +1,5 @@
 """How replies are drawn: settings by name, among them those of the papers."""
 
-import difflib
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -8,6 +7,7 @@ from typing import Any, Literal, get_args
 from fcconan.catalog import content_folder
 from fcconan.errors import InputError
 from fcconan.llm.call import Sampling
+from fcconan.wording import did_you_mean
 from fcconan.yaml_lines import YamlFile
 
 Pick = Literal["first", "random", "judge"]
@@ -110,8 +110,7 @@ def load_decoding(name: str) -> Decoding:
     """
     presets = _presets()
     if name not in presets:
-        near = difflib.get_close_matches(name.lower(), presets, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name.lower(), presets)
         raise InputError(f"unknown decoding {name!r}: {hint}known are {', '.join(presets)}")
     return presets[name]
 

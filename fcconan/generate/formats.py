@@ -1,11 +1,11 @@
 """Named formats: how messages are written for models whose tokenizers do not say it."""
 
-import difflib
 from pathlib import Path
 
 from fcconan.catalog import content_folder
 from fcconan.errors import InputError
 from fcconan.llm.chat_format import Format, encode_pair
+from fcconan.wording import did_you_mean
 
 __all__ = ["Format", "encode_pair", "format_names", "load_format"]
 SUFFIX = ".jinja"
@@ -29,8 +29,7 @@ def load_format(name_or_path: str | Path) -> Format:
     if path.suffix != SUFFIX:
         names = format_names()
         if str(name_or_path) not in names:
-            near = difflib.get_close_matches(str(name_or_path).lower(), names, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(str(name_or_path).lower(), names)
             raise InputError(
                 f"unknown format {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a {SUFFIX} file"
             )

@@ -1,6 +1,5 @@
 """Prompts for generation: the messages that a model sees for one hateful message."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item, Shown
 from fcconan.judge.prompt import Prompt, load_prompt
 from fcconan.llm.call import Messages
+from fcconan.wording import did_you_mean
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)
@@ -122,8 +122,7 @@ def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
     if path.suffix not in SUFFIXES:
         names = prompt_names()
         if str(name_or_path) not in names:
-            near = difflib.get_close_matches(str(name_or_path).lower(), names, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(str(name_or_path).lower(), names)
             raise InputError(
                 f"unknown prompt {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a .yaml file"
             )

@@ -1,6 +1,5 @@
 """Makes a dataset folder of rows, runs or results, to be published like any other."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,16 @@ import pyarrow.parquet as pq
 import fcconan
 from fcconan.build.card import LEFTOVERS, card_metadata, check_card, restricted_columns
 from fcconan.build.recipe import LANGUAGES, Recipe
-from fcconan.build.release import CARD, FORMAT, MANIFEST, config_versions, fingerprint, read_manifest, table_path
+from fcconan.build.release import (
+    CARD,
+    FORMAT,
+    MANIFEST,
+    config_versions,
+    fingerprint,
+    read_manifest,
+    table_path,
+    write_manifest,
+)
 from fcconan.build.table import Built, Table
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
@@ -21,7 +29,6 @@ from fcconan.leftovers import temporary_folder
 from fcconan.publish.contents import Contents, read_contents
 from fcconan.publish.restricted import listed, may_be_passed_on
 from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
-from fcconan.sources import sha256_of
 
 KIND = "rows"
 MEANING = {
@@ -221,13 +228,8 @@ def _write(
         "restricted_columns": restricted,
         "about": _named(dataset),
         "signatures": signatures,
-        "files": {
-            path.relative_to(folder).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_manifest(folder, manifest)
 
 
 def _named(dataset: dict[str, Any] | None) -> dict[str, Any] | None:

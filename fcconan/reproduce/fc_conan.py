@@ -83,7 +83,7 @@ def _tiers(data: Datasets) -> Iterator[tuple[Key, Value]]:
             count, worded = _count(rows, kept), _count(strict, kept)
             note = f"{worded} if two or more annotators must all agree, as the paper words it"
             yield (table, tier, column), Value(count, note if worded != count else "")
-    printed = _printed("text 4.2 validity")
+    printed = load_paper(PAPER).printed("text 4.2 validity")
     for row, votes in (("3_annotators", 3), ("2_annotators", 2), ("1_annotator", 1)):
         pairs = _count(tiers["bronze"], {"n_votes": votes})
         refused = _count(tiers["bronze"], {"n_votes": votes, "valid": False})
@@ -115,12 +115,13 @@ def _conan(data: Datasets) -> Iterator[tuple[Key, Value]]:
     written = sum(map(len, originals.values()))
     in_english = sum(row["text_language"] == "en" for rows in parts.values() for row in rows)
     messages = _distinct(english, "hs_id")
+    shown = load_paper(PAPER).printed("text 2")[CONAN_ENGLISH]["value"]
     for row, value in {
         "pairs": Value(written, "pairs written in the three languages; no cause found"),
         "english_pairs": Value(len(english)),
         "english_hate_speech": Value(messages),
         "english_replies_per_hate_speech": Value(len(english) / messages),
-        CONAN_ENGLISH: Value(in_english, _swapped(_printed("text 2")[CONAN_ENGLISH]["value"], in_english)),
+        CONAN_ENGLISH: Value(in_english, _swapped(shown, in_english)),
         "english_hate_speech_with_paraphrases": Value(_distinct(with_paraphrases, "hs_id")),
         "english_counter_narratives": Value(_distinct(with_paraphrases, "cn_id")),
     }.items():
@@ -193,7 +194,7 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
         rows[name], precise[name] = table_4_row(collection, system)
         # Only TF-IDF learns from the training pairs.
         sounder[name] = _sound_row(sound, sound_maker.make(name) if name == "tfidf" else system)
-    printed = _printed("Table 4")
+    printed = load_paper(PAPER).printed("Table 4")
     for name, row in rows.items():
         for column, value in row.items():
             plain, digits = precise[name][column], 3 if column == "cv" else 4
@@ -207,7 +208,7 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
     for name in LEXICAL:
         for column in ("avg", "cv"):
             yield ("text 4.3 groups", name, column), Value(rows[name][column])
-    groups = _printed("text 4.3 groups")
+    groups = load_paper(PAPER).printed("text 4.3 groups")
     for group, names in GROUPS.items():
         for column in ("avg", "cv"):
             mean = float(np.mean([figure(printed[name][column]).value for name in names]))
@@ -243,14 +244,6 @@ def _found(fitting: Sequence[float], what: str, tried: Sequence[float], system: 
 
 def _follows(row: Mapping[str, float], printed: Mapping[str, str]) -> bool:
     return all(status_of(figure(printed[column]), value) == "exact" for column, value in row.items())
-
-
-def _printed(name: str) -> dict[str, dict[str, str]]:
-    printed: dict[str, dict[str, str]] = {}
-    for table, row, column, cell in load_paper(PAPER).cells():
-        if table.id == name:
-            printed.setdefault(row, {})[column] = cell
-    return printed
 
 
 def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple[dict[str, float], dict[str, float]]:

@@ -26,23 +26,17 @@ def recompute(data: Datasets) -> dict[Key, Value]:
     Raises:
         InputError: The dataset cannot be built.
     """
-    printed = _printed()
+    paper = load_paper(PAPER)
+    printed = {table.id: paper.printed(table.id) for table in paper.tables}
     checks: dict[Key, list[str]] = {}
     for key, note in _checks(printed):
         checks.setdefault(key, []).append(note)
     values = {("text 3", "training-pairs", "count"): Value(len(data.rows("multi-aspect", "pairs", "train")))}
-    for table, row, column, _ in load_paper(PAPER).cells():
+    for table, row, column, _ in paper.cells():
         key, reason = (table.id, row, column), table.reason(row)
         if reason is not None and key in checks:
             values[key] = Value(None, "; ".join([reason.why, *checks[key]]), without=reason.without)
     return values
-
-
-def _printed() -> Tables:
-    tables: Tables = {}
-    for table, row, column, printed in load_paper(PAPER).cells():
-        tables.setdefault(table.id, {}).setdefault(row, {})[column] = printed
-    return tables
 
 
 def _checks(printed: Tables) -> Iterator[Note]:

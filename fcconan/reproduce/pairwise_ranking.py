@@ -329,11 +329,8 @@ def _rouge_note(values: Floats) -> str:
 @cache
 def _figures(name: str) -> dict[str, dict[str, Figure]]:
     """Returns the printed figures of a table, by row and column."""
-    found: dict[str, dict[str, Figure]] = {}
-    for table, row, column, printed in load_paper(PAPER).cells():
-        if table.id == name:
-            found.setdefault(row, {})[column] = figure(printed)
-    return found
+    rows = load_paper(PAPER).printed(name).items()
+    return {row: {column: figure(printed) for column, printed in cells.items()} for row, cells in rows}
 
 
 def _printed(name: str) -> dict[str, dict[str, float]]:

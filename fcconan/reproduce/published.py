@@ -99,6 +99,14 @@ class Paper(_Strict):
                     if printed is not None:
                         yield table, row, column, printed
 
+    def printed(self, table: str) -> dict[str, dict[str, str]]:
+        """Returns the printed figures of a table by row and column; without empty cells, and empty for no table."""
+        found: dict[str, dict[str, str]] = {}
+        for own, row, column, printed in self.cells():
+            if own.id == table:
+                found.setdefault(row, {})[column] = printed
+        return found
+
 
 @dataclass(frozen=True)
 class Figure:

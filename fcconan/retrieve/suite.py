@@ -1,6 +1,5 @@
 """Suites: YAML files that list systems with their whole configuration, and how a system is made from one."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +15,7 @@ from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal
 from fcconan.retrieve.trec import read_run
+from fcconan.wording import did_you_mean
 from fcconan.yaml_lines import YamlFile
 
 GPT = "gpt-4o-2024-08-06"
@@ -211,8 +211,7 @@ class Maker:
             return self._from_config(name, self.suite.systems[name])
         if ":" in name:
             return self._from_factory(name)
-        near = difflib.get_close_matches(name, self.suite.systems, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, self.suite.systems)
         known = ", ".join(self.suite.systems)
         raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
 

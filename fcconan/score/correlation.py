@@ -21,7 +21,7 @@ from fcconan.score.correlation_levels import (
 )
 from fcconan.score.human_ceiling import NONE, human_ceilings
 from fcconan.score.score_table import Part, ScoreTable, parts
-from fcconan.score.significance import percentile_interval
+from fcconan.score.significance import finite, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 
@@ -205,7 +205,7 @@ def level_rows(
     for name, groups in values.groups.items():
         ends = percentile_interval(draws[name].T, confidence) if name in draws else None
         for position, (metric, aspect) in enumerate(pairs):
-            value = _number(observed[name][position])
+            value = finite(observed[name][position])
             defined = int(np.isfinite(groups[position]).sum())
             constant = groups.shape[1] - defined
             rated = int(np.isfinite(table.human_values[aspect]).sum())
@@ -214,7 +214,7 @@ def level_rows(
                 reason = "no_rows" if n_there == 0 else "constant" if constant else "too_few"
             # All resamples of one item are that item: its interval would have no width.
             resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
-            low, high = (_number(end[position]) for end in ends) if ends and resampled else (None, None)
+            low, high = (finite(end[position]) for end in ends) if ends and resampled else (None, None)
             yield (
                 position,
                 Correlation(
@@ -246,11 +246,7 @@ def level_rows(
 def _chance(level: str, part: Part, position: int, coefficient: str) -> float | None:
     if coefficient == CALIBRATED:
         return None
-    return _number(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return finite(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
 
 
 def in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:

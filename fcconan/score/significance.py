@@ -187,6 +187,11 @@ def kendall_tau_interval(
     return float(tau), float(low[0]), float(high[0])
 
 
+def finite(value: Any) -> float | None:
+    """Returns a number, or None for nan, which JSON cannot say."""
+    return float(value) if np.isfinite(value) else None
+
+
 def divided(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
     """Divides; nan where there is nothing to divide by (nan, 0 or less)."""
     shape = np.broadcast_shapes(np.shape(above), np.shape(below))

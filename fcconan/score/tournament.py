@@ -21,7 +21,7 @@ from fcconan.score.bradley_terry import (
     length_controlled,
     standings,
 )
-from fcconan.score.significance import TOLERANCE, Floats, kendall_tau, percentile_interval
+from fcconan.score.significance import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
 from fcconan.score.tournament_notes import tournament_notes
 from fcconan.score.verdicts import OUTCOME, Row, Verdicts, majority_votes, read_verdicts
 
@@ -200,10 +200,10 @@ def _systems(verdicts: Verdicts, fit: Standings, matrix: Mapping[str, Any], conf
             {
                 "name": name,
                 "points": float(wins[i].sum() + ties[i].sum() / 2),
-                "share": _number(fit.shares[i]),
+                "share": finite(fit.shares[i]),
                 "share_low": share_low[i],
                 "share_high": share_high[i],
-                "bradley_terry": _number(fit.strengths[i]),
+                "bradley_terry": finite(fit.strengths[i]),
                 "low": low[i],
                 "high": high[i],
                 "wins": int(wins[i].sum()),
@@ -224,11 +224,7 @@ def _ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[fl
     if not len(draws):
         return [None] * draws.shape[1], [None] * draws.shape[1]
     low, high = percentile_interval(draws, confidence)
-    return [_number(end) for end in low], [_number(end) for end in high]
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return [finite(end) for end in low], [finite(end) for end in high]
 
 
 def _length_controlled(
@@ -360,7 +356,7 @@ def _correlated(x: Floats, y: Floats) -> list[dict[str, Any]]:
     n = int(both.sum())
     rows = []
     for name in CORRELATIONS:
-        value = _number(_correlation(x[both], y[both], name)) if n > 1 else None
+        value = finite(_correlation(x[both], y[both], name)) if n > 1 else None
         reason = None if value is not None else "constant" if n > 1 else "too_few_systems"
         rows.append({"coefficient": name, "value": value, "n": n, "n_missing": len(x) - n, "reason": reason})
     return rows

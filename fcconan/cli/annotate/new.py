@@ -381,11 +381,11 @@ def _lines(file: Path) -> Iterator[PlacedRow]:
 
 
 def _named_file(file: Path) -> str:
-    from fcconan.sources import sha256_of
+    from fcconan.sources import name_with_hash
 
     if not file.is_file():
         raise InputError(f"there is no file {file}: check the path")
-    return f"{file.name}@{sha256_of(file)[:12]}"
+    return name_with_hash(file)
 
 
 def _explained(made: "Material") -> list[tuple[str, int, str]]:
