@@ -182,12 +182,6 @@ def trend(
     return observed, float(((np.abs(drawn) >= abs(observed) - 1e-12).sum() + 1) / (permutations + 1))
 
 
-def longest_run(values: Sequence[Any]) -> int:
-    """Returns how many equal values follow each other at most."""
-    codes = np.unique(list(values), return_inverse=True)[1] if len(values) else np.zeros(0, np.int64)
-    return int(_longest_runs(codes[None, :].astype(np.int64))[0]) if len(values) else 0
-
-
 def run_test(
     values: Sequence[Any], *, permutations: int, seed: Any, places: Sequence[Place] | None = None
 ) -> tuple[int, float]:

@@ -21,13 +21,12 @@ from fcconan.report.tables import MISSING, Table
 WITHOUT_SCRIPTS = 50  # rows of each table with their texts
 
 
-def explorer_page(folder: Path, *, texts: bool = True, name: str = "") -> Page:
+def explorer_page(folder: Path, *, texts: bool = True) -> Page:
     """Returns the explorer of a dataset folder as a page.
 
     Args:
         folder: A folder that `fcconan build` or `fcconan hydrate` wrote, of any kind, with texts or labels only.
         texts: Whether the page may hold texts; without them it has ids and labels.
-        name: The stem of its file in a site; default: `dataset-` and the name of the dataset.
 
     Raises:
         InputError: The folder is no release, or one of its tables cannot be read.
@@ -58,7 +57,7 @@ def explorer_page(folder: Path, *, texts: bool = True, name: str = "") -> Page:
     )
     sections.append(Section("Rows", left_out, more=rows))
     page = sections_page(
-        name or f"dataset-{manifest['name']}",
+        f"dataset-{manifest['name']}",
         f"Dataset: {manifest.get('title') or manifest['name']}",
         f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(release.sources)} tables.",
         sections,

@@ -46,13 +46,12 @@ def difference(cell: Cell) -> Difference | None:
     return Difference(f"{apart:+.{decimals}f}", round(abs(apart) / printed.unit, 1))
 
 
-def ledger_page(cells: Sequence[Cell], signature: str | None = None, *, name: str = "reproduction") -> Page:
+def ledger_page(cells: Sequence[Cell], signature: str | None = None) -> Page:
     """Returns the ledger as a page.
 
     Args:
         cells: The ledger.
         signature: What it follows from, where that is known.
-        name: The stem of its file in a site.
     """
     (papers, tables), every = _counts(cells), _figures(cells)
     meanings = [f"{status}: {MEANINGS[status]}." for status in STATUSES]
@@ -62,7 +61,7 @@ def ledger_page(cells: Sequence[Cell], signature: str | None = None, *, name: st
     ]
     shown = markup("ledger.html.jinja", table=every, filters=FILTERS)
     page = sections_page(
-        name,
+        "reproduction",
         "Published figures, computed anew",
         "Every figure of the papers beside the one that the released data give.",
         [

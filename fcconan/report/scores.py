@@ -164,14 +164,14 @@ def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] =
     return Table(title, ["system", *named, "replies", "missing"], lines)
 
 
-def leaderboard_section(result: Mapping[str, Any], title: str = "Leaderboard") -> Section:
+def leaderboard_section(result: Mapping[str, Any]) -> Section:
     """Returns a leaderboard as a part of a page."""
     notes = [
         *result.get("notes", ()),
         "Intervals are over items; missing ratings are left out and counted: once where all columns have as many, "
         "otherwise in the order of the columns.",
     ]
-    return Section(title, notes, leaderboard_tables(result))
+    return Section("Leaderboard", notes, leaderboard_tables(result))
 
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
@@ -210,12 +210,11 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
     return Section(title, notes, tables, more=heat_maps(maps) if maps else None)
 
 
-def agreement_section(result: Mapping[str, Any], title: str = "Agreement of raters", *, pairs: bool = True) -> Section:
+def agreement_section(result: Mapping[str, Any], *, pairs: bool = True) -> Section:
     """Returns agreement as a part of a page, which needs what `with_maps` gives it.
 
     Args:
         result: With `rows` and `notes`.
-        title: Of the part.
         pairs: Whether pairs of raters have lines and heat maps, too.
     """
     from fcconan.report.heat import heat_maps
@@ -232,7 +231,7 @@ def agreement_section(result: Mapping[str, Any], title: str = "Agreement of rate
         table._replace(title=f"{table.title}: {', '.join(table.columns[2:-3])}") if several_tables else table
         for table in found
     ]
-    return Section(title, notes, tables, more=heat_maps(several) if several else None)
+    return Section("Agreement of raters", notes, tables, more=heat_maps(several) if several else None)
 
 
 def with_maps(page: Page) -> Page:
@@ -240,37 +239,38 @@ def with_maps(page: Page) -> Page:
     return replace(page, styles=(*page.styles, STYLE), scripts=(*page.scripts, SCRIPT))
 
 
-def tournament_page(result: Mapping[str, Any], *, name: str = "tournament", title: str = "Tournament") -> Page:
+def tournament_page(result: Mapping[str, Any]) -> Page:
     """Returns a tournament as a page.
 
     Args:
         result: What `fcconan.score.tournament.rank_systems` returned.
-        name: The stem of its file in a site.
-        title: Its heading.
     """
     verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
     lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
     section = tournament_section(result, "Ranking")
     return with_maps(
-        sections_page(name, title, lead, [section], signatures=[result["signature"]], headline=section.tables[0])
+        sections_page(
+            "tournament",
+            "Tournament",
+            lead,
+            [section],
+            signatures=[result["signature"]],
+            headline=section.tables[0],
+        )
     )
 
 
-def correlation_page(
-    result: Mapping[str, Any], *, name: str = "judges", title: str = "Correlation with people"
-) -> Page:
+def correlation_page(result: Mapping[str, Any]) -> Page:
     """Returns correlations as a page: a leaderboard of judges, heat maps, and every table.
 
     Args:
         result: What `fcconan correlate` found.
-        name: The stem of its file in a site.
-        title: Its heading.
     """
     section = correlation_section(result, "Judges and metrics")
     return with_maps(
         sections_page(
-            name,
-            title,
+            "judges",
+            "Correlation with people",
             "How well models and metrics follow people.",
             [section],
             signatures=[result[key] for key in ("signature", "tests_signature") if key in result],
@@ -279,23 +279,19 @@ def correlation_page(
     )
 
 
-def agreement_page(
-    result: Mapping[str, Any], *, name: str = "agreement", title: str = "Agreement", pairs: bool = True
-) -> Page:
+def agreement_page(result: Mapping[str, Any], *, pairs: bool = True) -> Page:
     """Returns agreement as a page.
 
     Args:
         result: With `rows`, `notes`, and a `signature` for each aspect.
-        name: The stem of its file in a site.
-        title: Its heading.
         pairs: Whether pairs of raters have lines and heat maps, too.
     """
     section = agreement_section(result, pairs=pairs)
     overall = agreement_tables(result["rows"], pairs=False)
     return with_maps(
         sections_page(
-            name,
-            title,
+            "agreement",
+            "Agreement",
             "How far raters agree.",
             [section],
             signatures=list(dict.fromkeys(result["signature"].values())),
@@ -304,21 +300,17 @@ def agreement_page(
     )
 
 
-def leaderboard_page(
-    result: Mapping[str, Any], *, name: str = "leaderboard", title: str = "Ratings of systems"
-) -> Page:
+def leaderboard_page(result: Mapping[str, Any]) -> Page:
     """Returns a leaderboard as a page.
 
     Args:
         result: What `fcconan leaderboard` found.
-        name: The stem of its file in a site.
-        title: Its heading.
     """
     section = leaderboard_section(result)
     signatures = [result["signature"]] if "signature" in result else []
     return sections_page(
-        name,
-        title,
+        "leaderboard",
+        "Ratings of systems",
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=signatures,

@@ -83,17 +83,12 @@ def sections_page(
     )
 
 
-def sections_markup(sections: Sequence[Section], *, prefix: str = "part") -> "Markup":
-    """Returns sections as elements, whose ids are `part-1`, `part-2`, ...
-
-    Args:
-        sections: The sections.
-        prefix: How their ids begin.
-    """
+def sections_markup(sections: Sequence[Section]) -> "Markup":
+    """Returns sections as elements, whose ids are `part-1`, `part-2`, ..."""
     from markupsafe import Markup
 
     shown = [replace(part, plots=[(name, Markup(themed(svg))) for name, svg in part.plots]) for part in sections]
-    return markup("sections.html.jinja", sections=shown, prefix=prefix)
+    return markup("sections.html.jinja", sections=shown)
 
 
 def write_page(

@@ -2,7 +2,8 @@
 
 import json
 import math
-from itertools import permutations
+from collections.abc import Iterable
+from itertools import groupby, permutations
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.annotate.attention import Course, checks, courses, fast_threshold, longest_run, run_test, trend
+from fcconan.annotate.attention import Course, checks, courses, fast_threshold, run_test, trend
 from fcconan.annotate.campaign import Answer, Assignment, Campaign, Unit
 from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
 from fcconan.annotate.quality_tables import not_made, quality_tables
@@ -176,8 +177,13 @@ def test_trend_is_spearman_with_a_permutation_test() -> None:
     assert trend([1.0] * 12, permutations=10, seed=0) is None
 
 
+def longest_run(values: Iterable[str]) -> int:
+    return max(len([*equal]) for _, equal in groupby(values))
+
+
 def test_runs() -> None:
-    assert [longest_run(text) for text in ("", "a", "ab", "aab", "abbb", "aabbba")] == [0, 1, 1, 2, 3, 3]
+    found = [run_test(text, permutations=1, seed=0)[0] for text in ("a", "ab", "aab", "abbb", "aabbba")]
+    assert found == [1, 1, 2, 3, 3]
     every = [longest_run(order) for order in permutations("aaabbb")]
     assert np.mean(np.array(every) >= 3) == 0.3  # aaa in 4 of the 20 orders, bbb in 4, both in 2
     length, p = run_test("aaabbb", permutations=5_000, seed=2)

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.decoding import Decoding, decoding_names, load_decoding
+from fcconan.generate.decoding import Decoding, load_decoding
 from fcconan.llm.call import Sampling
+
+PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk", "best-of-5")
 
 
 def test_presets_have_the_values_of_the_papers() -> None:
-    assert [load_decoding(name) for name in decoding_names()] == [
+    assert [load_decoding(name) for name in PRESETS] == [
         Decoding("greedy", temperature=0, max_tokens=512),
         Decoding("paper-zero-shot", temperature=1, max_tokens=512),
         Decoding("one-line", temperature=0, max_tokens=512, stop=("\n",)),
