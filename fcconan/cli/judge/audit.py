@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from fcconan.cli.judge import inputs
+from fcconan.cli.judge.ending import figure, interval
 from fcconan.errors import InputError
 
 NAME = "audit"
@@ -64,9 +65,9 @@ def run(
             row.get("rater") or "",
             row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
             row.get("aspect") or "",
-            _number(row["value"]),
-            _NO_INTERVAL.get(row["no_interval"]) or _interval(row),
-            _number(row["baseline"]),
+            figure(row["value"]),
+            _NO_INTERVAL.get(row["no_interval"]) or interval(row["low"], row["high"]),
+            figure(row["baseline"]),
             row["n"],
             "; ".join(filter(None, (row["reason"], row["note"]))),
         )
@@ -102,11 +103,3 @@ def _population(
     given = {"ratings": ratings, "comparisons": comparisons, config: [replies] if replies else None}
     files = [file for kind, paths in given.items() for file in _files(paths or [], split, kind)]
     return "+".join(f"{file.name}-{sha256_of(file)[:12]}" for file in files)
-
-
-def _interval(row: dict[str, Any]) -> str:
-    return "" if row["low"] is None else f"[{_number(row['low'])}, {_number(row['high'])}]"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

@@ -3,14 +3,23 @@
 import math
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
+from fcconan.cli.judge.ending import figure, finish, interval
 from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fcconan.judge.calibration import Calibration
+    from fcconan.judge.calibration_data import Example
+    from fcconan.judge.rate import ModelJudge
+    from fcconan.judge.replies import Replies
 
 NAME = "calibrate"
 EXAMPLE = (
@@ -60,18 +69,18 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
     """Find evaluation steps that agree with people's ratings (Auto-CSEval)."""
-    from dataclasses import asdict, replace
+    from dataclasses import asdict
 
     from fcconan.cli.judge.rehearse import rehearse
-    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched
     from fcconan.judge.calibrate import calibrate
     from fcconan.judge.calibration import Settings
-    from fcconan.judge.calibration_data import Example
     from fcconan.judge.calibration_data import split as split_parts
+    from fcconan.judge.calibration_rater import StepsRater
     from fcconan.judge.rate import ModelJudge
     from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import TEXTS, Plan
+    from fcconan.judge.strategies import Plan
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
@@ -89,22 +98,8 @@ def run(
     knowledge = inputs.knowledge_of(background, passages, shown="background" in plan.texts)
     rated = _people(dataset, ratings, split, aspect, rater)
     nobody = ModelJudge(models.Nobody(), plan, background=knowledge)
-    examples, n_rated = [], 0
-    for row in inputs.open_replies(dataset, config=config, split=split, column=column):
-        if row["reply_id"] in rated:
-            n_rated += 1
-            if calls := nobody.calls(row):
-                shown = {name: calls[0].variables[name] for name in plan.texts}
-                examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
-    if not n_rated:
-        raise InputError(f"none of the replies in {dataset} has a rating of {aspect}: the reply ids differ")
-    needed = ", ".join(TEXTS[name] for name in plan.texts)
-    if not examples:
-        hint = "give --background" if "background" in plan.texts else "name its columns with --column"
-        raise InputError(f"none of the {n_rated} rated replies in {dataset} has all of {needed}: {hint}")
-    if len(examples) < n_rated:
-        print(f"{n_rated - len(examples)} of {n_rated} rated replies are left out: they lack one of {needed}")
-    parts = split_parts(examples[:limit], seed=seed)
+    replies = inputs.open_replies(dataset, config=config, split=split, column=column)
+    parts = split_parts(_examples(dataset, replies, rated, nobody)[:limit], seed=seed)
     settings = Settings(
         sizes=tuple(size) if size else (3, 6),
         trials=trials,
@@ -120,50 +115,83 @@ def run(
         seed=seed,
         published=tuple(published or ()),  # type: ignore[arg-type]
     )
-    judge_model = connection.open(model)
-    drafting = judge_model if drafter is None or drafter == model else connection.open(drafter)
+    judge = connection.open(model)
+    drafting = judge if drafter is None or drafter == model else connection.open(drafter)
     if connection.dry_run:
-        rehearsed = rehearse(chosen, parts, settings, plan, judge_model, drafting)
+        rehearsed = rehearse(chosen, parts, settings, plan, judge, drafting)
         models.print_rehearsals(rehearsed, connection.prices, json_file, at_most=True)
         return
-    asked_judge, failed_ratings = Watched(judge_model), 0
-
-    def judge(steps: Any, asked: Any) -> list[float | None]:
-        nonlocal failed_ratings
-        judging = ModelJudge(asked_judge, replace(plan, steps={aspect: list(steps)}))
-        rows = [
-            {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
-            for number, each in enumerate(asked)
-        ]
-        values = [rows_of_one[0]["value"] for rows_of_one in judging.rate(rows)]
-        failed_ratings += judging.failed
-        return values
-
+    judged = StepsRater(Watched(judge), plan, aspect)
     result = calibrate(
         chosen,
         parts,
-        rate=judge,
+        rate=judged,
         drafter=Watched(drafting),
         log=log,
         settings=settings,
-        rater=judge_model.name,
+        rater=judge.name,
         progress=lambda line: print(line, file=sys.stderr) if sys.stderr.isatty() else None,
     )
     result.save(out)
+    failed = judged.failed + result.failed_drafts
+    _print_result(result, out, failed)
+    used = models.print_used([judge] if drafting is judge else [judge, drafting])
+    finish({"out": str(out), "failed_requests": failed, "used": used, **asdict(result)}, json_file, failed=failed > 0)
+
+
+def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", nobody: "ModelJudge") -> "list[Example]":
+    """Returns the replies that people rated, with the texts that a judge is shown; says how many have not all of them.
+
+    Args:
+        dataset: Where the replies are from, for messages.
+        replies: The replies.
+        rated: People's ratings by reply.
+        nobody: Knows what a judge is shown, and asks nobody.
+
+    Raises:
+        InputError: None is left.
+    """
+    from fcconan.judge.calibration_data import Example
+    from fcconan.judge.strategies import TEXTS
+
+    plan = nobody.plan
+    examples, n_rated = [], 0
+    for row in replies:
+        if row["reply_id"] in rated:
+            n_rated += 1
+            if calls := nobody.calls(row):
+                shown = {name: calls[0].variables[name] for name in plan.texts}
+                examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
+    if not n_rated:
+        aspect = ", ".join(plan.aspects or ())
+        raise InputError(f"none of the replies in {dataset} has a rating of {aspect}: the reply ids differ")
+    needed = ", ".join(TEXTS[name] for name in plan.texts)
+    if not examples:
+        hint = "give --background" if "background" in plan.texts else "name its columns with --column"
+        raise InputError(f"none of the {n_rated} rated replies in {dataset} has all of {needed}: {hint}")
+    if len(examples) < n_rated:
+        print(f"{n_rated - len(examples)} of {n_rated} rated replies are left out: they lack one of {needed}")
+    return examples
+
+
+def _print_result(result: "Calibration", out: Path, failed: int) -> None:
+    """Prints how well the steps do, the steps, and what is to be known of them."""
+    from fcconan.cli.output import print_table, printable
+
     named = (("calibrated steps", result.report), ("the task's own steps", result.baseline), ("gain", result.gain))
     rows = [
         (
             name,
-            "" if score.value is None else f"{score.value:.3f}",
-            "" if score.low is None else f"[{score.low:.3f}, {score.high:.3f}]",
+            figure(score.value),
+            interval(score.low, score.high),
             score.n,
             score.n_missing,
-            score.reason or ("" if score.worst is None else f"{score.worst:.3f} in the worst case"),
+            score.reason or ("" if score.worst is None else f"{figure(score.worst)} in the worst case"),
         )
         for name, score in named
     ]
     print_table(
-        f"{settings.resolved_metric} with people on the report part; steps in {out}",
+        f"{result.settings.resolved_metric} with people on the report part; steps in {out}",
         ("", "value", "95% interval", "n", "missing", "note"),
         rows,
     )
@@ -175,13 +203,8 @@ def run(
             f"{shared} of {summary['examples']} replies of the report part have a text that another part holds, too: "
             "too many HS share their replies to be kept apart"
         )
-    if failed := failed_ratings + result.failed_drafts:
-        print(f"{wording.failed(failed)}, which may have changed the result: run the command again")
-    used = models.print_used([judge_model] if drafting is judge_model else [judge_model, drafting])
-    if json_file is not None:
-        write_json(json_file, {"out": str(out), "failed_requests": failed, "used": used, **asdict(result)})
     if failed:
-        raise typer.Exit(rate.FAILED)
+        print(f"{wording.failed(failed)}, which may have changed the result: run the command again")
 
 
 def _people(

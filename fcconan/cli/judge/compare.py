@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
+from fcconan.cli.judge.ending import figure, finish, print_failed
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fcconan.judge.compare import ComparisonResult
+    from fcconan.judge.comparison_context import ContextBudget
     from fcconan.judge.replies import Replies
 
 NAME = "compare"
 EXAMPLE = "Example: fcconan judge compare demo-dataset --model gpt-4o-mini --budget 60 --out comparisons.parquet"
 PROTOCOLS = ("choice", "judgelm")
-FAILED = 1
 EXPLAINED = 1024  # tokens of scores and explanation
 EXPECTED = {
     "choice": 'a JSON object such as {"better": "a"}, with a, b or tie',
@@ -72,14 +75,11 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
-    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.output import check_json_target, printable
     from fcconan.cli.watch import Watched, why_nothing
-    from fcconan.judge.compare import COLUMNS, compare
-    from fcconan.judge.comparison_context import ContextBudget
-    from fcconan.judge.comparison_summary import Summary
+    from fcconan.judge.compare import compare
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
-    from fcconan.judge.rate import RETRIED
-    from fcconan.row_files import RowWriter, check_row_target
+    from fcconan.row_files import check_row_target
 
     check_row_target(out)
     connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
@@ -87,20 +87,15 @@ def run(
     # Refuses what does not go together, before a model is loaded.
     judge_of(protocol, task, prompt=prompt, explain=explain, reference=reference)
     opened: Any = connection.open(model)
-    room = None
-    if context is not None:
-        counter = getattr(opened, "count_tokens", None)
-        counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
-        room = ContextBudget(context, overflow=overflow, **counted)  # type: ignore[arg-type]
     judge = judge_of(
         protocol,
         task,
         prompt=prompt,
         explain=explain,
         reference=reference,
-        context=room,
+        context=None if context is None else _room(context, overflow, opened),
         temperature=0.0 if temperature is None else temperature,
-        seed=None if seed is None or seed < 0 else seed,
+        seed=rate.sent_seed(seed),
         max_tokens=max_tokens,
     )
     replies = inputs.open_replies(dataset, config=config, split=split, column=column)
@@ -128,40 +123,60 @@ def run(
             pass
         models.print_rehearsals([rehearsal], connection.prices, json_file)
         return
+    counts, failed = _write(rate.progress(results, total, "comparing"), out)
+    _print_counts(counts, out)
+    print_failed(failed)
+    used = models.print_used([opened])
+    nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
+    if nothing:
+        what = f"{opened.name} compared nothing"
+        print(printable(why_nothing(what, counts["invalid"], [watched], expected=EXPECTED[protocol])))
+    configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": orders}
+    told = {"out": str(out), **counts, "failed_requests": failed, "judge": configuration, "used": used}
+    finish(told, json_file, failed=failed > 0 or nothing)
+
+
+def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
+    """Returns what a model can read and write, counted by its own tokeniser where it has one here."""
+    from fcconan.judge.comparison_context import ContextBudget
+
+    counter = getattr(model, "count_tokens", None)
+    counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
+    return ContextBudget(tokens, overflow=overflow, **counted)  # type: ignore[arg-type]
+
+
+def _write(results: "Iterable[ComparisonResult]", out: Path) -> tuple[dict[str, Any], int]:
+    """Writes comparisons; returns their counts, and how many requests failed for a passing reason."""
+    from fcconan.judge.compare import COLUMNS
+    from fcconan.judge.comparison_summary import Summary
+    from fcconan.judge.rate import RETRIED
+    from fcconan.row_files import RowWriter
+
     summary, failed = Summary(), 0
     with RowWriter(out, COLUMNS) as writer:
-        for result in rate.progress(results, total, "comparing"):
+        for result in results:
             summary.add(result)
             writer.write([result.row()])
             failed += sum(reason in RETRIED for reason in (result.reason_ab, result.reason_ba))
-    counts = summary.as_json()
+    return summary.as_json(), failed
+
+
+def _print_counts(counts: dict[str, Any], out: Path) -> None:
+    from fcconan.cli.output import print_table
+
     print_table(
         f"Comparisons in {out}",
         ("", "value"),
         [
             *((f"verdict {name}", number) for name, number in counts["verdicts"].items()),
             *((f"invalid: {name}", number) for name, number in counts["invalid"].items()),
-            ("flip rate", _share(counts["flip_rate"])),
-            ("share of preferences for the reply shown first", _share(counts["first_preference"])),
+            ("flip rate", figure(counts["flip_rate"])),
+            ("share of preferences for the reply shown first", figure(counts["first_preference"])),
             ("identical replies", counts["identical"]),
             ("shortened", counts["shortened"]),
             ("suspicious", counts["suspicious"]),
         ],
     )
-    if failed:
-        print(f"{wording.failed(failed)}: run the command again to ask for them anew")
-    used = models.print_used([opened])
-    nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
-    if nothing:
-        told = f"{opened.name} compared nothing"
-        print(printable(why_nothing(told, counts["invalid"], [watched], expected=EXPECTED[protocol])))
-    if json_file is not None:
-        configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": orders}
-        write_json(
-            json_file, {"out": str(out), **counts, "failed_requests": failed, "judge": configuration, "used": used}
-        )
-    if failed or nothing:
-        raise typer.Exit(FAILED)
 
 
 def check_protocol(protocol: str, *, explain: bool, reference: bool) -> None:
@@ -242,7 +257,3 @@ def _usual_name(model: str, judge: Any, *, task: str, prompt: Path | None, order
     if prompt is not None:
         parts.append(f"prompt-{what['prompt'][:6]}")
     return model if not parts and what["protocol"] == "choice" else f"{model}:{'-'.join([what['protocol'], *parts])}"
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"

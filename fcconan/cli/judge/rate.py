@@ -1,6 +1,7 @@
 """`fcconan judge rate`."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,18 +9,21 @@ import typer
 
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
+from fcconan.cli.judge.ending import finish
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from fcconan.judge.rate import Row
-    from fcconan.judge.strategies import Question
+    from fcconan.judge.strategies import Plan, Question
+    from fcconan.judge.summary import Summary
     from fcconan.judge.task import Task
+    from fcconan.llm.call import Model
+    from fcconan.rows import Columns
 
 NAME = "rate"
 EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet"
-FAILED = 1
 LEXICAL = models.LEXICAL
 STRATEGY = "rubric"
 
@@ -75,16 +79,11 @@ def run(
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.judge.ratings_table import print_ratings
-    from fcconan.cli.output import check_json_target, printable, write_json
-    from fcconan.cli.watch import Watched, why_nothing
-    from fcconan.judge.kept import KeptRatings
-    from fcconan.judge.lexical import LexicalJudge
-    from fcconan.judge.panel import RULES, rate_together
-    from fcconan.judge.rate import LABELLED, RATED, ModelJudge
+    from fcconan.cli.output import check_json_target, printable
+    from fcconan.judge.rate import LABELLED, RATED
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
-    from fcconan.judge.summary import Summary
-    from fcconan.row_files import RowWriter, check_row_target
+    from fcconan.row_files import check_row_target
 
     check_row_target(out)
     connection.check_files(
@@ -94,14 +93,7 @@ def run(
         names=model,
     )
     check_json_target(json_file, out)
-    if panel is not None and panel not in RULES:
-        raise InputError(f"there is no panel {panel!r}: choose one of {', '.join(RULES)}")
-    if panel is not None and len(model) < 2:
-        raise InputError(f"--panel {panel} combines models, and there is one: give two or more with --model")
-    if name is not None and (len(model) > 1 or model == [LEXICAL]):
-        raise InputError(f"--name {name} is for one model: name one with --model, and not the lexical baseline")
-    if len(set(model)) < len(model):
-        raise InputError("one model is named twice: name each once")
+    _check_models(model, panel, name)
     chosen = load_rubric(task)
     if aspect:
         chosen = chosen.model_copy(update={"aspects": [chosen.aspect(name) for name in aspect]})
@@ -114,7 +106,7 @@ def run(
         logprobs=logprobs,
         temperature=temperature,
         max_tokens=max_tokens,
-        seed=None if seed is not None and seed < 0 else seed,
+        seed=sent_seed(seed),
     )
     questions = plan.questions()  # refuses what does not go together, before a model is loaded
     if model == [LEXICAL]:
@@ -133,33 +125,14 @@ def run(
     shown = "background" in plan.texts and model != [LEXICAL]
     items = inputs.count_background(replies, knowledge) if shown else None
     beside = model if panel is not None else ()
-    opened = [None if name == LEXICAL else connection.open(name, beside=beside) for name in model]
+    opened = [None if each == LEXICAL else connection.open(each, beside=beside) for each in model]
     if connection.dry_run:
-        rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
-        for rehearsal in rehearsals:
-            for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
-                pass
-        if not rehearsals:
-            raise InputError("the lexical baseline asks nothing: leave --dry-run out")
-        models.print_rehearsals(rehearsals, connection.prices, json_file)
+        models.print_rehearsals(_rehearsed(opened, plan, knowledge, replies), connection.prices, json_file)
         return
-    judges: list[Any] = [
-        LexicalJudge(chosen) if each is None else ModelJudge(Watched(each), plan, name=name, background=knowledge)
-        for each in opened
-    ]
-    judged: Iterable[list[Row]]
-    journal = connection.journal_path()
-    kept = [KeptRatings(judge, journal) if isinstance(judge, ModelJudge) and not panel else judge for judge in judges]
-    judged = rate_together(judges, replies, panel) if panel else _one_after_another(kept, replies)
-    summary = Summary()
-    total = sum(1 for _ in replies) * (1 if panel else len(judges))
-    with RowWriter(out, LABELLED if plan.task.labels else RATED) as writer:
-        for rows in progress(judged, total, "rating"):
-            summary.add(rows)
-            writer.write(rows)
-    for each in kept:
-        if isinstance(each, KeptRatings):
-            each.forget()
+    judges = _judges(opened, plan, knowledge, name)
+    total = sum(1 for _ in replies) * (1 if panel is not None else len(judges))
+    with _rated(judges, replies, panel, connection.journal_path()) as rated:
+        summary = _write(progress(rated, total, "rating"), LABELLED if chosen.labels else RATED, out)
     failed = sum(getattr(judge, "failed", 0) for judge in judges)
     result = summary.result(
         judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
@@ -168,18 +141,10 @@ def run(
     )
     print_ratings(result, out)
     used = models.print_used(opened)
-    expected = expected_answer(questions)
-    nothing = [
-        why_nothing(f"{judge.name} rated nothing", missing, [getattr(judge, "model", None)], expected=expected)
-        for judge in judges
-        if (missing := _missing_alone(result["rows"], judge.name)) is not None
-    ]
+    nothing = _nothing(judges, result["rows"], expected_answer(questions))
     for line in nothing:
         print(printable(line))
-    if json_file is not None:
-        write_json(json_file, {"out": str(out), **result, "used": used})
-    if failed or len(nothing) == len(judges):
-        raise typer.Exit(FAILED)
+    finish({"out": str(out), **result, "used": used}, json_file, failed=failed > 0 or len(nothing) == len(judges))
 
 
 def progress(rows: Iterable[Any], total: int | None, what: str) -> Iterator[Any]:
@@ -213,6 +178,105 @@ def expected_answer(questions: "Sequence[Question]") -> str:
         "result": "[RESULT] and a grade at the end, such as [RESULT] 3",
         "label": 'a JSON object such as {"label": "..."}',
     }[first.form]
+
+
+def sent_seed(given: int | None) -> int | None:
+    """Returns the seed that requests carry: none where a number below 0 asks for none."""
+    return None if given is None or given < 0 else given
+
+
+def _check_models(names: list[str], panel: str | None, name: str | None) -> None:
+    """Checks that models, panel and name go together.
+
+    Raises:
+        InputError: They do not.
+    """
+    from fcconan.judge.panel import RULES
+
+    if panel is not None and panel not in RULES:
+        raise InputError(f"there is no panel {panel!r}: choose one of {', '.join(RULES)}")
+    if panel is not None and len(names) < 2:
+        raise InputError(f"--panel {panel} combines models, and there is one: give two or more with --model")
+    if name is not None and (len(names) > 1 or names == [LEXICAL]):
+        raise InputError(f"--name {name} is for one model: name one with --model, and not the lexical baseline")
+    if len(set(names)) < len(names):
+        raise InputError("one model is named twice: name each once")
+
+
+def _rehearsed(
+    opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, replies: Iterable["Row"]
+) -> list[models.Rehearsal]:
+    """Goes through all that models would be asked; None stands for the lexical baseline.
+
+    Raises:
+        InputError: There is no model.
+    """
+    from fcconan.judge.rate import ModelJudge
+
+    rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
+    for rehearsal in rehearsals:
+        for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
+            pass
+    if not rehearsals:
+        raise InputError("the lexical baseline asks nothing: leave --dry-run out")
+    return rehearsals
+
+
+def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
+    """Returns the judges, each with a model; None stands for the lexical baseline."""
+    from fcconan.cli.watch import Watched
+    from fcconan.judge.lexical import LexicalJudge
+    from fcconan.judge.rate import ModelJudge
+
+    return [
+        LexicalJudge(plan.task) if each is None else ModelJudge(Watched(each), plan, name=name, background=knowledge)
+        for each in opened
+    ]
+
+
+@contextmanager
+def _rated(
+    judges: list[Any], replies: Iterable["Row"], panel: str | None, journal: Path
+) -> "Iterator[Iterator[list[Row]]]":
+    """Has replies rated by a panel, or by one judge after the other, whose rows are kept beside the journal.
+
+    What is kept goes once the rows are written: a run that is stopped before goes on with it.
+    """
+    from fcconan.judge.kept import KeptRatings
+    from fcconan.judge.panel import rate_together
+    from fcconan.judge.rate import ModelJudge
+
+    if panel is not None:
+        yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
+        return
+    kept = [KeptRatings(judge, journal) if isinstance(judge, ModelJudge) else judge for judge in judges]
+    yield _one_after_another(kept, replies)
+    for each in kept:
+        if isinstance(each, KeptRatings):
+            each.forget()
+
+
+def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "Summary":
+    from fcconan.judge.summary import Summary
+    from fcconan.row_files import RowWriter
+
+    summary = Summary()
+    with RowWriter(out, columns) as writer:
+        for rows in rated:
+            summary.add(rows)
+            writer.write(rows)
+    return summary
+
+
+def _nothing(judges: list[Any], rows: "list[Row]", expected: str) -> list[str]:
+    """Returns a line for every judge that gave no value at all, which says why."""
+    from fcconan.cli.watch import why_nothing
+
+    return [
+        why_nothing(f"{judge.name} rated nothing", missing, [getattr(judge, "model", None)], expected=expected)
+        for judge in judges
+        if (missing := _missing_alone(rows, judge.name)) is not None
+    ]
 
 
 def _missing_alone(rows: "list[Row]", rater: str) -> "Counter[str] | None":

@@ -44,8 +44,7 @@ def rehearse(
         InputError: Settings and ratings do not go together.
     """
     from fcconan.judge.calibrate import calibrate
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.strategies import TEXTS
+    from fcconan.judge.calibration_rater import StepsRater
 
     own = list(aspect.steps) or [_STEP] * _STEPS
 
@@ -54,15 +53,10 @@ def rehearse(
 
     drafting = Rehearsal(drafter, role="drafts", answer=written)
     judging = Rehearsal(model, role="ratings")
+    rater = StepsRater(judging, plan, aspect.name)
 
     def rate(steps: "Sequence[str]", asked: "Sequence[Example]") -> list[float | None]:
-        judge = ModelJudge(judging, replace(plan, steps={aspect.name: list(steps)}))
-        rows = [
-            {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
-            for number, each in enumerate(asked)
-        ]
-        for _ in judge.rate(rows):
-            pass
+        rater(steps, asked)
         # All a little wrong, so that every candidate has a correlation and errors to be refined on.
         return [each.value + (number + 1) / 1e6 for number, each in enumerate(asked)]
 
