@@ -232,12 +232,84 @@ def _train(
     rate: float, material: Material, how: Finetuning, folder: Path, last: Path | None, parts: int
 ) -> list[Entry]:
     """Trains from a checkpoint, or from the start; returns the curve."""
-    import torch
-    from tqdm import tqdm
-    from transformers import PrinterCallback, TrainerCallback, TrainingArguments
-    from transformers import Trainer as TransformersTrainer
+    from transformers import PrinterCallback
 
     epoch_so_far = _Epoch()
+    arguments = _arguments(rate, material, how, folder, parts)
+    model = material.base.load(how, material.device)
+    trainer = _trainer_kind(material, how, parts, epoch_so_far)(
+        model=model,
+        args=arguments,
+        train_dataset=list(material.train),
+        eval_dataset=list(material.validation),
+        data_collator=lambda pairs: padded(pairs, material.padding),
+        compute_loss_func=epoch_so_far.loss,
+        callbacks=[_watch(rate, how, folder, epoch_so_far)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.model_accepts_loss_kwargs = False
+    trainer.train(resume_from_checkpoint=None if last is None else str(last))
+    return _curve(trainer.state.log_history)
+
+
+def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, parts: int) -> Any:
+    """Returns the settings as transformers' Trainer calls them."""
+    import torch
+    from transformers import TrainingArguments
+
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=how.epochs,
+        per_device_train_batch_size=how.batch_size // parts,
+        gradient_accumulation_steps=parts,
+        learning_rate=rate,
+        lr_scheduler_type=how.schedule,
+        warmup_steps=how.warmup_steps,
+        optim="adamw_torch",  # without decay of the weights it is Adam
+        weight_decay=0.0,
+        max_grad_norm=how.max_grad_norm,
+        bf16=dtype_of(how, material.device) == torch.bfloat16,
+        seed=how.seed,
+        data_seed=how.seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=material.device == "cpu",
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+    )
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1  # or the batch would be multiplied by their number
+    return arguments
+
+
+def _trainer_kind(material: Material, how: Finetuning, parts: int, epoch_so_far: _Epoch) -> Any:
+    """Returns transformers' Trainer with our order of pairs and our validation; it is imported here and not before."""
+    from transformers import Trainer as TransformersTrainer
+
+    class Trainer(TransformersTrainer):  # type: ignore[misc]
+        control: Any
+
+        def _get_train_sampler(self, *arguments: Any, **named: Any) -> Any:
+            return _Order(len(material.train), how.seed)
+
+        def evaluate(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+            learnt = epoch_so_far.figures(material.device)
+            loss = _validation_loss(self.model, material, how, parts)
+            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
+            self.log(figures)
+            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+            return figures
+
+    return Trainer
+
+
+def _watch(rate: float, how: Finetuning, folder: Path, epoch_so_far: _Epoch) -> Any:
+    """Returns what shows how far a training is, ends it early, and keeps its last checkpoint and its best one."""
+    from tqdm import tqdm
+    from transformers import TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
         bar: Any = None
@@ -269,59 +341,7 @@ def _train(
         def on_train_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
             self.bar.close()
 
-    class Trainer(TransformersTrainer):  # type: ignore[misc]
-        control: Any
-
-        def _get_train_sampler(self, *arguments: Any, **named: Any) -> Any:
-            return _Order(len(material.train), how.seed)
-
-        def evaluate(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-            learnt = epoch_so_far.figures(material.device)
-            loss = _validation_loss(self.model, material, how, parts)
-            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
-            self.log(figures)
-            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
-            return figures
-
-    arguments = TrainingArguments(
-        output_dir=str(folder),
-        num_train_epochs=how.epochs,
-        per_device_train_batch_size=how.batch_size // parts,
-        gradient_accumulation_steps=parts,
-        learning_rate=rate,
-        lr_scheduler_type=how.schedule,
-        warmup_steps=how.warmup_steps,
-        optim="adamw_torch",  # without decay of the weights it is Adam
-        weight_decay=0.0,
-        max_grad_norm=how.max_grad_norm,
-        bf16=dtype_of(how, material.device) == torch.bfloat16,
-        seed=how.seed,
-        data_seed=how.seed,
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        logging_strategy="no",
-        report_to="none",
-        disable_tqdm=True,
-        use_cpu=material.device == "cpu",
-        remove_unused_columns=False,
-        dataloader_pin_memory=False,
-    )
-    if arguments.n_gpu > 1:
-        arguments._n_gpu = 1  # or the batch would be multiplied by their number
-    model = material.base.load(how, material.device)
-    trainer = Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=list(material.train),
-        eval_dataset=list(material.validation),
-        data_collator=lambda pairs: padded(pairs, material.padding),
-        compute_loss_func=epoch_so_far.loss,
-        callbacks=[Watch()],
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.model_accepts_loss_kwargs = False
-    trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    return _curve(trainer.state.log_history)
+    return Watch()
 
 
 def _validation_loss(model: Any, material: Material, how: Finetuning, parts: int) -> float:
