@@ -11,20 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
 from fcconan.llm.journal import Journal, Request
-from fcconan.llm.session import (
-    Answer,
-    Begun,
-    Body,
-    Check,
-    EndpointError,
-    Job,
-    Known,
-    Result,
-    Session,
-    Settings,
-    answer_from,
-    is_done,
-)
+from fcconan.llm.response import Answer, Body, Check, EndpointError
+from fcconan.llm.session import Begun, Job, Known, Result, Session, Settings, answer_from, is_done
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 

@@ -12,7 +12,8 @@ from fcconan.llm.client import Client
 from fcconan.llm.completion import fault, read_reply
 from fcconan.llm.decoding import stop_in
 from fcconan.llm.journal import Request
-from fcconan.llm.session import Answer, Job, Known, Session
+from fcconan.llm.response import Answer
+from fcconan.llm.session import Job, Known, Session
 
 _PATH = "/chat/completions"
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -10,60 +9,35 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from math import isfinite
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import orjson
 
 from fcconan.errors import InputError
-from fcconan.llm.completion import whole_characters
 from fcconan.llm.cost import Budget
 from fcconan.llm.journal import Finished, Journal, Request
+from fcconan.llm.response import (
+    Answer,
+    Body,
+    Check,
+    one_line,
+    read_body,
+    read_whole,
+    refused,
+    retry_after,
+    said_by,
+    too_large,
+)
 from fcconan.llm.signals import signals_held
 
-Body = Mapping[str, Any]
-Check = Callable[[Body, Body], str | None]
-Reason = Literal["bad_request", "too_long", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
 Result = TypeVar("Result")
 
-_SHORTEST_KEY = 8  # a shorter one is a word that stands for none, and may occur in what an endpoint says
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
 _GATHERING = 0.02  # seconds; a group of answers costs the disk as much as one
 _WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
-_LARGEST = 64 << 20  # bytes of a response, unpacked; a thousandth of them may be sent
-_DEEPEST = 200  # objects and lists in one another, as far as the journal can write them
-# How endpoints say that a prompt does not fit into the model's context.
-_TOO_LONG = re.compile(r"context (?:length|size|window)|too many tokens|too many input tokens", re.IGNORECASE)
-_STOPPING = {
-    401: "check the key in {key}",
-    402: "check the account's credit",
-    403: "check that the key in {key} may use this model",
-    404: "check the address and the model's name",
-    405: "check the address and the model's name",
-}
-
-
-class EndpointError(InputError):
-    """The endpoint refuses every request, so that a system cannot go on."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of one request.
-
-    Attributes:
-        body: The JSON object that the endpoint answered; None where there is none.
-        reason: Why there is none.
-        detail: What the endpoint or the connection said, for people. Never to be parsed for an answer.
-    """
-
-    body: dict[str, Any] | None = None
-    reason: Reason | None = None
-    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -340,7 +314,7 @@ class Session:
         whole = _WHOLE * settings.timeout
         try:
             async with self._http.post(settings.url + request.path, data=encoded(request.body)) as response:
-                raw = await _read_whole(response)
+                raw = await read_whole(response)
                 status, headers = response.status, response.headers
                 turned = next((each for each in response.history if each.status not in (307, 308)), None)
         except TimeoutError as error:
@@ -355,15 +329,12 @@ class Session:
         if turned is not None:  # the request became a GET, whose answer is none to it
             place = turned.headers.get("Location", "nowhere")
             said = f"the request is sent on to {place}, without its body: give that address"
-            return self._refused(turned.status, one_line(said, settings.key), None), None, False
+            return self._refused(turned.status, said, None), None, False
         if raw is None:
-            said = f"the body is larger than {_LARGEST >> 20} MB"
-            return Answer(reason="bad_body", detail=said), None, True
+            return too_large(), None, True
         if status != HTTPStatus.OK:
-            said, code = _said(raw)
-            wait = _retry_after(headers)
-            return self._refused(status, one_line(said, settings.key), code), wait, status >= 500
-        body, fault = _read(raw)
+            return self._refused(status, *said_by(raw)), retry_after(headers), status >= 500
+        body, fault = read_body(raw)
         if body is not None and check is not None:
             fault = check(request.body, body) or ""
         if fault or body is None:
@@ -371,21 +342,10 @@ class Session:
         return Answer(body), None, True
 
     def _refused(self, status: int, said: str, code: object) -> Answer:
-        advice = _STOPPING.get(status)
-        if status == HTTPStatus.TOO_MANY_REQUESTS and code == "insufficient_quota":
-            advice = "check the account's credit"
-        if advice is not None:
-            settings = self._settings
-            raise EndpointError(
-                f"{settings.endpoint} answered {status} ({said}): {advice.format(key=settings.key_variable)}"
-            )
-        said = f"Error code: {status} - {said}"
-        if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return Answer(reason="rate_limited", detail=said)
-        if status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT) or status < 400:
-            return Answer(reason="server_error", detail=said)
-        too_long = code == "context_length_exceeded" or _TOO_LONG.search(said)
-        return Answer(reason="too_long" if too_long else "bad_request", detail=said)
+        settings = self._settings
+        return refused(
+            status, one_line(said, settings.key), code, endpoint=settings.endpoint, key_variable=settings.key_variable
+        )
 
     async def _keep(self, finished: Finished) -> dict[str, Any]:
         """Puts an answer into the journal; those that come while the disk is busy are written together."""
@@ -481,85 +441,3 @@ def encoded(body: Body) -> bytes:
         return orjson.dumps(body)
     except TypeError:  # half characters, which JSON can write and UTF-8 cannot
         return json.dumps(body).encode()
-
-
-async def _read_whole(response: Any) -> bytes | None:
-    """Reads a body; None if it is too large, as one may be that was packed."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > _LARGEST:
-            response.close()
-            return None
-    return b"".join(parts)
-
-
-def _said(raw: bytes) -> tuple[str, object]:
-    """What an endpoint says about an error, and its code: OpenAI's shape, or the text that there is."""
-    try:
-        error = json.loads(raw)["error"]
-        return str(error["message"]), error.get("code")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return raw[:1000].decode(errors="replace"), None
-
-
-def _read(raw: bytes) -> tuple[dict[str, Any] | None, str]:
-    try:
-        body = orjson.loads(raw)
-    except ValueError:
-        try:  # half characters, very large numbers, and what is no number, which the journal could not keep
-            body = json.loads(raw, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
-        except (ValueError, RecursionError) as error:
-            return None, f"the body is no JSON ({one_line(error)})"
-    if not isinstance(body, dict):
-        return None, "the body is no JSON object"
-    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _is_deep(body):
-        return None, f"the body has more than {_DEEPEST} objects and lists in one another"
-    if body.get("error"):  # some gateways send their errors with status 200
-        return None, f"the body is an error ({body['error']})"
-    return body, ""
-
-
-def _no_number(name: str) -> None:
-    """NaN and the infinities, which are no JSON."""
-
-
-def _finite(digits: str) -> float | None:
-    number = float(digits)
-    return number if isfinite(number) else None
-
-
-def _whole(digits: str) -> int | float | None:
-    number = int(digits)
-    return number if -(1 << 63) <= number < 1 << 64 else _finite(digits)
-
-
-def _is_deep(body: Mapping[str, Any]) -> bool:
-    level: list[Any] = [body]
-    for _ in range(_DEEPEST):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for values in inner for each in values if isinstance(each, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def _retry_after(headers: Any) -> float | None:
-    value = headers.get("retry-after")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (TypeError, ValueError, OverflowError):
-            return None
-    return max(seconds, 0.0) if seconds == seconds else None  # not for "nan"
-
-
-def one_line(said: object, key: str = "") -> str:
-    """Returns one line of whole characters, without the key: some endpoints repeat it."""
-    text = " ".join(whole_characters(str(said)).split())
-    return (text.replace(key, "***") if len(key) >= _SHORTEST_KEY else text)[:300] or type(said).__name__

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm import session
+from fcconan.llm import response
 from fcconan.llm.client import OPENAI_URL, Answer, Client, EndpointError
 from fcconan.llm.journal import Journal
 from fcconan.llm.session import Job, Known, Session
@@ -206,7 +206,7 @@ def test_half_a_character_in_an_error_can_be_written_to_a_file(
 def test_a_body_that_unpacks_to_more_than_the_bound_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "_LARGEST", 2 << 20)
+    monkeypatch.setattr(response, "_LARGEST", 2 << 20)
     raw = gzip.compress(json.dumps({"choices": [], "said": " " * (3 << 20)}).encode())
     assert len(raw) < 10_000
     with Server(always(Action(body=raw, headers={"Content-Encoding": "gzip"}))) as server:
