@@ -9,7 +9,8 @@ from fcconan.errors import InputError
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper
-from fcconan.retrieve.bench import SUMMARY, Settings, bench
+from fcconan.retrieve.bench import Settings, bench
+from fcconan.retrieve.bench_statistics import SUMMARY
 from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.dense import MINILM, Dense, SentenceEncoder, nearest
 from fcconan.retrieve.lexical import BM25

@@ -2,35 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
+from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieve.collection import FULL, Collection
 from fcconan.retrieve.kept import KeptRuns
 from fcconan.retrieve.notes import notes, problem, without_texts
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
 from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
-from fcconan.score.significance import (
-    bootstrap_means,
-    holm,
-    kendall_tau_interval,
-    means,
-    percentile_interval,
-    randomisation_tests,
-    summary,
-)
+from fcconan.score.significance import means, percentile_interval, summary
 
-Floats = npt.NDArray[np.float64]
 PROTOCOLS = ("paper", "sound")
-SUMMARY = ("avg", "min", "max", "cv")
-DIGITS = 10
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
 
 
@@ -339,16 +327,16 @@ def _result(
             }
             for name, judged in qrels.items()
         },
-        "systems": _systems(settings, list(qrels), scored),
+        "systems": system_figures(settings, list(qrels), scored),
         "chance": {
             "partitions": {
-                name: {metric: _number(means(level)) for metric, level in levels.items()}
+                name: {metric: number(means(level)) for metric, level in levels.items()}
                 for name, levels in chance.items()
             },
-            "summary": {key: _number(value) for key, value in summary(chance_means).items()},
+            "summary": {key: number(value) for key, value in summary(chance_means).items()},
         },
-        "comparisons": _comparisons(settings, list(qrels), scored),
-        "order_agreement": _order_agreement(settings, list(qrels), scored),
+        "comparisons": comparisons(settings, list(qrels), scored),
+        "order_agreement": order_agreement(settings, list(qrels), scored),
         "failed": dict(failed),
         "problems": dict(problems),
         "notes": notes(collection, settings, scored),
@@ -377,176 +365,6 @@ def signature(collection: Collection, settings: Settings, ties: str) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _systems(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> dict[str, Any]:
-    if not scored:
-        return {}
-    names = list(scored)
-    n_metrics = len(settings.metrics)
-    series = np.array(
-        [
-            one.partitions[part].values[metric]
-            for one in scored.values()
-            for part in partitions
-            for metric in settings.metrics
-        ]
-    )
-    draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
-    draws = draws.reshape(len(draws), len(names), len(partitions), n_metrics)
-    low, high = percentile_interval(draws, settings.confidence)
-    alone = np.isfinite(series).sum(axis=1).reshape(low.shape) < 2  # of one HS, every resample is the same
-    low[alone] = high[alone] = np.nan
-    columns = [settings.metrics.index(metric) for metric in settings.summarised]
-    with np.errstate(invalid="ignore"):
-        summary_low, summary_high = percentile_interval(
-            np.stack(list(summary(draws[..., columns]).values()), axis=-1), settings.confidence
-        )
-    none = alone[..., columns].all(axis=(1, 2))
-    summary_low[none] = summary_high[none] = np.nan
-    systems = {}
-    for row, (name, one) in enumerate(scored.items()):
-        figures = np.array(
-            [[means(one.partitions[part].values[metric]) for metric in settings.metrics] for part in partitions]
-        )
-        entry: dict[str, Any] = {
-            "configuration": one.configuration,
-            "resolved": one.found.resolved,
-            "diagnostics": one.found.diagnostics,
-            "failures": one.found.failures,
-            "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
-            "intervals": {
-                part: {
-                    metric: [_number(low[row, i, j]), _number(high[row, i, j])]
-                    for j, metric in enumerate(settings.metrics)
-                }
-                for i, part in enumerate(partitions)
-            },
-            "summary": {key: _number(value) for key, value in summary(figures[:, columns]).items()},
-            "summary_intervals": {
-                key: [_number(summary_low[row, i]), _number(summary_high[row, i])] for i, key in enumerate(SUMMARY)
-            },
-        }
-        if settings.protocol == "sound":
-            entry["unjudged_right"] = {
-                part: {metric: _number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
-                for part in partitions
-            }
-        if one.found.failures:
-            entry["failures_as_zero"] = {
-                part: {
-                    metric: _number(np.nansum(value) / _counted(one.partitions[part], value))
-                    for metric, value in one.partitions[part].values.items()
-                }
-                for part in partitions
-            }
-        if one.spread:
-            entry["spread"] = {
-                part: {metric: _number(value) for metric, value in row_.items()} for part, row_ in one.spread.items()
-            }
-            entry["summary_over_seeds"] = {
-                key: [_number(low_), _number(high_)] for key, (low_, high_) in one.summaries.items()
-            }
-        systems[name] = entry
-    return systems
-
-
-def _counted(evaluation: Evaluation, values: Floats) -> int:
-    """Returns how many queries would count if none had failed, at least 1."""
-    return max(1, int(np.isfinite(values).sum()) + evaluation.n_failed)
-
-
-def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {metric: _number(means(value)) for metric, value in evaluation.values.items()}
-    return figures | {
-        "n_queries": int(max((np.isfinite(value).sum() for value in evaluation.values.values()), default=0)),
-        "n_without_positive": evaluation.n_without_positive,
-        f"judged@{k}": _number(means(evaluation.judged)),
-        "n_empty": evaluation.n_empty,
-        "n_short": evaluation.n_short,
-        "n_failed": evaluation.n_failed,
-    }
-
-
-def _comparisons(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> list[dict[str, Any]]:
-    names = list(scored)
-    pairs = list(combinations(range(len(names)), 2))
-    rows = []
-    for part in partitions:
-        for metric in settings.metrics:
-            values = np.array([scored[name].partitions[part].values[metric] for name in names])
-            rows += _compare(settings, names, pairs, values, part, metric)
-    if settings.protocol == "paper" and pairs:
-        rows += _average_comparisons(settings, partitions, scored, names, pairs)
-    corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows], dtype=np.float64))
-    for row, value in zip(rows, corrected, strict=True):
-        row["p_corrected"] = _number(value)
-    return rows
-
-
-def _compare(
-    settings: Settings, names: list[str], pairs: list[tuple[int, int]], values: Floats, part: str, metric: str
-) -> list[dict[str, Any]]:
-    """Tests every pair of systems on one metric; values has the shape (systems, queries)."""
-    if not pairs:
-        return []
-    differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
-    paired = np.array([values[a] - values[b] for a, b in pairs])
-    draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
-    low, high = percentile_interval(draws, settings.confidence)
-    alone = np.isfinite(paired).sum(axis=1) < 2
-    low[alone] = high[alone] = np.nan
-    return [
-        {
-            "a": names[a],
-            "b": names[b],
-            "partition": part,
-            "metric": metric,
-            "difference": _number(differences[index]),
-            "low": _number(low[index]),
-            "high": _number(high[index]),
-            "p": _number(p_values[index]),
-        }
-        for index, (a, b) in enumerate(pairs)
-    ]
-
-
-def _average_comparisons(
-    settings: Settings,
-    partitions: list[str],
-    scored: Mapping[str, Scored],
-    names: list[str],
-    pairs: list[tuple[int, int]],
-) -> list[dict[str, Any]]:
-    """Tests the differences of Table 4's averages: all queries count there, so an average is a mean over queries."""
-    rows = []
-    for label, parts in [("all", partitions), *((part, [part]) for part in partitions)]:
-        values = np.array(
-            [
-                np.mean(
-                    [scored[name].partitions[part].values[m] for part in parts for m in settings.summarised], axis=0
-                )
-                for name in names
-            ]
-        )
-        rows += _compare(settings, names, pairs, values, label, "average")
-    return rows
-
-
-def _order_agreement(settings: Settings, partitions: list[str], scored: Mapping[str, Scored]) -> list[dict[str, Any]]:
-    if len(scored) < 2:
-        return []
-    rows = []
-    for a, b in combinations(partitions, 2):
-        for metric in settings.metrics:
-            x, y = (np.array([one.partitions[part].values[metric] for one in scored.values()]) for part in (a, b))
-            tau, low, high = kendall_tau_interval(
-                x, y, resamples=settings.order_resamples, seed=settings.seed, confidence=settings.confidence
-            )
-            rows.append(
-                {"a": a, "b": b, "metric": metric, "tau": _number(tau), "low": _number(low), "high": _number(high)}
-            )
-    return rows
-
-
 def _details(
     collection: Collection,
     settings: Settings,
@@ -566,7 +384,7 @@ def _details(
         "per_query": {
             name: {
                 part: {
-                    metric: dict(zip(found.query_ids, map(_number, values), strict=True))
+                    metric: dict(zip(found.query_ids, map(number, values), strict=True))
                     for metric, values in found.values.items()
                 }
                 for part, found in one.partitions.items()
@@ -574,9 +392,3 @@ def _details(
             for name, one in scored.items()
         },
     }
-
-
-def _number(value: Any) -> float | None:
-    """A float that JSON can hold: None for nan."""
-    number = float(value)
-    return round(number, DIGITS) if np.isfinite(number) else None

@@ -1,0 +1,256 @@
+"""Statistics over the systems of a benchmark: intervals, tests of differences, and how far partitions agree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.score.evaluate import Evaluation
+from fcconan.score.significance import (
+    bootstrap_means,
+    holm,
+    kendall_tau_interval,
+    means,
+    percentile_interval,
+    randomisation_tests,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from fcconan.retrieve.bench import Scored, Settings
+
+Floats = npt.NDArray[np.float64]
+SUMMARY = ("avg", "min", "max", "cv")
+DIGITS = 10
+
+
+def number(value: Any) -> float | None:
+    """Returns a float that JSON can hold: None for nan."""
+    read = float(value)
+    return round(read, DIGITS) if np.isfinite(read) else None
+
+
+def system_figures(
+    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
+) -> dict[str, dict[str, Any]]:
+    """Returns the figures of every system, as the result of a benchmark has them, with their intervals.
+
+    Args:
+        settings: Of the benchmark.
+        partitions: The names of the partitions.
+        scored: The systems, as they were scored.
+    """
+    if not scored:
+        return {}
+    intervals = _intervals(settings, partitions, scored)
+    return {
+        name: _figures(settings, partitions, one, row, intervals) | _further_figures(settings, partitions, one)
+        for row, (name, one) in enumerate(scored.items())
+    }
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """Ends of intervals: of shape (systems, partitions, metrics), and of the summary (systems, values of `SUMMARY`)."""
+
+    low: Floats
+    high: Floats
+    summary_low: Floats
+    summary_high: Floats
+
+
+def _intervals(settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]) -> _Intervals:
+    """Resamples HS, the same for all systems and metrics."""
+    series = np.array(
+        [
+            one.partitions[part].values[metric]
+            for one in scored.values()
+            for part in partitions
+            for metric in settings.metrics
+        ]
+    )
+    draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
+    draws = draws.reshape(len(draws), len(scored), len(partitions), len(settings.metrics))
+    low, high = percentile_interval(draws, settings.confidence)
+    alone = np.isfinite(series).sum(axis=1).reshape(low.shape) < 2  # of one HS, every resample is the same
+    low[alone] = high[alone] = np.nan
+    columns = _summarised(settings)
+    with np.errstate(invalid="ignore"):
+        summary_low, summary_high = percentile_interval(
+            np.stack(list(summary(draws[..., columns]).values()), axis=-1), settings.confidence
+        )
+    none = alone[..., columns].all(axis=(1, 2))
+    summary_low[none] = summary_high[none] = np.nan
+    return _Intervals(low, high, summary_low, summary_high)
+
+
+def _summarised(settings: "Settings") -> list[int]:
+    """Returns the places of the metrics that the summary averages."""
+    return [settings.metrics.index(metric) for metric in settings.summarised]
+
+
+def _figures(
+    settings: "Settings", partitions: list[str], one: "Scored", row: int, intervals: _Intervals
+) -> dict[str, Any]:
+    """Returns what every system has: how it ran, its figures, and their intervals, which stand in a row of theirs."""
+    low, high = intervals.low[row], intervals.high[row]
+    figures = np.array(
+        [[means(one.partitions[part].values[metric]) for metric in settings.metrics] for part in partitions]
+    )
+    return {
+        "configuration": one.configuration,
+        "resolved": one.found.resolved,
+        "diagnostics": one.found.diagnostics,
+        "failures": one.found.failures,
+        "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
+        "intervals": {
+            part: {metric: [number(low[i, j]), number(high[i, j])] for j, metric in enumerate(settings.metrics)}
+            for i, part in enumerate(partitions)
+        },
+        "summary": {key: number(value) for key, value in summary(figures[:, _summarised(settings)]).items()},
+        "summary_intervals": {
+            key: [number(intervals.summary_low[row, i]), number(intervals.summary_high[row, i])]
+            for i, key in enumerate(SUMMARY)
+        },
+    }
+
+
+def _further_figures(settings: "Settings", partitions: list[str], one: "Scored") -> dict[str, Any]:
+    """Returns what only some have: the protocol brackets, or the system failed on an HS, or it has several seeds."""
+    found: dict[str, Any] = {}
+    if settings.protocol == "sound":
+        found["unjudged_right"] = {
+            part: {metric: number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
+            for part in partitions
+        }
+    if one.found.failures:
+        found["failures_as_zero"] = {
+            part: {
+                metric: number(np.nansum(value) / _counted(one.partitions[part], value))
+                for metric, value in one.partitions[part].values.items()
+            }
+            for part in partitions
+        }
+    if one.spread:
+        found["spread"] = {
+            part: {metric: number(value) for metric, value in of_part.items()} for part, of_part in one.spread.items()
+        }
+        found["summary_over_seeds"] = {key: [number(low), number(high)] for key, (low, high) in one.summaries.items()}
+    return found
+
+
+def _counted(evaluation: Evaluation, values: Floats) -> int:
+    """Returns how many queries would count if none had failed, at least 1."""
+    return max(1, int(np.isfinite(values).sum()) + evaluation.n_failed)
+
+
+def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
+    figures: dict[str, Any] = {metric: number(means(value)) for metric, value in evaluation.values.items()}
+    return figures | {
+        "n_queries": int(max((np.isfinite(value).sum() for value in evaluation.values.values()), default=0)),
+        "n_without_positive": evaluation.n_without_positive,
+        f"judged@{k}": number(means(evaluation.judged)),
+        "n_empty": evaluation.n_empty,
+        "n_short": evaluation.n_short,
+        "n_failed": evaluation.n_failed,
+    }
+
+
+def comparisons(settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]) -> list[dict[str, Any]]:
+    """Tests every pair of systems on every metric of every partition, and corrects for the number of tests.
+
+    Args:
+        settings: Of the benchmark.
+        partitions: The names of the partitions.
+        scored: The systems, as they were scored.
+    """
+    names = list(scored)
+    pairs = list(combinations(range(len(names)), 2))
+    rows = []
+    for part in partitions:
+        for metric in settings.metrics:
+            values = np.array([scored[name].partitions[part].values[metric] for name in names])
+            rows += _compare(settings, names, pairs, values, part, metric)
+    if settings.protocol == "paper" and pairs:
+        rows += _average_comparisons(settings, partitions, scored, names, pairs)
+    corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows], dtype=np.float64))
+    for row, value in zip(rows, corrected, strict=True):
+        row["p_corrected"] = number(value)
+    return rows
+
+
+def _compare(
+    settings: "Settings", names: list[str], pairs: list[tuple[int, int]], values: Floats, part: str, metric: str
+) -> list[dict[str, Any]]:
+    """Tests every pair of systems on one metric; values has the shape (systems, queries)."""
+    if not pairs:
+        return []
+    differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
+    paired = np.array([values[a] - values[b] for a, b in pairs])
+    draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
+    low, high = percentile_interval(draws, settings.confidence)
+    alone = np.isfinite(paired).sum(axis=1) < 2
+    low[alone] = high[alone] = np.nan
+    return [
+        {
+            "a": names[a],
+            "b": names[b],
+            "partition": part,
+            "metric": metric,
+            "difference": number(differences[index]),
+            "low": number(low[index]),
+            "high": number(high[index]),
+            "p": number(p_values[index]),
+        }
+        for index, (a, b) in enumerate(pairs)
+    ]
+
+
+def _average_comparisons(
+    settings: "Settings",
+    partitions: list[str],
+    scored: Mapping[str, "Scored"],
+    names: list[str],
+    pairs: list[tuple[int, int]],
+) -> list[dict[str, Any]]:
+    """Tests the differences of Table 4's averages: all queries count there, so an average is a mean over queries."""
+    rows = []
+    for label, parts in [("all", partitions), *((part, [part]) for part in partitions)]:
+        values = np.array(
+            [
+                np.mean(
+                    [scored[name].partitions[part].values[m] for part in parts for m in settings.summarised], axis=0
+                )
+                for name in names
+            ]
+        )
+        rows += _compare(settings, names, pairs, values, label, "average")
+    return rows
+
+
+def order_agreement(
+    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
+) -> list[dict[str, Any]]:
+    """Returns how far two partitions put the systems in one order: Kendall's tau for every metric.
+
+    Args:
+        settings: Of the benchmark.
+        partitions: The names of the partitions.
+        scored: The systems, as they were scored.
+    """
+    if len(scored) < 2:
+        return []
+    rows = []
+    for a, b in combinations(partitions, 2):
+        for metric in settings.metrics:
+            x, y = (np.array([one.partitions[part].values[metric] for one in scored.values()]) for part in (a, b))
+            tau, low, high = kendall_tau_interval(
+                x, y, resamples=settings.order_resamples, seed=settings.seed, confidence=settings.confidence
+            )
+            rows.append(
+                {"a": a, "b": b, "metric": metric, "tau": number(tau), "low": number(low), "high": number(high)}
+            )
+    return rows
