@@ -8,8 +8,8 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -313,23 +313,14 @@ def _json_lines(path: Path) -> dict[str, str]:
 
 def _hugging_face(dataset: str) -> Collection:
     """Reads the configs of a dataset in the layout of MTEB through `datasets`."""
-    if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
-        raise InputError(
-            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
-            "such as owner/dataset"
-        )
-    if Path(dataset).is_dir() and not _may_be_dataset(Path(dataset)):
-        raise InputError(
-            f"{dataset} is a folder without a dataset: expected {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), "
-            "a README.md that declares configs, or the folders corpus and queries"
-        )
+    _check_is_dataset(dataset)
     import datasets
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     # The cache of `datasets` knows a local folder by its last name: it would serve the rows of another or older one.
     cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
-    try:
+    with _in_one_line(dataset):
         with cache as cache_dir:
             configs = datasets.get_dataset_config_names(dataset)
             missing = {"corpus", "queries"} - set(configs)
@@ -354,16 +345,6 @@ def _hugging_face(dataset: str) -> Collection:
         catalogue = _unique(
             dataset, ((row["_id"], f"{row.get('title') or ''} {row['text'] or ''}".strip()) for row in corpus)
         )
-    except InputError:
-        raise
-    except KeyError as error:
-        raise InputError(
-            f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
-            "score"
-        ) from error
-    except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
     content = json.dumps([corpus, queries, judgements], sort_keys=True, default=str)
     order = {tier: index for index, tier in enumerate(TIERS)}
     return Collection(
@@ -382,6 +363,37 @@ def _hugging_face(dataset: str) -> Collection:
             for name in sorted(judgements, key=lambda name: (order.get(name, 9), name))
         },
     )
+
+
+def _check_is_dataset(dataset: str) -> None:
+    """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
+    if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
+        raise InputError(
+            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
+            "such as owner/dataset"
+        )
+    if Path(dataset).is_dir() and not _may_be_dataset(Path(dataset)):
+        raise InputError(
+            f"{dataset} is a folder without a dataset: expected {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), "
+            "a README.md that declares configs, or the folders corpus and queries"
+        )
+
+
+@contextmanager
+def _in_one_line(dataset: str) -> Iterator[None]:
+    """Turns what goes wrong with a dataset that others made into an `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(
+            f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
+            "score"
+        ) from error
+    except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
 
 
 def _may_be_dataset(folder: Path) -> bool:
