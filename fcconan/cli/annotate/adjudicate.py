@@ -1,9 +1,15 @@
 """`fcconan annotate adjudicate`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fcconan.annotate.adjudicate import Outcome
+    from fcconan.annotate.campaign import Campaign
 
 NAME = "adjudicate"
 EXAMPLE = "Example: fcconan annotate adjudicate my-campaign --export conflicts.csv"
@@ -40,12 +46,12 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Decide the final label of every unit: by the votes, by rule, or by a person; discard what has none."""
-    from fcconan.annotate.adjudicate import adjudicate, counts_of, decisions_of_persons, final_labels
+    from fcconan.annotate.adjudicate import adjudicate, counts_of, decisions_of_persons
     from fcconan.annotate.campaign import Campaign
-    from fcconan.annotate.conflicts import DISCARD, conflict_rows, counted, merged, read_conflicts, write_conflicts
+    from fcconan.annotate.conflicts import conflict_rows, counted, merged, read_conflicts, write_conflicts
     from fcconan.annotate.votes import answers_of
     from fcconan.cli.files import check_files
-    from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.cli.output import check_json_target, write_json
     from fcconan.errors import InputError
 
     if (filled_in is None) != (by is None):
@@ -83,18 +89,39 @@ def run(
     if export is not None:
         write_conflicts(export, conflict_rows(campaign, outcome, listed))
     counts = counts_of(outcome)
+    _print_counts(counts, campaign.settings.name)
+    if filled_in is not None and by is not None:
+        typer.echo(_imported(filled_in, by, counted(before, imported, outcome.decisions), len(imported)))
+        units = {each.unit_id for each in imported}
+        if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {by}):
+            typer.echo(f"Those that {', '.join(others)} had made before stay theirs: --changes makes them {by}'s.")
+    _tell_of_persons(outcome)
+    if export is not None:
+        _tell_exported(export, listed, outcome, campaign)
+    if unchanged:
+        typer.echo("decisions.jsonl says the same as before.")
+    if json_file is not None:
+        write_json(json_file, counts)
+
+
+def _print_counts(counts: dict[str, Any], name: str) -> None:
+    from fcconan.cli.output import print_table
+
     rows = [("label", label, n) for label, n in counts["labels"].items()]
     rows += [("decided", reason, n) for reason, n in counts["decided"].items()]
     rows += [("discarded", reason, n) for reason, n in counts["discarded"].items()]
     rows += [("no decision yet", why, counts[why]) for why in ("waiting", "not_assigned")]
-    print_table(f"Final labels of {campaign.settings.name}", ("what", "which", "units"), rows)
-    if filled_in is not None:
-        said = counted(before, imported, outcome.decisions)
-        did = ", ".join(f"{n} {what}" for what, n in said.items() if n)
-        typer.echo(f"{filled_in}: {len(imported)} decisions of {by}.{f' {did}.' if did else ''}")
-        units = {each.unit_id for each in imported}
-        if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {by}):
-            typer.echo(f"Those that {', '.join(others)} had made before stay theirs: --changes makes them {by}'s.")
+    print_table(f"Final labels of {name}", ("what", "which", "units"), rows)
+
+
+def _imported(file: Path, by: str, said: "Mapping[str, int]", decisions: int) -> str:
+    """Returns a line on what a person decided, and what that did."""
+    did = ", ".join(f"{n} {what}" for what, n in said.items() if n)
+    return f"{file}: {decisions} decisions of {by}.{f' {did}.' if did else ''}"
+
+
+def _tell_of_persons(outcome: "Outcome") -> None:
+    """Prints what is odd about decisions that persons made."""
     if outcome.needless:
         typer.echo(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
     if outcome.other_votes:
@@ -104,17 +131,19 @@ def run(
         )
     if outcome.own_raters:
         typer.echo(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
-    if export is not None:
-        mine = {each.unit_id for each in decisions_of_persons(campaign)}
-        free = [unit for unit in listed if unit not in mine]
-        to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
-        kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
-        more = "".join(f", {n} {what}" for what, n in kinds.items() if n)
-        typer.echo(f"{export}: {to_decide} conflicts to decide{more}; read it with --import {export} --by PSEUDONYM.")
-        if listed:
-            allowed = ", ".join(final_labels(campaign))
-            typer.echo(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")
-    if unchanged:
-        typer.echo("decisions.jsonl says the same as before.")
-    if json_file is not None:
-        write_json(json_file, counts)
+
+
+def _tell_exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Campaign") -> None:
+    """Prints how many conflicts are in a file, and what to do with it."""
+    from fcconan.annotate.adjudicate import decisions_of_persons, final_labels
+    from fcconan.annotate.conflicts import DISCARD
+
+    mine = {each.unit_id for each in decisions_of_persons(campaign)}
+    free = [unit for unit in listed if unit not in mine]
+    to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
+    kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
+    more = "".join(f", {n} {what}" for what, n in kinds.items() if n)
+    typer.echo(f"{file}: {to_decide} conflicts to decide{more}; read it with --import {file} --by PSEUDONYM.")
+    if listed:
+        allowed = ", ".join(final_labels(campaign))
+        typer.echo(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")

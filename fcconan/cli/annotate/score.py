@@ -1,7 +1,8 @@
 """`fcconan annotate score`."""
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,8 +10,12 @@ from fcconan.cli import models
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotate.product_scorers import Scorer
-    from fcconan.execute.shards import Progress
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fcconan.annotate.product import Scoring
+    from fcconan.annotate.product_scorers import JudgeScorer, Scorer
+    from fcconan.execute.shards import Progress, Shard
+    from fcconan.llm.call import Model
 
 NAME = "score"
 EXAMPLE = "Example: fcconan annotate score campaign --scorer tfidf --out scores --jobs 2"
@@ -64,8 +69,6 @@ def run(
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.execute import cluster, shards
-    from fcconan.llm.cost import CostLimitError
-    from fcconan.llm.journal import Journal
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
@@ -90,8 +93,7 @@ def run(
     budget = None if several else getattr(getattr(opened, "client", None), "budget", None)
     lists = read_lists(sources)
     if dry_run and opened is not None and isinstance(chosen, JudgeScorer):
-        rehearsal = models.Rehearsal(opened)
-        for journal, rows in open_questions(
+        questions = open_questions(
             lists.hs,
             lists.cn,
             chosen,
@@ -100,11 +102,8 @@ def run(
             rows_per_shard=rows_per_shard,
             rank=rank or 0,
             world=world or 1,
-        ):
-            rehearsal.model = chosen.model(journal)
-            for _ in chosen.judge(rehearsal).rate(rows):
-                pass
-        models.print_rehearsals([rehearsal], prices, json_file)
+        )
+        models.print_rehearsals([_rehearsed(opened, chosen, questions)], prices, json_file)
         return
     work, whole = plan(
         lists.hs,
@@ -116,19 +115,11 @@ def run(
         asking=Asking(concurrency=concurrency, budget=budget),
     )
     mine = whole if rank is None or world is None else shards.share(whole, rank, world)
-    try:
-        with _Bar(len(lists.cn)) as progress:
-            if scheduler is not None:
-                cluster.run_on_cluster(work, mine, scheduler, progress=progress)
-            else:
-                shards.run(work, mine, jobs=jobs or 1, progress=progress)
-    except CostLimitError as error:
-        left = [shard for shard in mine if not work.is_finished(shard)]
-        answers = sum(len(Journal(work.journal(shard))) for shard in left)
-        raise CostLimitError(
-            f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
-            "the others)"
-        ) from error
+    with _finished_are_told(work, mine), _Bar(len(lists.cn)) as progress:
+        if scheduler is not None:
+            cluster.run_on_cluster(work, mine, scheduler, progress=progress)
+        else:
+            shards.run(work, mine, jobs=jobs or 1, progress=progress)
     found = summary(work, whole)
     print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
     if found["finished"] < found["shards"]:
@@ -155,6 +146,33 @@ def _scorer(
     if aspect is not None:
         asked = asked.model_copy(update={"aspects": [asked.aspect(aspect)]})
     return JudgeScorer(asked, model, strategy=strategy, base_url=base_url)
+
+
+def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple[Path, Any]]") -> models.Rehearsal:
+    """Goes through all that the judge would be asked; every shard has a journal of its own."""
+    rehearsal = models.Rehearsal(model)
+    for journal, rows in questions:
+        rehearsal.model = scorer.model(journal)
+        for _ in scorer.judge(rehearsal).rate(rows):
+            pass
+    return rehearsal
+
+
+@contextmanager
+def _finished_are_told(work: "Scoring", mine: "Sequence[Shard]") -> "Iterator[None]":
+    """Says how far the work has come where the money ends."""
+    from fcconan.llm.cost import CostLimitError
+    from fcconan.llm.journal import Journal
+
+    try:
+        yield
+    except CostLimitError as error:
+        left = [shard for shard in mine if not work.is_finished(shard)]
+        answers = sum(len(Journal(work.journal(shard))) for shard in left)
+        raise CostLimitError(
+            f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
+            "the others)"
+        ) from error
 
 
 class _Bar:
