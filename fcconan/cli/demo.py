@@ -32,13 +32,8 @@ def run(
     from fcconan.build.release import check_target, output_folder
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.judge.ratings_table import print_ratings
-    from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
+    from fcconan.cli.output import check_json_target, print_table, write_release_json
     from fcconan.errors import InputError
-    from fcconan.judge.lexical import LexicalJudge
-    from fcconan.judge.rate import RATED
-    from fcconan.judge.replies import load_replies
-    from fcconan.judge.summary import Summary
-    from fcconan.judge.task import load_task
     from fcconan.report import trec_files
     from fcconan.report.explorer import explorer_page
     from fcconan.report.retrieval import drill_down
@@ -47,7 +42,7 @@ def run(
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.suite import Maker, load_suite
-    from fcconan.row_files import RowWriter, check_row_target
+    from fcconan.row_files import check_row_target
 
     beside = out.absolute().parent if out.name in ("", "..") else out.parent
     target = report if report is not None else beside / "demo-report"
@@ -60,8 +55,30 @@ def run(
     check_site(target)
     check_row_target(rated)
     result = build("demo", out)
-    manifest = result.manifest
-    write_release_json(json_file, result.folder, manifest)
+    write_release_json(json_file, result.folder, result.manifest)
+    _tell_built(out, result.manifest)
+    collection = load_collection(str(out)).without_kin()
+    maker = Maker(load_suite(), collection.train)
+    scored, details = bench(
+        collection, [maker.make(name) for name in offline_systems()], Settings().resolve(collection)
+    )
+    counts = _rate(out, rated)
+    judged, tables = _judged(out, rated)
+    retrieval = bench_page(scored, drill_down(scored, details), trec_files(details))
+    pages = [retrieval, *judged, explorer_page(out)]
+    index = write_site(target, pages, title="The embedded demo: invented peoples, simulated answers")[0]
+    print_result(scored, None)
+    print_ratings(counts, rated)
+    typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
+    for table in tables:
+        print_table(table.title, table.columns, table.rows)
+    print_table("The demo in a table (all of it synthetic: the figures say nothing about the world)", *_gist(pages))
+    typer.echo(f"Report: {target / index.name}")
+
+
+def _tell_built(out: Path, manifest: dict[str, Any]) -> None:
+    from fcconan.cli.output import counts_rows, print_table
+
     print_table(
         "Demo dataset (synthetic: invented peoples, simulated labels)",
         ("config", "split", "rows"),
@@ -73,28 +90,24 @@ def run(
     shown = out if out.is_absolute() else f"./{out}"  # a bare name could be taken for a dataset on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
-    collection = load_collection(str(out)).without_kin()
-    maker = Maker(load_suite(), collection.train)
-    scored, details = bench(
-        collection, [maker.make(name) for name in offline_systems()], Settings().resolve(collection)
-    )
+
+
+def _rate(out: Path, rated: Path) -> dict[str, Any]:
+    """Writes what the baseline that counts words makes of the replies; returns the counts."""
+    from fcconan.judge.lexical import LexicalJudge
+    from fcconan.judge.rate import RATED
+    from fcconan.judge.replies import load_replies
+    from fcconan.judge.summary import Summary
+    from fcconan.judge.task import load_task
+    from fcconan.row_files import RowWriter
+
     summary = Summary()
     judge = LexicalJudge(load_task("cseval"))
     with RowWriter(rated, RATED) as writer:
         for rows in judge.rate(load_replies(out)):
             summary.add(rows)
             writer.write(rows)
-    judged, tables = _judged(out, rated)
-    retrieval = bench_page(scored, drill_down(scored, details), trec_files(details))
-    pages = [retrieval, *judged, explorer_page(out)]
-    index = write_site(target, pages, title="The embedded demo: invented peoples, simulated answers")[0]
-    print_result(scored, None)
-    print_ratings(summary.result(judges=[{"name": judge.name, **judge.configuration}]), rated)
-    typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
-    for table in tables:
-        print_table(table.title, table.columns, table.rows)
-    print_table("The demo in a table (all of it synthetic: the figures say nothing about the world)", *_gist(pages))
-    typer.echo(f"Report: {target / index.name}")
+    return summary.result(judges=[{"name": judge.name, **judge.configuration}])
 
 
 def _gist(pages: "Sequence[Page]") -> "tuple[Sequence[str], Sequence[Sequence[str]]]":

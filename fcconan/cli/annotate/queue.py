@@ -1,9 +1,12 @@
 """`fcconan annotate queue`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from fcconan.annotate.queue import Batch
 
 NAME = "queue"
 EXAMPLE = "Example: fcconan annotate queue my-campaign --scores minilm.trec --scores judge.parquet --batch 100"
@@ -82,7 +85,18 @@ def run(
         {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in found
     ]
     print_table(f"Queue of {campaign.settings.name}: {result['positive']}", ("what", "value"), _rows(result))
-    notes += [
+    for note in [*notes, *_notes(result, made, folder)]:
+        typer.echo(note)
+    if result["decision"] in SAYS:
+        typer.echo(f"{SAYS[result['decision']]} ({target_recall:.0%} of the positives).")
+    if json_file is not None:
+        write_json(json_file, result)
+
+
+def _notes(result: dict[str, Any], made: "Batch | None", folder: Path) -> list[str]:
+    """Returns what there is to know about the scores, the new batch, and what the queue waits for."""
+    units = result["units"]
+    notes = [
         f"{score['name']}: {score['missing']} units have no score and are taken as average, "
         f"{score['unknown']} scores are of no unit."
         for score in result["scores"]
@@ -94,27 +108,21 @@ def run(
         notes.append(f"{made.round} is new: {counts['likely']} likely, {counts['drawn']} drawn by chance{again}.")
         if counts["answered"]:
             notes.append(f"{counts['answered']} of them were answered in other rounds and are given to nobody.")
-    elif result["units"]["waiting"]:
+    elif units["waiting"]:
         notes.append(
-            f"{result['units']['waiting']} units wait for answers, so there is no new batch: import them, or "
-            "give --while-open."
+            f"{units['waiting']} units wait for answers, so there is no new batch: import them, or give --while-open."
         )
-    if result["units"]["stuck"]:
+    if units["stuck"]:
         notes.append(
-            f"{result['units']['stuck']} units wait for a rater who never had them, and the estimate with them: let "
+            f"{units['stuck']} units wait for a rater who never had them, and the estimate with them: let "
             f"one join with `fcconan annotate raters {folder} --join PSEUDONYM`."
         )
-    for note in notes:
-        typer.echo(note)
-    if result["units"]["outside_not_answered"]:
-        typer.echo(
-            f"{result['units']['outside_not_answered']} units were given out before the queue began and are not "
+    if units["outside_not_answered"]:
+        notes.append(
+            f"{units['outside_not_answered']} units were given out before the queue began and are not "
             "answered yet: import their answers."
         )
-    if result["decision"] in SAYS:
-        typer.echo(f"{SAYS[result['decision']]} ({target_recall:.0%} of the positives).")
-    if json_file is not None:
-        write_json(json_file, result)
+    return notes
 
 
 def _rows(result: dict[str, Any]) -> list[tuple[str, str]]:
