@@ -105,6 +105,7 @@ class Session:
             self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
             self._thread.start()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._over: list[asyncio.Task[Any]] = []  # what was waited for last
         self._error: BaseException | None = None
         # What is being asked, so that nothing is asked twice at the same time.
         self._asked: dict[str, asyncio.Future[Answer]] = {}
@@ -119,14 +120,14 @@ class Session:
         if settings.budget is not None:
             settings.budget.purse.waiting.append(self._wake)
         try:
-            self._wait(self._begin(self._connect()))
+            self._wait(self._begin(self._connect))
         except BaseException:
             self.close()
             raise
 
     def begin(self, job: "Job[Result]") -> "Begun[Result]":
         """Begins a job."""
-        return self._begin(self._run(job))
+        return self._begin(self._run, job)
 
     def result(self, begun: "Begun[Result]") -> Result:
         """Waits for the result of a job.
@@ -143,26 +144,30 @@ class Session:
             raise
 
     def close(self) -> None:
-        """Ends all jobs; what was answered until now is on the disk when this returns."""
-        self._wait(self._begin(self._end()))
-        if self._settings.budget is not None:
-            self._settings.budget.purse.waiting.remove(self._wake)
-        if self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-        self._loop.close()
+        """Ends all jobs; what was answered until now is on the disk when this returns, or does what a signal asked."""
+        with signals_held():
+            self._wait(self._begin(self._end))
+            if self._settings.budget is not None:
+                self._settings.budget.purse.waiting.remove(self._wake)
+            if self._thread is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._thread.join()
+            self._loop.close()
 
-    def _begin(self, work: "Coroutine[Any, Any, Result]") -> "Begun[Result]":
-        if self._thread is None:
-            with signals_held(self._loop):
-                task = self._loop.create_task(work)
-                task.add_done_callback(_seen)
+    def _begin(self, work: "Callable[..., Coroutine[Any, Any, Result]]", *given: Any) -> "Begun[Result]":
+        with signals_held(self._loop if self._thread is None else None):
+            if self._thread is not None:
+                return asyncio.run_coroutine_threadsafe(work(*given), self._loop)
+            task = self._loop.create_task(work(*given))
+            task.add_done_callback(_seen)
             return task
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, begun: "Begun[Result]") -> Result:
         while isinstance(begun, asyncio.Task):
             with signals_held(self._loop):
+                # Python passes over what is raised while it lets go of a task, a signal's exception, too.
+                self._over.clear()
+                self._over.append(begun)
                 try:
                     return self._loop.run_until_complete(begun)
                 except RuntimeError:
