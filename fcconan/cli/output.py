@@ -46,6 +46,11 @@ def tell_progress(line: str) -> None:
         print(line, file=sys.stderr)
 
 
+def printable_name(name: str) -> str:
+    """Returns a name that somebody else gave to something as one line in which nothing is hidden or turned around."""
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in name)
+
+
 def check_json_target(path: Path | None, out: Path) -> None:
     """Checks before long work that a result can be written, and outside the folder that the work writes.
 

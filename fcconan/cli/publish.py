@@ -79,14 +79,14 @@ def run(
 
 
 def _print(publication: "Publication") -> None:
-    from fcconan.cli.output import print_table, printable
+    from fcconan.cli.output import print_table, printable, printable_name
     from fcconan.publish.restricted import listed
 
     plan, done = publication.plan, publication.done
     print_table(
         f"{plan.contents.title} to {publication.url}",
         ("file", "change", "bytes"),
-        [(file.path, file.change, file.size) for file in plan.files],
+        [(printable_name(file.path), file.change, file.size) for file in plan.files],
     )
     lines = [
         f"Repository: {'there' if plan.remote.exists else 'to be created'}; in the end {plan.visibility}."
@@ -96,9 +96,9 @@ def _print(publication: "Publication") -> None:
     if plan.restricted:
         lines.append(f"Restricted text: {listed(plan.restricted)}.")
     if plan.kept:
-        lines.append(f"Stays there, though no publication put it there: {', '.join(plan.kept)}.")
+        lines.append(f"Stays there, though no publication put it there: {', '.join(map(printable_name, plan.kept))}.")
     if plan.contents.left_out:
-        lines.append(f"Stays here: {', '.join(plan.contents.left_out)}.")
+        lines.append(f"Stays here: {', '.join(map(printable_name, plan.contents.left_out))}.")
     lines += [*plan.contents.notes, *plan.notes]
     if plan.is_done:
         lines.append(f"Nothing to do: {plan.tag} holds this content already.")

@@ -7,6 +7,8 @@ from pathlib import Path
 from fcconan.errors import InputError
 from fcconan.whole_folders import new_stage, put_in_place
 
+LONGEST = 100  # letters of a name that a file's name takes up
+
 
 def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """Writes files into a folder under a temporary name, which then takes the place of the folder.
@@ -71,7 +73,7 @@ def safe_names(names: Iterable[str], folder: str, suffix: str) -> dict[str, str]
     taken: set[str] = set()
     files = {}
     for name in names:
-        safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name)
+        safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name[:LONGEST])
         count = 1
         file = safe
         while file.lower() in taken:

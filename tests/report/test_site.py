@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.report.folders import safe_names
 from fcconan.report.site.inputs import find_inputs
 from fcconan.report.site.page import Page
 from fcconan.report.site.pages import pages_of
@@ -113,6 +114,8 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
         ("other.json", '{"rows": []}', "other.json holds nothing that a report shows: give a folder of `bench"),
         ("broken.json", "{", "broken.json is no JSON"),
         ("broken.json", '{"win_matrix": [NaN]}', "broken.json is no JSON (NaN is no number)"),
+        ("broken.json", '{"win_matrix": [1e999]}', "broken.json is no JSON (1e999 is no number)"),
+        ("broken.json", f'{{"win_matrix": [{"7" * 400}]}}', f"broken.json is no JSON ({'7' * 20}... is no number)"),
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
@@ -330,3 +333,23 @@ def test_tables_are_cut_in_the_overview_and_whole_on_their_page(tmp_path: Path) 
     assert "<td>z</td>" not in overview
     rows = (tmp_path / "site" / "downloads" / "one" / "tables" / "01-many.csv").read_text().splitlines()
     assert rows == ["a,b,c,d,e", *(f"{row},w,x,y,z" for row in range(11))]
+
+
+def test_results_in_folders_of_one_name_are_told_apart_by_the_folders_around_them(
+    results: Path, tmp_path: Path
+) -> None:
+    folders = [shutil.copytree(results / "bench", tmp_path / name / "bench") for name in ("one", "two")]
+    for file in ("results.json", "rankings.json"):
+        changed = json.loads((folders[1] / file).read_text()) | {"signature": "another"}
+        (folders[1] / file).write_text(json.dumps(changed))
+    labels = [page.label.rpartition(" (")[2] for page in pages_of(find_inputs(folders), texts=False)]
+    assert labels == ["one/bench)", "two/bench)"]
+
+
+def test_a_name_of_any_length_is_a_files_name() -> None:
+    names = ["s" * 10_000, "s" * 9_999, "a/b"]
+    assert list(safe_names(names, "runs", ".trec").values()) == [
+        f"runs/{'s' * 100}.trec",
+        f"runs/{'s' * 100}-2.trec",
+        "runs/a_b.trec",
+    ]

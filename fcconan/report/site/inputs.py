@@ -1,6 +1,7 @@
 """Recognises what a report is made from: results that verbs wrote with `--json`, and the folders that verbs write."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ EXPECTED = (
     "a folder of `bench --report`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, agree, "
     "leaderboard, metrics or reproduce, or a folder of these"
 )
+LONGEST = 20  # digits and sign of a whole number; no count or seed has more
 MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
 
 
@@ -159,13 +161,26 @@ def parsed(path: Path, text: str) -> Any:
         InputError: It is no JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_float, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no JSON ({error}): write it again with --json") from error
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _refuse(text)
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > LONGEST:
+        _refuse(f"{text[:LONGEST]}...")
+    return int(text)
 
 
 def _read(path: Path) -> str:

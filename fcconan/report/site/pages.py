@@ -23,7 +23,7 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
     for each in inputs:
         try:
             page = _PAGES[each.kind](each, texts)
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
             if isinstance(error, InputError):
                 raise
             verb = _VERBS.get(each.kind, each.kind)
@@ -33,10 +33,12 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
             ) from error
         pages.append(page)
     labels = [page.label or page.title for page in pages]
-    return [
-        replace(page, label=f"{label} ({each.path.stem})") if labels.count(label) > 1 else page
-        for page, each, label in zip(pages, inputs, labels, strict=True)
-    ]
+    named = list(zip(labels, (each.path.stem for each in inputs), strict=True))
+    for place, (each, (label, name)) in enumerate(zip(inputs, named, strict=True)):
+        if labels.count(label) > 1:
+            told = name if named.count((label, name)) == 1 else f"{each.path.resolve().parent.name}/{name}"
+            pages[place] = replace(pages[place], label=f"{label} ({told})")
+    return pages
 
 
 def bench_page(
