@@ -22,6 +22,7 @@ from tests.documented.shell import MisunderstoodError, Shell
 from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, prepare
 from tests.llm.server import KEY, Server
 from tests.llm.tiny_chat import model_that_says
+from tests.publish.hub import Hub, connect
 
 SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
 ELSEWHERE = {  # options of other programs that pages speak of
@@ -105,14 +106,12 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
-    from tests.publish.hub import Hub, connect
-
     monkeypatch.setattr("fcconan.publish.loading.check_loading", lambda contents: None)  # tests/publish loads
     with Hub() as running:
         connect(monkeypatch, running)
-        yield
+        yield running
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")
@@ -121,10 +120,14 @@ def test_what_a_page_shows_works(
     page: str, reader: Shell, server: Server, model: Model, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     text = blocks.read(page)
-    if re.search(r"^fcconan publish ", text, re.MULTILINE):
-        request.getfixturevalue("hub")
+    published = re.findall(r"^fcconan publish \S+ (\S+)(.*)$", text, re.MULTILINE)
+    hub = request.getfixturevalue("hub") if published else None
     prepare(page, text, tmp_path, model)
     follow(text, page, reader, server)
+    if hub is not None:
+        sent = {name: "--gated manual" in options for name, options in published if "--dry-run" not in options}
+        assert {name: repo.gated == "manual" for name, repo in hub.repos.items()} == sent
+        assert all(len(repo.tags) == 1 and "manifest.json" in repo.files for repo in hub.repos.values())
 
 
 @pytest.mark.long

@@ -108,6 +108,7 @@ class Shell:
         cheaper = [each for pair in FEWER.items() if pair[0] in known and pair[0] not in words for each in pair]
         if words[0] == "finetune" and Path(words[1]).parent == Path("data"):
             fewer_pairs(Path(words[1]))
+        before = {path: _state(path) for path in outputs}
         run = run_here(*words, *cheaper, *added(line), **{**self._environment, **given})
         wanted = 2 if _REFUSED.search(line) else 0
         assert run.returncode == wanted, f"`{line}` ended with {run.returncode}: {run.stderr or run.stdout[-500:]}"
@@ -116,6 +117,7 @@ class Shell:
         for path in outputs:
             assert path.exists(), f"`{line}` did not write {path}"
             assert path.is_dir() or path.stat().st_size, f"`{line}` left {path} empty"
+            assert _state(path) != before[path], f"`{line}` did not write {path} anew"
         if _ALIKE.match(line) and (words[0] != "build" or words[1] in recipe_names()):
             shutil.copytree(outputs[0], kept)
 
@@ -132,6 +134,11 @@ class Shell:
                 self._started.append(
                     subprocess.Popen([program, *command[1:], *more[command[1]]], stderr=subprocess.DEVNULL)
                 )
+
+
+def _state(path: Path) -> object:
+    """Returns what changes when something is written in the place of a file or folder."""
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
 
 
 def _words(line: str) -> list[str]:
