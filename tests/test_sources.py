@@ -529,7 +529,7 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
     ("number", "code", "said"),
     [
         (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
-        (signal.SIGTERM, 143, ""),
+        (signal.SIGTERM, 143, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
     ],
     ids=["SIGINT", "SIGTERM"],
 )

@@ -33,7 +33,7 @@ from fcconan.cli import (
 )
 from fcconan.errors import InputError
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 STOPPED = "interrupted; nothing was half-written, run the command again to go on"
 
 app = typer.Typer(
@@ -108,12 +108,16 @@ def main() -> None:
         _fail(f"the result cannot be printed or written ({error.strerror or error})", 1)
     except (Abort, KeyboardInterrupt):
         _fail(STOPPED, INTERRUPTED)
+    except SystemExit as stop:
+        if stop.code == TERMINATED:
+            _fail(STOPPED, TERMINATED)
+        raise
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _terminate(number: int, frame: object) -> None:
     """Leaves in good order when a cluster or a shell asks to: what was begun is removed."""
-    sys.exit(128 + number)
+    sys.exit(TERMINATED)
 
 
 def _fail(message: str, code: int) -> None:

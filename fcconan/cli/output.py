@@ -15,21 +15,51 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Prints a table; columns of numbers are set flush right."""
+    """Prints a table; columns of numbers are set flush right.
+
+    What a terminal has no room for stands in further tables below, which repeat the first column.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table()
-    for position, column in enumerate(columns):
-        numbers = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
-        table.add_column(Text(printable(column)), justify="right" if numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(str(cell))) for cell in row))  # as text: names may hold what looks like markup
+    heads = [printable(column) for column in columns]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
     console = Console(width=None if sys.stdout.isatty() else 1_000, highlight=False)
     console.print(printable(title), markup=False, emoji=False)
-    console.print(table)
+    widths = [
+        max(cell_len(line) for cell in (head, *(row[place] for row in cells)) for line in cell.split("\n"))
+        for place, head in enumerate(heads)
+    ]
+    for places in _fitting(widths, console.width):
+        table = Table()
+        for place in places:
+            numbers = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+            table.add_column(Text(heads[place]), justify="right" if numbers else "left", overflow="fold")
+        for row in cells:
+            table.add_row(*(Text(row[place]) for place in places))  # as text: names may hold what looks like markup
+        console.print(table)
+
+
+def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Returns the columns of each of the tables that a table is cut into: the first, and some of the others.
+
+    Args:
+        widths: Of the columns, in letters.
+        room: Letters in a line.
+    """
+    around = 3  # a border, and a space at either side
+    groups: list[list[int]] = []
+    left = 0
+    for place, width in enumerate(widths[1:], 1):
+        if not groups or left < width + around:
+            groups.append([0])
+            left = room - 1 - (widths[0] + around)
+        groups[-1].append(place)
+        left -= width + around
+    return groups or [[0]]
 
 
 def printable(text: str) -> str:

@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.llm.call import Call, Model, Reply
 
-FIRST = 20  # requests of a run; if all of them are refused alike, so would be the others
+FIRST = 20  # requests of a run; if all of them are refused alike, or reach nobody, so would the others
 _SHOWN = 300  # characters of what an endpoint said
 # A refusal of the text is none of the request: other texts may pass.
 _OF_TEXT = re.compile(r"content.{0,30}(?:filter|policy|management)|moderation|safety", re.IGNORECASE)
@@ -21,6 +21,7 @@ _ADVICE = {
     "no_background": "give --background FOLDER, or --column background=COLUMN",
     "no_logprobs": "--logprobs needs an endpoint that gives log-probabilities, and answers that are a grade alone",
     "bad_request": "check the model's name and options such as --temperature, --max-tokens and --no-schema",
+    "connection": "check --base-url and whether the server runs; the same command goes on",
     "too_long": "the texts do not fit the model: choose one with a longer context",
     "truncated": "raise --max-tokens; models that think before they answer need thousands",
     "empty": "raise --max-tokens, if the model thinks before it answers",
@@ -71,17 +72,20 @@ class Watched:
             self.said.setdefault(reply.reason, words)
         if self._kinds is None:
             return
-        if reply.reason != "bad_request" or _OF_TEXT.search(reply.detail):
+        if reply.reason not in ("bad_request", "connection") or _OF_TEXT.search(reply.detail):
             self._kinds = None
             return
         self._refusals += 1
-        self._kinds.add(re.sub(r"[0-9a-f-]{8,}|\d+", "#", reply.detail))  # without what names one request
+        self._kinds.add(
+            reply.reason + re.sub(r"[0-9a-f-]{8,}|\d+", "#", reply.detail)
+        )  # without what names one request
         if len(self._kinds) > 1:
             self._kinds = None
         elif self._refusals == FIRST:
+            what = "were refused alike" if reply.reason == "bad_request" else "reached no endpoint"
             raise InputError(
-                f"the first {FIRST} requests to {self.name} were refused alike ({_short(reply.detail)}), so no more "
-                f"are sent: {_ADVICE['bad_request']}"
+                f"the first {FIRST} requests to {self.name} {what} ({_short(reply.detail)}), so no more are sent: "
+                f"{_ADVICE[reply.reason]}"
             )
 
 

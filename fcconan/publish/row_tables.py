@@ -164,7 +164,7 @@ def known_columns(config: str) -> Columns:
 
     return {
         "replies": GENERATED,
-        "ratings": RATED,
+        "ratings": RATED | dict.fromkeys(("item_id", "hs_id", "system"), "string"),
         "votes": LABELLED,
         "comparisons": COLUMNS,
         "rankings": rows.RANKING,

@@ -31,6 +31,7 @@ from fcconan.publish.restricted import listed, may_be_passed_on
 from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
 KIND = "rows"
+JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them beside its rows
 MEANING = {
     "replies": "counter-narratives that named systems wrote",
     "ratings": "one rater's value for one aspect of one reply",
@@ -143,11 +144,14 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())
+    releases = [path.parent for path in present if path.name == MANIFEST]  # which are published as such
     # A report of `fcconan bench` holds its results twice, and the labels, which are published with the dataset.
     chosen = [
         path
         for path in present
         if not any(part.startswith(".") for part in path.relative_to(source).parts)  # copies that editors keep
+        and path.name != JOURNAL
+        and not any(path.is_relative_to(release) for release in releases)
         and "qrels" not in path.relative_to(source).parts[:-1]
         and not (path.name == "results.json" and path.with_suffix(".csv") in present)
         and holds_rows(path)

@@ -287,6 +287,17 @@ def test_a_run_that_is_refused_as_a_whole_is_stopped(
         assert len(server.requests) == 60
 
 
+def test_a_run_that_reaches_no_endpoint_is_stopped(server: Server) -> None:
+    dataset = write("many.csv", ["hate_speech", "text"], [(OMBREY, f"No, {n} books.") for n in range(60)])
+    server.behaviour = lambda body, number: Action(drop=True)
+    done = rate(dataset, server, "--aspect", "relevance", "--concurrency", 1, "--retries", 0)
+    assert done.status == 2
+    assert done.stderr.startswith("fcconan: the first 20 requests to stub reached no endpoint (")
+    assert done.stderr.endswith("check --base-url and whether the server runs; the same command goes on\n")
+    assert 20 <= len(server.requests) < 60
+    assert not Path("out.parquet").exists()
+
+
 # Limits, cost
 
 

@@ -82,7 +82,7 @@ class Shell:
         elif words[:1] == ["make"] and len(words) == 2 and not given:
             subprocess.run(["make", "--dry-run", words[1]], cwd=ROOT, check=True, capture_output=True)
         elif words[:2] == ["pip", "install"] and not given:
-            _extras(words[2:])
+            _extras([word for word in words[2:] if word != "-e"])
         elif words[:2] == ["dask", "scheduler"]:
             self._dask(words)
         elif words or not line.startswith("export "):

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +291,35 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
         publish(ratings, "my-name/x", licence="mine")
     with pytest.raises(InputError, match="--gated 'yes': expected auto or manual"):
         publish(ratings, "my-name/x", gated="yes")
+
+
+def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp_path: Path) -> None:
+    rating = {"reply_id": "re-1", "rater": "bleu-4", "rater_kind": "metric", "aspect": "score", "value": 0.5}
+    told = {"item_id": "it-1", "hs_id": "hs-1", "system": "lamp", "remark": "short"}
+    with stage_rows(write(tmp_path / "metrics.jsonl", [rating | told]), labels_only=True) as contents:
+        (row,) = table(contents, "ratings")
+    assert {name: row.get(name) for name in told} == told | {"remark": None}
+
+
+def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
+    row = {
+        "system": "bm25",
+        "partition": "gold",
+        "metric": "mrr@10",
+        "value": 0.5,
+        "low": 0.25,
+        "message": "The Ombrey",
+    }
+    with stage_rows(write(tmp_path / "mine.jsonl", [row]), labels_only=True) as contents:
+        (found,) = table(contents, "results")
+    assert found == {name: value for name, value in row.items() if name != "message"}
+
+
+def test_a_journal_and_a_dataset_beside_rows_stay_behind(tmp_path: Path, ratings: Path, built: Path) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(built / "full", folder / "dataset")
+    shutil.copy(ratings, folder / ratings.name)
+    (folder / "journal.jsonl").write_text('{"key": "0"}\n')
+    with stage_rows(folder) as contents:
+        assert {path.split("/")[0] for path in contents.tables} == {"ratings"}
+        assert {"journal.jsonl", "dataset/manifest.json"} <= set(contents.left_out)

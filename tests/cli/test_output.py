@@ -1,0 +1,37 @@
+"""Tables of people who have no wide terminal."""
+
+import pytest
+
+from fcconan.cli import output
+from fcconan.cli.output import print_table, printable_name
+
+
+def test_columns_that_do_not_fit_stand_below_with_the_first_one_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "24")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    print_table("Systems", ("system", "mrr", "interval", "n"), [("bm25", 0.5, "0.1 to 0.9", 24)])
+    shown = [line for line in capsys.readouterr().out.splitlines() if "bm25" in line or "system" in line]
+    cells = [[cell.strip() for cell in line.replace("┃", "│").split("│")[1:-1]] for line in shown]
+    parts = [("mrr", "0.5"), ("interval", "0.1 to 0.9"), ("n", "24")]
+    assert cells == [line for head, cell in parts for line in (["system", head], ["bm25", cell])]
+
+
+@pytest.mark.parametrize(
+    ("widths", "room", "tables"),
+    [
+        ([6, 3, 10, 1], 33, [[0, 1, 2, 3]]),  # 6 + 3 + 10 + 1, four times 3, and the last border
+        ([6, 3, 10, 1], 32, [[0, 1, 2], [0, 3]]),
+        ([6, 30, 1], 20, [[0, 1], [0, 2]]),  # what fits nowhere is folded
+        ([6], 3, [[0]]),
+    ],
+)
+def test_as_many_columns_as_fit_stand_in_a_table(widths: list[int], room: int, tables: list[list[int]]) -> None:
+    assert output._fitting(widths, room) == tables
+
+
+def test_names_from_elsewhere_stay_in_their_line() -> None:
+    assert printable_name("a\nb\u202ec d") == "a\\u000ab\\u202ec d"
