@@ -18,6 +18,18 @@ def recipe_names() -> list[str]:
     return sorted(path.stem for path in (content_folder() / "builders").glob("*.yaml"))
 
 
+def check_built(name: str) -> None:
+    """Checks that what is named as a folder is not a dataset of the catalogue that nobody has built here.
+
+    Raises:
+        InputError: It is one.
+    """
+    if name in recipe_names() and not Path(name).exists():
+        raise InputError(
+            f"{name} is a dataset to be built first: run `fcconan build {name} --out data/{name}`, and give data/{name}"
+        )
+
+
 def recipe_path(name: str) -> Path:
     """Returns the file of a recipe.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan import identity
+from fcconan.catalog import check_built
 from fcconan.errors import InputError
 from fcconan.hub_folders import release_folder
 from fcconan.places import Places
@@ -145,6 +146,7 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
     source = release_folder(str(source))
     if source.name == "demo-dataset" and not source.exists():
         raise InputError(f"there is no folder {source} yet: `fcconan demo` writes it")
+    check_built(str(source))
     if not source.is_dir():
         raise InputError(
             f"{source} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
+from fcconan.catalog import check_built
 from fcconan.errors import InputError
 from fcconan.hub_folders import hub_release, is_hub_name
 from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
@@ -367,6 +368,7 @@ def _hugging_face(dataset: str) -> Collection:
 
 def _check_is_dataset(dataset: str) -> None:
     """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
+    check_built(dataset)
     if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
         raise InputError(
             f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "

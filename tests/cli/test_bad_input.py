@@ -493,3 +493,21 @@ def test_a_bad_json_target_is_noticed_before_the_work(run_cli: RunCli, tmp_path:
         _complaint(done) == "nowhere/out.json cannot be written: choose another --json file, in a folder that is there"
     )
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "kn-conan", "--system", "bm25"),
+        ("judge", "rate", "kn-conan", "--task", "cseval", "--model", "lexical", "--out", "out.csv"),
+        ("generate", "kn-conan", "--strategy", "retrieval", "--out", "out.csv"),
+    ],
+)
+def test_a_name_of_the_catalogue_says_how_to_build_it(
+    words: tuple[str, ...], run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_cli(*words)
+    said = "run `fcconan build kn-conan --out data/kn-conan`, and give data/kn-conan"
+    assert (done.returncode, done.stderr) == (2, f"fcconan: kn-conan is a dataset to be built first: {said}\n")
+    assert list(tmp_path.iterdir()) == []
