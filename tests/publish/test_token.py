@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.hub_folders import release_folder
 from fcconan.publish import HubFailure, publish
 from fcconan.publish.hub import limit_waiting, said
 from tests.conftest import RunCli
@@ -142,8 +141,6 @@ def test_a_hub_that_accepts_and_says_nothing_is_given_up(
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):
             publish(ratings, REPO)
-        with pytest.raises(InputError, match=r"^there is no folder my-name/other here, and the Hub cannot be reached"):
-            release_folder("my-name/other")
     monkeypatch.undo()
     limit_waiting()
 
