@@ -1,12 +1,10 @@
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,8 +14,8 @@ from fcconan.adapters.mteb import _task_class, task, tasks
 from fcconan.build.release import table_path
 from fcconan.errors import InputError
 from fcconan.retrieve.collection import Collection, load_collection
+from tests.adapters.encoders import VectorEncoder, Vectors
 
-Vectors = npt.NDArray[np.float64]
 # What mteb calls a figure, and what `evaluate_run` does.
 SAME = {
     "ndcg": "ndcg",
@@ -35,26 +33,11 @@ def vector(text: str) -> Vectors:
     return np.random.default_rng(seed).normal(size=8)
 
 
-class Encoder:
-    """A tiny encoder in mteb's sense."""
+class Encoder(VectorEncoder):
+    name = "eight-numbers"
 
-    def __init__(self, model_name: str = "", revision: str | None = None, device: str | None = None) -> None:
-        pass
-
-    def encode(self, inputs: Iterable[Any], **arguments: Any) -> Vectors:
-        return np.stack([vector(text) for batch in inputs for text in batch["text"]])
-
-    def similarity(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
-        return np.asarray(np.asarray(embeddings1) @ np.asarray(embeddings2).T)
-
-    def similarity_pairwise(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
-        return np.asarray((np.asarray(embeddings1) * np.asarray(embeddings2)).sum(axis=1))
-
-    @property
-    def mteb_model_meta(self) -> Any:
-        from mteb.models.model_meta import ModelMeta
-
-        return ModelMeta.create_empty(overwrites={"name": "fcconan-tests/eight-numbers", "revision": "1"})
+    def vector(self, text: str) -> Vectors:
+        return vector(text)
 
 
 def evaluated(made: Any) -> dict[str, float]:

@@ -3,15 +3,14 @@
 import hashlib
 import math
 import socket
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from tests.adapters.encoders import VectorEncoder, Vectors
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 
@@ -19,7 +18,6 @@ pytestmark = pytest.mark.upstream
 
 TIERS = ("diamond", "gold", "silver", "bronze")
 SIZE = 512
-Vectors = npt.NDArray[np.float64]
 
 
 @cache
@@ -29,26 +27,11 @@ def _vector(text: str) -> Vectors:
     return np.bincount(words, minlength=SIZE).astype(np.float64)
 
 
-class HashedWords:
-    """An encoder in mteb's sense."""
+class HashedWords(VectorEncoder):
+    name = "hashed-words"
 
-    def __init__(self, model_name: str = "", revision: str | None = None, device: str | None = None) -> None:
-        pass
-
-    def encode(self, inputs: Iterable[Any], **arguments: Any) -> Vectors:
-        return np.stack([_vector(text) for batch in inputs for text in batch["text"]])
-
-    def similarity(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
-        return np.asarray(np.asarray(embeddings1) @ np.asarray(embeddings2).T)
-
-    def similarity_pairwise(self, embeddings1: Vectors, embeddings2: Vectors) -> Vectors:
-        return np.asarray((np.asarray(embeddings1) * np.asarray(embeddings2)).sum(axis=1))
-
-    @property
-    def mteb_model_meta(self) -> Any:
-        from mteb.models.model_meta import ModelMeta
-
-        return ModelMeta.create_empty(overwrites={"name": "fcconan-tests/hashed-words", "revision": "1"})
+    def vector(self, text: str) -> Vectors:
+        return _vector(text)
 
 
 def _task(folder: Path, subsets: tuple[str, ...]) -> Any:
