@@ -302,7 +302,7 @@ def test_the_time_to_check_a_header_is_linear_in_its_columns(tmp_path: Path, ign
 
         __hash__ = str.__hash__
 
-    counted = [Name(column) for column in header]
+    counted: list[str] = [Name(column) for column in header]
     if ignore:
         assert _positions("rows.csv", counted, source) == {"text": 0}
         assert read_csv(path, source).columns == {"text": ["x"]}
