@@ -59,7 +59,8 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    from fcconan.build.release import CARD, MANIFEST
+    from fcconan.build.release import CARD
+    from fcconan.data.manifest import MANIFEST
     from fcconan.publish.hub import limit_waiting, quiet
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
@@ -86,7 +87,8 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
-    from fcconan.build.release import CARD, MANIFEST, read_manifest
+    from fcconan.build.release import CARD
+    from fcconan.data.manifest import MANIFEST, read_manifest
     from fcconan.sources import sha256_of
 
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -5,6 +5,7 @@ other. The rule is versioned: a changed rule would be a new version, never a sil
 """
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -14,6 +15,19 @@ NORMALISATION_VERSION = 1
 def normalise(text: str) -> str:
     """Returns the text in Unicode NFC with every run of white space as one space, stripped (version 1)."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+_INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}
+# Characters that show nothing although Unicode counts them among letters, marks and symbols: fillers of Hangul, the
+# grapheme joiner, inherent vowels of Khmer, variation selectors and the empty pattern of Braille.
+_FILLERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def is_blank(text: str) -> bool:
+    """Tells whether a text has no visible character, only white space, control and format characters, and fillers."""
+    return all(unicodedata.category(sign) in _INVISIBLE for sign in _FILLERS.sub("", text))
 
 
 def digest(*parts: str) -> str:

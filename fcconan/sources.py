@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import BinaryIO
 
 from fcconan.build.recipe import Recipe, Source
 from fcconan.errors import InputError
@@ -170,6 +171,26 @@ def _verified(path: Path, source: Source, name: str) -> Path:
     return path
 
 
+class _LimitedFile:
+    """A file that accepts no more bytes than the recipe allows, so that no server can fill the disk."""
+
+    def __init__(self, source: Source, file: BinaryIO) -> None:
+        self._source, self._file = source, file
+        self._left = source.max_bytes
+
+    def write(self, content: bytes) -> None:
+        self._left -= len(content)
+        if self._left < 0:
+            raise InputError(
+                f"{source_url(self._source)} is larger than {self._source.max_bytes} bytes, the most that its recipe "
+                "allows: check the address, or raise `max_bytes` of the source"
+            )
+        self._file.write(content)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
 def _download(source: Source, target: Path) -> None:
     import pooch
 
@@ -185,7 +206,8 @@ def _download(source: Source, target: Path) -> None:
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                downloader(source_url(source), str(fresh), None)
+                with fresh.open("wb") as file:
+                    downloader(source_url(source), _LimitedFile(source, file), None)
                 break
             except OSError as error:
                 response = getattr(error, "response", None)

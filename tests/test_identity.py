@@ -1,5 +1,6 @@
 import hashlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +43,21 @@ def test_replies_differ_by_item_system_text_and_record() -> None:
     }
     assert len(ids) == 5
     assert identity.reply_id("it-1", "a", " text ") == identity.reply_id("it-1", "a", "text")
+
+
+@pytest.mark.parametrize(
+    ("text", "blank"),
+    [
+        ("", True),
+        (" \t\n\u00a0\u2028", True),
+        ("\u200b\u2060\ufeff\u00ad\u200e\u202e", True),
+        ("\u3164\u115f\u2800\ufe0f\u034f", True),
+        ("\u200ba", False),
+        (".", False),
+        ("\U0001f600\ufe0f", False),
+        ("\u0301", False),  # an accent alone is drawn on a dotted circle
+        ("\U0001fae9", False),  # an emoji that this Python does not know yet
+    ],
+)
+def test_a_text_without_visible_characters_is_blank(text: str, blank: bool) -> None:
+    assert identity.is_blank(text) is blank

@@ -271,6 +271,27 @@ def test_a_truncated_download_is_tried_again_and_never_reaches_the_cache(upstrea
     assert _cached().read_bytes() == TEXT
 
 
+def test_a_download_that_is_larger_than_its_recipe_allows_ends_early(upstream: Upstream) -> None:
+    sent: list[int] = []
+
+    def send(out: BufferedIOBase) -> None:
+        for _ in range(200):  # 200 times 64 KiB, without a length that could be checked first
+            out.write(b"a" * 65536)
+            sent.append(65536)
+
+    upstream.replies[PATH] = [Reply(length=200 * 65536, send=send)]
+    source = _source().model_copy(update={"max_bytes": 100_000})
+    assert _error(source) == (
+        f"{upstream.url}{PATH} is larger than 100000 bytes, the most that its recipe allows: check the address, or "
+        "raise `max_bytes` of the source"
+    )
+    assert upstream.requests == [PATH]
+    assert sum(sent) < 200 * 65536
+    assert _in_cache() == []
+    upstream.replies[PATH] = [Reply()]
+    assert _fetch(_source().model_copy(update={"max_bytes": len(TEXT)})) == _cached()
+
+
 def test_a_refused_connection_names_the_url_and_the_place(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     with Upstream() as closed:
         monkeypatch.setenv("FCCONAN_RAW_URL", closed.url)

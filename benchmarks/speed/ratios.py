@@ -12,6 +12,7 @@ import fcconan
 
 # By name, such as `time, fcconan / polars`: the ratio, and what it should be, if that was ever said.
 Ratios = dict[str, tuple[float, str]]
+NO_INPUT = 2  # exit code of a benchmark whose upstream files cannot be had
 
 
 def machine(*libraries: str) -> dict[str, Any]:

@@ -30,6 +30,7 @@ import ratios
 from ratios import machine, write_json
 
 import fcconan
+from fcconan.errors import InputError
 
 TOP = 10
 EVERY = 25  # rank-bm25 ranks one HS in so many
@@ -246,7 +247,11 @@ def main() -> None:
     parts: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
         for part in dict.fromkeys(options.part or PARTS):
-            parts[part] = PARTS[part](Path(folder), options.repeats)
+            try:
+                parts[part] = PARTS[part](Path(folder), options.repeats)
+            except InputError as error:
+                print(f"retrieval.py: {error}", file=sys.stderr)
+                sys.exit(ratios.NO_INPUT)
     result = {
         "machine": machine("numpy", "scipy", "bm25s", "rank-bm25"),
         "repeats": options.repeats,

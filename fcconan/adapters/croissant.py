@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from fcconan.adapters.card import Card, read_card
-from fcconan.build.release import read_manifest, table_path
+from fcconan.build.release import table_path
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"

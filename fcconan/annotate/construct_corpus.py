@@ -110,7 +110,7 @@ def text_in(row: Row, column: str, place: str) -> str:
     if column not in row:
         raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --column")
     text = row[column]
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or identity.is_blank(text):
         raise InputError(f"{place}: {column} is {text!r}, expected a text; fill it in, or remove the row")
     return text
 

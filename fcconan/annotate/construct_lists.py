@@ -214,14 +214,14 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
     rows = []
     empty = 0
     for row in replies:
-        if not row["text"].strip():
+        if identity.is_blank(row["text"]):
             empty += 1
             continue
         kept = {name: row.get(name) for name in (*REPLY, "background")}
         rows.append({name: value for name, value in kept.items() if value not in (None, "", [])})
     if not rows:
         raise InputError(f"none of {empty} replies has a word: check the column of their text")
-    wordless = next((row for row in rows if not row.get("hate_speech", "").strip()), None)
+    wordless = next((row for row in rows if identity.is_blank(row.get("hate_speech", ""))), None)
     if wordless is not None:
         raise InputError(
             f"the reply {wordless['reply_id']} has no hate speech that it answers: fill it in, or remove it"

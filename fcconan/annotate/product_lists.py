@@ -95,7 +95,7 @@ def _entry(side: str, row: dict[str, Any], place: str, *, paired: bool) -> tuple
     if column is None:
         raise InputError(f"{place} has the columns {', '.join(row)}, expected {' or '.join(names)}: rename one")
     text = row[column]
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or identity.is_blank(text):
         raise InputError(f"{place}: {column} is {text!r}, expected a text: remove the row or mend it")
     given = next((row[name] for name in _IDS[side] if row.get(name)), None)
     return str(given or _OF_TEXT[side](text)), text

@@ -12,6 +12,7 @@ from fcconan.build import build_tables, release, status
 from fcconan.build.recipe import Recipe, load_recipe
 from fcconan.build.table import Built, Table
 from fcconan.catalog import recipe_names
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.hub_folders import release_folder
 
@@ -78,7 +79,7 @@ def hydrate(
     """
     target = release.output_folder(out)
     source = release_folder(str(labels), revision=revision)
-    manifest = release.read_manifest(source)
+    manifest = read_manifest(source)
     if not manifest["labels_only"]:
         raise InputError(f"{labels} has its texts already (labels_only is false in its manifest): nothing to hydrate")
     if source.resolve() == target.resolve():

@@ -5,6 +5,7 @@ import difflib
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,7 @@ from typing import TypeVar
 
 from fcconan.build.recipe import Recipe, Source
 from fcconan.errors import InputError
+from fcconan.identity import is_blank
 
 csv.field_size_limit(2**31 - 1)
 
@@ -211,14 +213,15 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
 
 def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
     """Returns where each mapped column stands, by our name; every other column must be an ignored one."""
-    twice = sorted({column for column in header if header.count(column) > 1})
+    twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
         raise InputError(f"{name}: column {twice[0]!r} stands twice in the header; keep one of them")
     positions = {ours: header.index(_column(name, header, theirs)) for ours, theirs in source.columns.items()}
     mapped = {header[position] for position in positions.values()}
+    known = mapped | set(source.ignore)
+    patterns = [name for name in source.ignore if any(sign in name for sign in "*?[")]
     for column in header:
-        ignored = column in source.ignore or any(fnmatchcase(column, pattern) for pattern in source.ignore)
-        if column not in mapped and not ignored:
+        if column not in known and not any(fnmatchcase(column, pattern) for pattern in patterns):
             raise InputError(
                 f"{name}: column {column!r} is not expected; map it in the recipe's `columns` or list it under `ignore`"
             )
@@ -240,7 +243,7 @@ def _column(name: str, header: list[str], theirs: str) -> str:
 
 
 def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:
-    empty = [(row, column) for column in text_columns for row, text in enumerate(rows[column]) if not text.strip()]
+    empty = [(row, column) for column in text_columns for row, text in enumerate(rows[column]) if is_blank(text)]
     if len(empty) > empty_texts:
         row, column = empty[0]
         raise rows.fail(

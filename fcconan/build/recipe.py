@@ -83,6 +83,7 @@ class Source(Model):
     commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
     sha256: Sha256 | None = None
+    max_bytes: int = Field(100_000_000, ge=1, description="Largest download that is accepted, in bytes.")
     optional: bool = False
     note: str | None = Field(None, description="Why a file is optional, or what is odd about it.")
     empty_texts: int = Field(0, ge=0, description="Empty cells among the texts that upstream is known to have.")

@@ -17,14 +17,13 @@ from fcconan.build.quotations import quoted
 from fcconan.build.recipe import Recipe
 from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
+from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
 from fcconan.sources import sha256_of
 from fcconan.whole_folders import new_stage, put_in_place
 
-MANIFEST = "manifest.json"
 CARD = "README.md"
-FORMAT = 1
 
 
 def write_release(
@@ -150,30 +149,6 @@ def read_table(path: Path) -> pa.Table:
     """
     with path.open("rb") as file:
         return pq.ParquetFile(file).read(use_threads=False)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Reads the manifest of a release folder.
-
-    Raises:
-        InputError: The folder is not a release of this package.
-    """
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
-        ) from error
-    needed = {"name", "labels_only", "tier_rule", "counts", "files"}
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not needed <= manifest.keys():
-        raise InputError(
-            f"{path} is not a manifest of format {FORMAT} of fcconan: give another folder, or build it "
-            "again with this version"
-        )
-    return manifest
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -79,6 +79,17 @@ def _options(
         typer.echo(f"fcconan {fcconan.__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    else:
+        _check_current_folder()
+
+
+def _check_current_folder() -> None:
+    try:
+        os.getcwd()  # noqa: PTH109 - Path.cwd does the same
+    except FileNotFoundError as error:
+        raise InputError(
+            "the current folder was deleted: change to another folder and run the command again"
+        ) from error
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ class Verbs:
     @cached_property
     def terms(self) -> dict[str, bool]:
         """What a release says of its texts, `synthetic` and `redistributable`; nothing else is known to be so."""
-        from fcconan.build.release import MANIFEST, read_manifest
+        from fcconan.data.manifest import MANIFEST, read_manifest
 
         is_release = (self.dataset / MANIFEST).is_file()
         told = read_manifest(self.dataset) if is_release else {}

@@ -238,7 +238,7 @@ class RowSources(AbstractContextManager["RowSources"]):
         return {**row, **{name: row.get(theirs) for name, theirs in self.columns.items() if theirs in row}}
 
     def _files(self, source: str, config: str) -> Iterable[Path]:
-        from fcconan.build.release import MANIFEST, read_manifest
+        from fcconan.data.manifest import MANIFEST, read_manifest
         from fcconan.judge.replies import files_of
         from fcconan.row_files import SUFFIXES
         from fcconan.sources import name_with_hash
@@ -340,8 +340,8 @@ def check_targets(
     Raises:
         InputError: They cannot.
     """
-    from fcconan.build.release import MANIFEST
     from fcconan.cli.files import check_files
+    from fcconan.data.manifest import MANIFEST
 
     given = [target for target in (out, json_file, report) if target is not None]
     for target in given:

@@ -43,7 +43,7 @@ def load_items(
     part = open_part(source, config=config, split=split, columns=columns)
     rows = part.all_rows()
     for place, row in rows:
-        if not str(row.get("hate_speech", "")).strip():
+        if identity.is_blank(str(row.get("hate_speech", ""))):
             raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or mend that row")
     judged = is_judged(rows)
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import MANIFEST, read_manifest
+from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.hub_folders import release_folder
 from fcconan.identity import digest

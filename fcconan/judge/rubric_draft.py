@@ -10,6 +10,7 @@ from fcconan.judge.task import Aspect, Task
 from fcconan.llm.call import Call, Model, Sampling
 from fcconan.llm.completion import whole_characters
 
+LONGEST_SCALE = 100
 _INSTRUCTION = (
     "You write rubrics for raters of counter-narratives: civil replies that refute a hateful message. You get a JSON "
     "object with an aspect, what it measures, and its scale. For every grade, write one or two sentences that say what "
@@ -70,6 +71,11 @@ def draft_rubric(
         )
 
     _check_wish(name, title, definition)
+    if high - low >= LONGEST_SCALE:
+        raise InputError(
+            f"the scale from {low} to {high} has more than {LONGEST_SCALE} grades: give a smaller "
+            "--high, as a rubric has a text for every grade"
+        )
     try:  # before anything is paid for
         rubric(definition, dict.fromkeys(range(low, high + 1), "?"), [])
     except ValidationError as error:

@@ -48,7 +48,9 @@ class Aspect(_Strict):
     def _whole_scale(self) -> Self:
         if self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}: low must be the smaller one")
-        if sorted(self.grades) != list(range(self.low, self.high + 1)):
+        # The length comes first: a range of a wide scale does not fit into memory.
+        wanted = range(self.low, self.high + 1)
+        if self.high - self.low + 1 != len(self.grades) or sorted(self.grades) != list(wanted):
             raise ValueError(
                 f"grades are given for {sorted(self.grades)}: give one for each of {self.low} to {self.high}"
             )

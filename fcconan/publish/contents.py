@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import CARD, MANIFEST, read_manifest
+from fcconan.build.release import CARD
+from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.sources import sha256_of
 
@@ -81,7 +82,6 @@ def read_contents(folder: Path) -> Contents:
         InputError: The folder is none, or a file is missing or not as it was built.
     """
     manifest = read_manifest(folder)
-    _check_form(folder, manifest)
     hashes = {}
     for name, written in manifest["files"].items():
         if not is_built(name):
@@ -103,17 +103,3 @@ def read_contents(folder: Path) -> Contents:
     hashes[MANIFEST] = sha256_of(folder / MANIFEST)
     present = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return Contents(folder, manifest, hashes, sorted(path for path in present if path not in hashes))
-
-
-def _check_form(folder: Path, manifest: dict[str, Any]) -> None:
-    """Checks that a manifest has the parts that publishing reads, in their form."""
-    mappings = ("counts", "files", "versions", "aliases", "restricted_columns", "package")
-    wrong = [name for name in mappings if not isinstance(manifest.get(name, {}), dict)]
-    wrong += [name for name in ("counts", "files", "versions") if not manifest.get(name)]
-    wrong += [name for name in ("name",) if not isinstance(manifest[name], str)]
-    if not wrong and not all(
-        isinstance(written, dict) and isinstance(written.get("sha256"), str) for written in manifest["files"].values()
-    ):
-        wrong.append("files")
-    if wrong:
-        raise InputError(f"{folder / MANIFEST} has no {wrong[0]} of the form that a build writes: build it again")

@@ -1,6 +1,5 @@
 """The Hub as publishing sees it: a dataset repository that is read and changed, and faults said in one line."""
 
-import json
 import logging
 import os
 import re
@@ -12,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.build.release import MANIFEST
+from fcconan.data.json_text import parse_json
+from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Hub:
                 self.repo_id, MANIFEST, repo_type=KIND, revision=revision, local_dir=folder
             )
             try:
-                manifest = json.loads(Path(path).read_text(encoding="utf-8"))
+                manifest = parse_json(Path(path).read_text(encoding="utf-8"))
             except ValueError:
                 return None
         return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from fcconan.build.release import CARD, MANIFEST
+from fcconan.build.release import CARD
+from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
 from fcconan.publish.contents import Contents, is_built
 from fcconan.publish.hub import Hub, Remote, RemoteFile

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 
 from fcconan import rows
 from fcconan.build.quotations import quoted
-from fcconan.build.release import CARD, MANIFEST
+from fcconan.build.release import CARD
+from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
 from fcconan.publish.contents import Contents
 

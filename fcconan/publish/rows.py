@@ -12,17 +12,9 @@ import pyarrow.parquet as pq
 import fcconan
 from fcconan.build.card import LEFTOVERS, card_metadata, check_card, restricted_columns
 from fcconan.build.recipe import LANGUAGES, Recipe
-from fcconan.build.release import (
-    CARD,
-    FORMAT,
-    MANIFEST,
-    config_versions,
-    fingerprint,
-    read_manifest,
-    table_path,
-    write_manifest,
-)
+from fcconan.build.release import CARD, config_versions, fingerprint, table_path, write_manifest
 from fcconan.build.table import Built, Table
+from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
 from fcconan.leftovers import temporary_folder

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.build.release import read_manifest, read_table, table_path
+from fcconan.build.release import read_table, table_path
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
 from fcconan.rows import REPLY as REPLIES

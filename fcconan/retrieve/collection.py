@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import MANIFEST, read_manifest, read_table, table_path
+from fcconan.build.release import read_table, table_path
 from fcconan.catalog import check_built
+from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.hub_folders import hub_release, is_hub_name
 from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair

@@ -15,6 +15,7 @@ from fcconan.score.significance import Floats
 from fcconan.score.verdicts import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
 Row = Mapping[str, Any]
+LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
 NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
 
 
@@ -136,6 +137,11 @@ def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> t
             "the ratings"
         )
     if scale is not None and (given == np.round(given)).all() and scale[0] == round(scale[0]):
+        if scale[1] - scale[0] >= LARGEST_SCALE:
+            raise InputError(
+                f"{aspect} has a scale from {scale[0]:g} to {scale[1]:g}, expected fewer than {LARGEST_SCALE} grades: "
+                "correct the columns low and high, or give --scale"
+            )
         return [float(grade) for grade in range(int(scale[0]), int(scale[1]) + 1)], True
     if len(given) > LARGEST_DOMAIN:
         raise InputError(

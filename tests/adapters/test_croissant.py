@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.adapters.croissant import croissant
-from fcconan.build.release import read_manifest, table_path
+from fcconan.build.release import table_path
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.conftest import RunCli
 
@@ -78,8 +79,10 @@ def test_a_file_in_the_release_is_refused(demo: Path, run_cli: RunCli) -> None:
 def test_a_licence_without_an_address_is_given_in_words(demo: Path, tmp_path: Path) -> None:
     for name in ("README.md", "manifest.json"):
         (tmp_path / name).write_bytes((demo / name).read_bytes())
+    (tmp_path / "queries").symlink_to(demo / "queries")
     manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"counts": {}}), encoding="utf-8")
+    one = {"counts": {"queries": {"test": 24}}, "aliases": {}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest | one), encoding="utf-8")
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     (tmp_path / "README.md").write_text(card.replace("license: apache-2.0", "license: other"), encoding="utf-8")
     assert croissant(tmp_path)["license"] == "Apache-2.0, as the package."

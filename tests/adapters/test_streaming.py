@@ -4,7 +4,8 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build.release import read_manifest, table_path
+from fcconan.build.release import table_path
+from fcconan.data.manifest import read_manifest
 
 
 @pytest.mark.parametrize(

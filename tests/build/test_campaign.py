@@ -15,7 +15,7 @@ from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.tier_recipe import write_dataset
 from fcconan.build import build, build_tables, load_recipe
 from fcconan.build.hydrate import hydrate
-from fcconan.build.release import read_manifest
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.annotate import published as small
 from tests.build.test_release import contents

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build import build, release
+from fcconan.build import build
 from fcconan.build.hydrate import hydrate
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests import small
 from tests.build.test_release import contents
@@ -36,7 +37,7 @@ def test_hydrating_gives_the_full_build_byte_for_byte(tmp_path: Path, recipe: st
     build(recipe, tmp_path / "labels", labels_only=True, tier_rule=rule)
     build(recipe, tmp_path / "full", tier_rule=rule)
     result = hydrate(tmp_path / "labels", tmp_path / "hydrated", recipe=recipe)
-    manifest = release.read_manifest(tmp_path / "full")
+    manifest = read_manifest(tmp_path / "full")
     rows = sum(sum(splits.values()) for splits in manifest["counts"].values())
     assert (result.matched, result.changed, result.missing, result.extra) == (rows, 0, 0, 0)
     assert result.complete

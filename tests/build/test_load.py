@@ -10,7 +10,7 @@ import pytest
 
 from fcconan import rows
 from fcconan.build import build
-from fcconan.build.release import read_manifest
+from fcconan.data.manifest import read_manifest
 from tests import small
 
 LOAD = """

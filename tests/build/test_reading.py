@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.build.reading import Rows, Upstream, read_csv
+from fcconan.build.reading import Rows, Upstream, _positions, read_csv
 from fcconan.build.recipe import Source, load_recipe
 from fcconan.errors import InputError
 from tests import small
@@ -277,3 +277,36 @@ def test_whatever_a_csv_writer_writes_reads_back_equal(table: list[list[str]], b
         rows = read_csv(path, Source(path="rows.csv", sha256=SHA256, columns={name: name for name in header}))
     assert rows.columns == {name: [row[at] for row in table] for at, name in enumerate(header)}
     assert len(rows) == len(table)
+
+
+def test_a_text_of_invisible_characters_counts_as_empty(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 2: text is empty \(1 empty texts, expected 0\); fill it in"):
+        _read(tmp_path, "text\n\u200b\u2060\ufeff\nMivs\n", {"text": "text"}, text_columns=("text",))
+
+
+@pytest.mark.parametrize("ignore", [["col-*"], [f"col-{number}" for number in range(2_000)], []])
+def test_the_time_to_check_a_header_is_linear_in_its_columns(tmp_path: Path, ignore: list[str]) -> None:
+    header = ["text", *(f"col-{number}" for number in range(2_000))]
+    path = tmp_path / "rows.csv"
+    path.write_text(",".join(header) + "\n" + ",".join("x" for _ in header) + "\n", encoding="utf-8")
+    source = Source(path="rows.csv", sha256=SHA256, columns={"text": "text"}, ignore=ignore)
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    counted: list[str] = [Name(column) for column in header]
+    if ignore:
+        assert _positions("rows.csv", counted, source) == {"text": 0}
+        assert read_csv(path, source).columns == {"text": ["x"]}
+    else:
+        with pytest.raises(InputError, match="column 'col-0' is not expected"):
+            _positions("rows.csv", counted, source)
+    assert compared < 10 * len(header)

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from fcconan import whole_folders
-from fcconan.build import build, release
+from fcconan.build import build
 from fcconan.build.card import check_card
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.leftovers import mark
 from fcconan.sources import sha256_of
@@ -346,7 +347,7 @@ def test_a_tier_rule_needs_tiers(tmp_path: Path) -> None:
 def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 99, "files": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="not a manifest of format 1 of fcconan"):
-        release.read_manifest(tmp_path)
+        read_manifest(tmp_path)
 
 
 def test_files_that_appear_during_the_build_are_not_overwritten(

@@ -366,13 +366,10 @@ ANOTHER_FORMAT = (
         (b"{", "labels/manifest.json cannot be read ("),
         (b"", "labels/manifest.json cannot be read ("),
         (b"\xff", "labels/manifest.json cannot be read ("),
+        (b"[" * 100_000, "labels/manifest.json cannot be read (its arrays and objects are nested too deeply"),
         (b"[]", ANOTHER_FORMAT),
         (b'{"format": 2, "files": {}}', ANOTHER_FORMAT),
-        (b'{"format": 1}', ANOTHER_FORMAT),
-        (b'{"format": 1, "files": {}}', ANOTHER_FORMAT),
-        (b'{"format": 1, "files": {}, "labels_only": true}', ANOTHER_FORMAT),
         (b'{"name": "demo", "labels_only": true, "tier_rule": null, "counts": {}, "files": {}}', ANOTHER_FORMAT),
-        (b'{"format": 1, "name": "demo", "labels_only": true, "counts": {}, "files": {}}', ANOTHER_FORMAT),
     ],
 )
 def test_a_broken_manifest_is_refused(run_cli: RunCli, manifest: bytes, message: str) -> None:
@@ -511,3 +508,16 @@ def test_a_name_of_the_catalogue_says_how_to_build_it(
     said = "run `fcconan build kn-conan --out data/kn-conan`, and give data/kn-conan"
     assert (done.returncode, done.stderr) == (2, f"fcconan: kn-conan is a dataset to be built first: {said}\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", ["list", "build demo --out out", "bench data --system bm25", "demo"])
+def test_a_deleted_current_folder_is_named(run_cli: RunCli, tmp_path: Path, arguments: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        complaint = _complaint(run_cli(*arguments.split()))
+    finally:
+        os.chdir(tmp_path)
+    assert complaint == "the current folder was deleted: change to another folder and run the command again"

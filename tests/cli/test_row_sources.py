@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.build import build
-from fcconan.build.release import read_manifest
 from fcconan.cli.files import check_files
 from fcconan.cli.output import write_json
 from fcconan.cli.row_sources import check_targets, draws, known_replies, opened, rated_replies, value_columns
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.cli.scored import ratings, write_rows
 

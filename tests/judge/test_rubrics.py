@@ -243,6 +243,7 @@ def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None
         ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': String should match"),
         ({"definition": " "}, "the definition of the aspect is empty: write what raters should read"),
         ({"title": ""}, "the title of the aspect is empty: write what raters should read"),
+        ({"high": 10**9}, "the scale from 1 to 1000000000 has more than 100 grades: give a smaller --high"),
     ],
 )
 def test_a_wish_that_makes_no_sense_asks_nobody(settings: dict[str, Any], message: str) -> None:

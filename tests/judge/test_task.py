@@ -266,6 +266,11 @@ def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pyt
         ("    grades:", "    grade:", ", line 11: unknown key 'aspects.0.grade'; did you mean 'grades'? (and 1 more)"),
         ("    low: 1", "    low: 1\n    zzz: 1", ", line 10: unknown key 'aspects.0.zzz'; remove it"),
         ("    low: 1", "    low: 3", ", line 6: aspects.0: low is 3 and high 3: low must be the smaller one"),
+        (
+            "    low: 1",
+            "    low: -99999999999",
+            ", line 6: aspects.0: grades are given for [1, 2, 3]: give one for each of -99999999999 to 3",
+        ),
         # YAML reads `yes` as true, which Python takes for 1.
         ("    low: 1", "    low: yes", ", line 9: aspects.0.low: Input should be a valid integer (found True)"),
         (

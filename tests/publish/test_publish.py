@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import fcconan.publish.hub
-from fcconan.build.release import read_manifest
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.publish import HubFailure, publish
 from tests import small

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.build import build
-from fcconan.build.release import read_manifest
+from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.identity import hs_id
 from fcconan.publish import publish

@@ -1,11 +1,11 @@
 """A made-up dataset folder: pairs in tiers with votes, rated and compared replies, and names that are markup."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from fcconan.build.release import write_manifest
 from fcconan.build.table import Table
 from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TEXT_BY_ID, TIERS, VOTE, Columns
 
@@ -122,11 +122,12 @@ def write_release_folder(folder: Path, *, labels_only: bool = False, name: str =
         "redistributable": False,
         "labels_only": labels_only,
         "tier_rule": "released",
+        "package": {"name": "fcconan", "version": "0.1.0"},
         "fingerprint": "0123456789ab",
+        "versions": dict.fromkeys(counts, "1.0.0"),
         "counts": counts,
         "restricted_columns": restricted,
         "notes": [],
-        "files": {},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    write_manifest(folder, manifest)
     return folder

@@ -185,3 +185,11 @@ def test_bad_rows_are_refused(kind: str, rows: list[Row], options: dict[str, Any
     with pytest.raises(InputError) as refused:
         tables_of(kind, rows, **options)
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("high", [1e9, 1e308])
+def test_a_scale_that_memory_cannot_hold_is_refused(high: float) -> None:
+    rows = [{**row, "low": 1, "high": high} for row in RATINGS[:3]]
+    with pytest.raises(InputError) as caught:
+        tables_of("ratings", rows)
+    assert str(caught.value).startswith(f"relevance has a scale from 1 to {high:g}, expected fewer than 1000000 grades")

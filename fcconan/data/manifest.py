@@ -1,0 +1,135 @@
+"""The manifest of a release folder: its form, and the one function that reads it.
+
+Folders come from elsewhere, too: from the Hub, from colleagues, from other versions. Every reader of a manifest may
+rely on the form that this module has checked.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError, model_validator
+
+from fcconan.data.json_text import parse_json
+from fcconan.errors import InputError
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+# One path component: configs and splits are folders and files of the release.
+PathPart = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*$", max_length=200)]
+FilePath = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", max_length=500)]
+Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", min_length=1, max_length=500)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+Splits = Annotated[dict[PathPart, NonNegativeInt], Field(min_length=1)]
+
+
+class _Part(BaseModel):
+    # A release of a newer version may have further keys.
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class File(_Part):
+    """Hash and size in bytes of one file of a release."""
+
+    sha256: Sha256
+    bytes: NonNegativeInt
+
+
+class Package(_Part):
+    """The software that wrote a release."""
+
+    name: Line
+    version: Line
+
+
+class Manifest(_Part):
+    """The parts of a manifest that this package reads, with their types.
+
+    `counts` is the number of rows by config and split; `aliases` maps a further name of a config to the config;
+    `files` maps the path of a file to its hash and size; `restricted_columns` lists the text columns of a config.
+    """
+
+    format: Literal[1]
+    name: Line
+    title: Line | None = None
+    kind: Line | None = None
+    synthetic: bool = False
+    labels_only: bool
+    redistributable: bool = False
+    tier_rule: Line | None
+    package: Package
+    fingerprint: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+    versions: Annotated[dict[PathPart, Line], Field(min_length=1)]
+    aliases: dict[PathPart, PathPart] = {}
+    counts: Annotated[dict[PathPart, Splits], Field(min_length=1)]
+    files: Annotated[dict[FilePath, File], Field(min_length=1)]
+    restricted_columns: dict[PathPart, list[str]] = {}
+    excluded: list[str] = []
+    left_out: list[str] = []
+    notes: list[str] = []
+
+    @model_validator(mode="after")
+    def _check_names(self) -> "Manifest":
+        unknown = [alias for alias, config in self.aliases.items() if config not in self.counts]
+        if unknown:
+            config = self.aliases[unknown[0]]
+            raise ValueError(f"the alias {unknown[0]!r} is of the config {config!r}, which has no counts")
+        return self
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Reads and checks the manifest of a release folder.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        The manifest as it was written; the parts that `Manifest` names have its types.
+
+    Raises:
+        InputError: The folder has no manifest, or one of another form.
+    """
+    path = folder / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8")
+        manifest = parse_json(text)
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
+        ) from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(
+            f"{path} is not a manifest of format {FORMAT} of fcconan: give another folder, or build it "
+            "again with this version"
+        )
+    return check_manifest(manifest, str(path))
+
+
+def check_manifest(manifest: dict[str, Any], place: str) -> dict[str, Any]:
+    """Checks the form of a manifest.
+
+    Args:
+        manifest: The parsed JSON object.
+        place: The name of the manifest in error messages.
+
+    Returns:
+        The same object.
+
+    Raises:
+        InputError: A part is missing or has another form.
+    """
+    try:
+        Manifest.model_validate(manifest)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+        found = "" if first["type"] in ("missing", "value_error") else f", found {repr(first['input'])[:60]}"
+        wrong = f"{key}: {first['msg']}{found}" if key else first["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"{place} has another form than the manifests of fcconan ({wrong}): build the folder again"
+        ) from error
+    return manifest
