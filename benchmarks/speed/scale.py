@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +84,7 @@ class Measured:
         return self.work.folder
 
     @property
-    def inputs(self) -> "Mapping[str, Any]":
+    def inputs(self) -> Mapping[str, Any]:
         """Return everything that the bytes of the shards follow from."""
         return self.work.inputs
 

@@ -193,8 +193,8 @@ class EntryLog:
         if whole and number == len(usable):
             return
         report(
-            f"{self.path} is damaged or of an older version ({len(usable)} of {number} entries can be used): the others "
-            "are computed again"
+            f"{self.path} is damaged or of an older version: {number - len(usable)} of {number} entries are computed "
+            "again"
         )
         self._rewrite([place for place, _ in usable])
 

@@ -353,7 +353,6 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
         InputError: The folder holds shards of another plan, or of none.
     """
     path, checkpoint = folder / name, _checkpoint(folder, name, plan)
-
     text = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
 
     def write_plan() -> None:
@@ -371,7 +370,7 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
             raise InputError(f"{folder}: found shards without {name}, expected both or neither: {advice}")
         write_plan()
         return
-    content = path.read_bytes()
+    content = path.read_bytes() if path.is_file() else b""
     if content == text.encode():
         return
     try:

@@ -65,9 +65,7 @@ class KeptRatings:
 
     def _rate(self, replies: Iterable[Row], log: EntryLog) -> Iterator[list[Row]]:
         """Has the judge rate the replies that are not in the log, and yields all in their order."""
-        waiting: deque[tuple[str, bool]] = (
-            deque()
-        )  # keys of the replies that the judge has gone past; in the log or not
+        waiting: deque[tuple[str, bool]] = deque()  # key of a reply; whether the log has it
 
         def unknown() -> Iterator[Row]:
             for row in replies:
