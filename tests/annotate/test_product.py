@@ -198,7 +198,7 @@ def test_ranks_write_together_what_one_process_writes(tmp_path: Path) -> None:
         assert len(shard_bytes(tmp_path / "ranks")) == {1: 1, 0: 3}[rank]
     assert shard_bytes(tmp_path / "ranks") == shard_bytes(tmp_path / "whole")
     others = {path.name.split("-")[0] for path in (tmp_path / "ranks").iterdir() if path.suffix != ".parquet"}
-    assert others == {PLAN_NAME, "_prepared"}
+    assert others == {PLAN_NAME, "_prepared", "_checkpoints"}
 
 
 def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -> None:

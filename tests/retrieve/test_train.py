@@ -158,7 +158,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
     monkeypatch.setattr(train, "_fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
-    assert json.loads((tmp_path / "cut.partial" / "fold-0.json").read_text()) == figures["by_fold"][0]
+    assert json.loads((tmp_path / "cut.partial" / "fold-0.json").read_text())["value"] == figures["by_fold"][0]
     assert train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING) == report
     assert fitted == ["fold-0", "fold-1", "fold-1", *(["final"] if report["epochs"] else [])]
 
