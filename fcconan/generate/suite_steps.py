@@ -124,8 +124,9 @@ class Steps:
         """Writes the record, whole or not at all."""
         self.about |= further
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Until the end, what an earlier run knew of later steps stays.
-        record = {**self.about, "problems": self.problems, "steps": {**self._known, **self._done}}
+        # Until the end, the steps of an earlier run that this one has not reached yet stay.
+        later = {name: step for name, step in self._known.items() if name not in self._done}
+        record = {**self.about, "problems": self.problems, "steps": {**self._done, **later}}
         write_whole(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
     def finish(self) -> None:

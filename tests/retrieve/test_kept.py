@@ -123,6 +123,19 @@ def test_a_run_that_cannot_be_saved_as_it_is_costs_time_only(kept: KeptRuns) -> 
     assert load_run(place(kept)) is None
 
 
+def test_no_flipped_bit_of_a_run_changes_a_ranking(kept: KeptRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = place(kept)
+    save_run(checkpoint, FOUND)
+    content = checkpoint.path.read_bytes()
+    bits = range(0, 8 * len(content), 13)
+    for bit in bits:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        checkpoint.path.write_bytes(damaged)
+        assert load_run(checkpoint) is None
+    assert capsys.readouterr().err.count("note: ") == len(bits)
+
+
 def test_a_file_of_the_format_before_is_computed_again(kept: KeptRuns) -> None:
     checkpoint = place(kept)
     kept.folder.mkdir(parents=True)
