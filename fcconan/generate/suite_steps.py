@@ -48,9 +48,9 @@ class Steps:
         self.folder, self.about = folder, dict(about)
         self.problems: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
-        self._known = self._load()
-        self._done: dict[str, Any] = {}
         path = folder / RECORD
+        self._known = self._load() if path.is_file() else {}
+        self._done: dict[str, Any] = {}
         if self._known:  # whatever became of the record, the folder is of this suite
             return
         if path.is_file():
