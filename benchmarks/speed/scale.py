@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,9 +83,10 @@ class Measured:
         """Return the folder of the shards."""
         return self.work.folder
 
-    def is_finished(self, shard: "Shard") -> bool:
-        """Say whether the shard is there."""
-        return self.work.is_finished(shard)
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """Return everything that the bytes of the shards follow from."""
+        return self.work.inputs
 
     def write(self, shard: "Shard", path: Path) -> None:
         """Write the shard, and note what was used."""

@@ -3,6 +3,7 @@
     _scoring.json        what the shards follow from: the lists, the scorer, what is kept; other inputs are refused
     _prepared-DIGEST/    the ids, and what the scorer made of the texts once, for all processes; of that plan
     _journals/           the answers that a judge paid for, of each shard
+    _checkpoints/        of the plan and of every finished shard
     part-*.parquet       pair_id, hs_id, cn_id, score (float32), and reason where a scorer may have none
 
 Shards hold whole HS, in the order of the list; the pairs of an HS stand in the order of the CNs, or best first where
@@ -29,10 +30,12 @@ import pyarrow.parquet as pq
 from fcconan.annotate.campaign import SETTINGS
 from fcconan.annotate.product_scorers import Asking, Scorer, Scores, opened, pairs_of
 from fcconan.build.pairing import SCHEMA as PAIRS
-from fcconan.build.pairing import dictionary, digest_of, open_writer, require_distinct, rows_in
+from fcconan.build.pairing import dictionary, digest_of, open_writer, require_distinct
+from fcconan.data.checkpoints import is_sealed, seal_folder
 from fcconan.errors import InputError
-from fcconan.execute.shards import Shard, claim, cut, share
+from fcconan.execute.shards import Shard, claim, cut, is_finished, share
 from fcconan.leftovers import leftovers, mark
+from fcconan.whole_folders import put_in_place
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000
@@ -95,10 +98,14 @@ class Scoring:
     selection: Selection
     asking: Asking
 
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Everything that the bytes of the shards follow from."""
+        return {"plan": self.plan_digest, "versions": dict(self.versions)}
+
     def is_finished(self, shard: Shard) -> bool:
-        """Whether the shard's file is there and complete."""
-        rows = rows_in(self.folder / shard.name)
-        return rows is not None and (not self.selection.everything or rows == shard.size * self.cn_count)
+        """Returns whether the shard's file is there, as it was written."""
+        return is_finished(self.folder, shard, self.inputs)
 
     def write(self, shard: Shard, path: Path) -> None:
         """Writes a shard.
@@ -189,7 +196,8 @@ def open_questions(
     if (folder / PLAN_NAME).exists():
         claim(folder, PLAN_NAME, content, what="scoring")
     lists = _Lists({name: _columns(side, texts=True) for name, side in (("hs", hs), ("cn", cn))})
-    work = Scoring(folder, "", versions(), len(cn), selection, Asking())
+    plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
+    work = Scoring(folder, plan_digest, versions(), len(cn), selection, Asking())
     for shard in share(shards, rank, world):
         if not work.is_finished(shard):
             yield work.journal(shard), pairs_of(lists, range(shard.start, shard.stop), range(len(cn)))
@@ -268,9 +276,10 @@ def summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str], cn: dict[str, str]) -> None:
-    """Prepares the scorer in a folder of its own, which several processes may do at once: the first one's stays."""
+    """Prepares the scorer in a folder of its own, which several processes may do at once, to the same result."""
     final = _prepared(folder, plan_digest)
-    if final.is_dir():
+    inputs = {"plan": plan_digest}
+    if is_sealed(final, inputs):
         return
     for stale in leftovers(folder, ".prepared."):
         shutil.rmtree(stale, ignore_errors=True)
@@ -280,8 +289,9 @@ def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str],
         for name, side in (("hs", hs), ("cn", cn)):
             pq.write_table(_columns(side, texts=scorer.needs_texts), stage / f"{name}.parquet")
         scorer.prepare(list(hs.values()), list(cn.values()), stage)
-        with suppress(OSError):
-            stage.rename(final)
+        seal_folder(stage, inputs)
+        with suppress(OSError):  # another process may have been faster
+            put_in_place(stage, final)
         if not final.is_dir():
             raise InputError(f"{final} cannot be written: see whether the disk is full, or choose another folder")
     finally:

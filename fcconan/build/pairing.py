@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.errors import InputError
-from fcconan.execute.shards import Shard, claim, cut, write_shard
+from fcconan.execute.shards import Shard, claim, cut, is_finished, write_shard
 
 PLAN_NAME = "pairing.json"
 ROWS_PER_SHARD = 1_000_000
@@ -66,9 +66,10 @@ def write_exhaustive_pairs(
     `rows_per_shard` and on the version of pyarrow, never on `jobs`. Pair ids are distinct as long as no HS id
     contains a colon.
 
-    A shard gets its final name only once it is complete. A call that was interrupted is resumed by the same
-    call: finished shards stay as they are, and `pairing.json`, written first, tells whether they belong to
-    the same ids and shard size. One call at a time may write to a folder.
+    A shard gets its final name only once it is complete, and then a checkpoint in `_checkpoints`. A call that was
+    interrupted is resumed by the same call: finished shards stay as they are while they agree with their checkpoints,
+    and `pairing.json`, written first, tells whether they belong to the same ids and shard size. One call at a time may
+    write to a folder.
 
     Args:
         hs_ids: The ids of the HS, without duplicates.
@@ -97,28 +98,24 @@ def write_exhaustive_pairs(
 
     product = _Product.of(hs_ids, cn_ids)
     shards = cut(product.size, rows_per_shard)
-    claim(
-        folder,
-        PLAN_NAME,
-        {
-            "layout": _LAYOUT,
-            "hs_count": len(hs_ids),
-            "hs_digest": digest_of(hs_ids),
-            "cn_count": len(cn_ids),
-            "cn_digest": digest_of(cn_ids),
-            "rows_per_shard": rows_per_shard,
-            "shards": len(shards),
-        },
-        what="pairing",
-    )
+    plan = {
+        "layout": _LAYOUT,
+        "hs_count": len(hs_ids),
+        "hs_digest": digest_of(hs_ids),
+        "cn_count": len(cn_ids),
+        "cn_digest": digest_of(cn_ids),
+        "rows_per_shard": rows_per_shard,
+        "shards": len(shards),
+    }
+    claim(folder, PLAN_NAME, plan, what="pairing")
 
-    missing = [shard for shard in shards if rows_in(folder / shard.name) != shard.size]
+    missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
     done = product.size - sum(shard.size for shard in missing)
     if progress and done:
         progress(done, product.size)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            running = {pool.submit(write_shard, folder, shard, product.write): shard for shard in missing}
+            running = {pool.submit(write_shard, folder, shard, plan, product.write): shard for shard in missing}
             for future in as_completed(running):
                 future.result()
                 done += running[future].size
@@ -187,14 +184,6 @@ class _Product:
 def dictionary(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
     """Returns texts by their positions, as a column of ids."""
     return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
-
-
-def rows_in(path: Path) -> int | None:
-    """Returns how many rows a parquet file has; None for one that is not there, or not complete."""
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (OSError, pa.ArrowInvalid):
-        return None
 
 
 def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:

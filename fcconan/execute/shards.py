@@ -1,9 +1,9 @@
 """Work cut into shards: each is written whole or not at all, by any process, and finished ones are never done again.
 
-A shard has its final name only once it is complete; until then it has a hidden one that carries host and process. So a
-folder needs no other record of how far the work has come: who was interrupted, or is one of several processes that
-share the shards by rank, looks at which files are there. `claim` first writes what the shards are made from, and
-refuses a folder of anything else.
+A shard has its final name only once it is complete; until then it has a hidden one that carries host and process. The
+folder `_checkpoints` then gets a checkpoint of it: the hash of the file, sealed with everything that its bytes follow
+from. An interrupted process, or one of several that share the shards by rank, takes a shard as finished while file and
+checkpoint agree. `claim` first writes what the shards are made from, and refuses a folder of anything else.
 """
 
 import json
@@ -14,11 +14,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
+from fcconan.data.checkpoints import Checkpoint, file_hash, report
 from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.whole_files import write_whole
@@ -26,6 +28,7 @@ from fcconan.whole_files import write_whole
 Progress = Callable[[int, int], None]
 MOST_DEATHS = 3  # of workers, at one shard, after which it is held to be the shard's doing
 _HIDDEN = ".shard."
+_CHECKPOINTS = "_checkpoints"
 _Answer = tuple[bool, str] | None
 
 
@@ -61,6 +64,7 @@ class Work(Protocol):
 
     Attributes:
         folder: Of the shards, as every process sees it.
+        inputs: Everything that the bytes of the shards follow from, as JSON-able values; a digest will do.
     """
 
     @property
@@ -68,8 +72,9 @@ class Work(Protocol):
         """Where the shards are."""
         ...
 
-    def is_finished(self, shard: Shard) -> bool:
-        """Whether the shard's file is there and complete."""
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """Everything that the bytes of the shards follow from."""
         ...
 
     def write(self, shard: Shard, path: Path) -> None:
@@ -104,17 +109,15 @@ def share(shards: Sequence[Shard], rank: int, world: int) -> list[Shard]:
 
 
 def finish(work: Work, shard: Shard) -> None:
-    """Makes sure that a shard is there, in this process.
+    """Writes a shard, in this process.
 
     What killed processes of this host left in the folder is removed.
 
     Raises:
         InputError: As `Work.write`, or the file cannot be written.
     """
-    if work.is_finished(shard):
-        return
     try:
-        write_shard(work.folder, shard, work.write)
+        write_shard(work.folder, shard, work.inputs, work.write)
     except OSError as error:
         raise InputError(
             f"{work.folder / shard.name} cannot be written ({error.strerror or error}): see whether the disk is full, "
@@ -122,12 +125,47 @@ def finish(work: Work, shard: Shard) -> None:
         ) from error
 
 
-def write_shard(folder: Path, shard: Shard, write: Callable[[Shard, Path], None]) -> None:
-    """Writes the file of a shard whole or not at all.
+def is_finished(folder: Path, shard: Shard, inputs: Mapping[str, Any]) -> bool:
+    """Returns whether a shard's file is there, as it was written, and follows from these inputs.
+
+    A file that differs from its checkpoint is reported on standard error.
+
+    Args:
+        folder: Of the shards.
+        shard: The shard.
+        inputs: See `Work`.
+    """
+    path = folder / shard.name
+    try:
+        state = path.stat()
+        expected = _checkpoint(folder, shard.name, inputs).load()
+        if expected is None:
+            return False
+        whole = bool(_hash_of(path, state.st_size, state.st_mtime_ns, state.st_ino) == expected)
+    except OSError:
+        return False
+    if not whole:
+        report(f"{path} is damaged: it is computed again")
+    return whole
+
+
+@cache
+def _hash_of(path: Path, *state: int) -> str:
+    """Returns the sha256 of a file, computed once for every state of the file in this process."""
+    return file_hash(path)
+
+
+def _checkpoint(folder: Path, name: str, inputs: Mapping[str, Any]) -> Checkpoint:
+    return Checkpoint(folder / _CHECKPOINTS / f"{name}.json", {"file": name, **inputs})
+
+
+def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Callable[[Shard, Path], None]) -> None:
+    """Writes the file of a shard whole or not at all, and its checkpoint.
 
     Args:
         folder: Where it goes.
         shard: The shard.
+        inputs: See `Work`.
         write: Writes it under the name that it is given.
 
     Raises:
@@ -139,6 +177,7 @@ def write_shard(folder: Path, shard: Shard, write: Callable[[Shard, Path], None]
     temporary = folder / (mark(_HIDDEN) + shard.name)
     try:
         write(shard, temporary)
+        _checkpoint(folder, shard.name, inputs).save(file_hash(temporary))
         temporary.replace(folder / shard.name)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -184,7 +223,7 @@ class Counted:
     """
 
     def __init__(self, work: Work, shards: Sequence[Shard], progress: Progress | None) -> None:
-        self.missing = [shard for shard in shards if not work.is_finished(shard)]
+        self.missing = [shard for shard in shards if not is_finished(work.folder, shard, work.inputs)]
         self._total = sum(shard.size for shard in shards)
         self._done = self._total - sum(shard.size for shard in self.missing)
         self._progress = progress
@@ -302,6 +341,8 @@ def _serve(connection: Connection, work: Work) -> None:
 def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> None:
     """Puts the plan of shards into their folder, or makes sure that the one there is the same.
 
+    The plan has a checkpoint, too: a damaged plan is written again where the folder is of the same plan.
+
     Args:
         folder: Of the shards; it is made if it does not exist.
         name: Of the plan's file.
@@ -311,7 +352,13 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
     Raises:
         InputError: The folder holds shards of another plan, or of none.
     """
-    path = folder / name
+    path, checkpoint = folder / name, _checkpoint(folder, name, plan)
+    text = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
+
+    def write_plan() -> None:
+        write_whole(path, text)
+        checkpoint.save(True)
+
     advice = "give an empty folder or delete this one"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: found a file, expected a folder: give another path")
@@ -321,12 +368,19 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
     if not path.exists():
         if found_shards:
             raise InputError(f"{folder}: found shards without {name}, expected both or neither: {advice}")
-        write_whole(path, json.dumps(plan, indent=2, ensure_ascii=False) + "\n")
+        write_plan()
+        return
+    content = path.read_bytes() if path.is_file() else b""
+    if content == text.encode():
         return
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
         found = None
+    if found == plan or checkpoint.load() is not None:
+        report(f"{path} is damaged: it is written again")
+        write_plan()
+        return
     if not isinstance(found, dict):
         raise InputError(f"{path}: found no JSON object, expected the plan of this {what}: {advice}")
     differences = [

@@ -155,7 +155,12 @@ class Finetuner:
 
     def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
         material = Material(
-            self.base, self._encoded["train"], self._encoded["validation"], _padding(self.tokenizer), self.device
+            self.base,
+            self._encoded["train"],
+            self._encoded["validation"],
+            _padding(self.tokenizer),
+            self.device,
+            self._fingerprint(),
         )
         before = untuned_loss(material, self.how, work, say)
         runs = [train_at(rate, material, self.how, work / f"rate-{rate!r}", say) for rate in self.how.learning_rates]

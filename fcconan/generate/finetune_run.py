@@ -13,17 +13,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generate.finetune_settings import Finetuning
 from fcconan.llm.weights import one_line, quiet_training
-from fcconan.whole_files import write_whole
 
 RESULT = "result.json"
 DIVERGED = "diverged"
@@ -46,6 +46,7 @@ class Material:
         validation: The pairs that say when to stop.
         padding: The token that fills up shorter pairs.
         device: `cpu` or `cuda`.
+        training: Fingerprint of model, pairs, settings and device, with which checkpoints are sealed.
     """
 
     base: Base
@@ -53,6 +54,7 @@ class Material:
     validation: Sequence[Encoded]
     padding: int
     device: str
+    training: str
 
 
 def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) -> float:
@@ -69,8 +71,9 @@ def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) ->
     Raises:
         InputError: The model cannot be loaded, or does not fit the memory.
     """
-    kept = folder / "untuned.json"
-    if not kept.is_file():
+    checkpoint = Checkpoint(folder / "untuned.json", {"training": material.training})
+    loss: float | None = checkpoint.load()
+    if loss is None:
 
         def measured(parts: int) -> float:
             return _validation_loss(material.base.load(how, material.device), material, how, parts)
@@ -79,8 +82,8 @@ def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) ->
             loss = with_room(measured, how, folder, say)
         if not math.isfinite(loss):
             raise InputError(f"the loss of {material.base.name} is not finite before it is tuned: check its weights")
-        write_whole(kept, json.dumps({"loss": loss}) + "\n")
-    return float(json.loads(kept.read_text(encoding="utf-8"))["loss"])
+        checkpoint.save(loss)
+    return loss
 
 
 def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say: Say) -> Entry:
@@ -101,10 +104,12 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
     Raises:
         InputError: The model cannot be loaded, or one pair does not fit the memory.
     """
-    finished = folder / RESULT
-    if finished.is_file():
-        result: Entry = json.loads(finished.read_text(encoding="utf-8"))
+    finished = Checkpoint(folder / RESULT, {"training": material.training, "learning_rate": rate})
+    result: Entry | None = finished.load()
+    if result is not None:
         return result
+    if finished.path.exists():  # it is damaged, and what a finished training leaves is not enough to go on
+        shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
     def trained(parts: int) -> tuple[list[Entry], int]:
@@ -125,7 +130,7 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
         "checkpoint": None if best is None else f"checkpoint-{best['step']}",
         "accumulation": parts,
     }
-    write_whole(finished, json.dumps(result, indent=2) + "\n")
+    finished.save(result)
     _remove_checkpoints(folder, keep={result["checkpoint"]})
     for name in _TO_GO_ON if best is not None else ():
         (folder / str(result["checkpoint"]) / name).unlink(missing_ok=True)
@@ -151,8 +156,8 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
     Raises:
         InputError: Even one pair does not fit.
     """
-    kept = folder / "parts.json"
-    parts = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else how.accumulation
+    checkpoint = Checkpoint(folder / "parts.json", {"settings": asdict(how)})
+    parts = checkpoint.load() or how.accumulation
     while True:
         try:
             return work(parts)
@@ -170,7 +175,7 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
             )
         parts = more[0]
         say(f"out of memory: {how.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch")
-        write_whole(kept, json.dumps(parts) + "\n")
+        checkpoint.save(parts)
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:

@@ -1,4 +1,7 @@
-"""Which steps of a suite are done: a step is done again only where its options, or what it reads, have changed."""
+"""Which steps of a suite are done: a step is done again only where its options, or what it reads, have changed.
+
+`suite.json` is a record for people and for reports. Steps are resumed from `checkpoints/STEP.json`, one for each step.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +11,7 @@ from typing import Any
 
 import fcconan
 from fcconan.catalog import content_folder
+from fcconan.data.checkpoints import Checkpoint, report
 from fcconan.errors import InputError
 from fcconan.identity import digest
 from fcconan.sources import sha256_of
@@ -19,6 +23,7 @@ except ImportError:  # Windows: two processes are not told apart there
     fcntl = None  # type: ignore[assignment]
 
 RECORD = "suite.json"
+CHECKPOINTS = "checkpoints"
 LOCK = "lock"
 
 
@@ -43,19 +48,32 @@ class Steps:
         self.folder, self.about = folder, dict(about)
         self.problems: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
-        self._known: dict[str, Any] = {}
-        self._done: dict[str, Any] = {}
         path = folder / RECORD
+        self._known = self._load() if path.is_file() else {}
+        self._done: dict[str, Any] = {}
+        if self._known:  # whatever became of the record, the folder is of this suite
+            return
         if path.is_file():
             try:
-                record = json.loads(path.read_text(encoding="utf-8"))
-                self._known, name = dict(record["steps"]), record["suite"]["name"]
-            except (OSError, ValueError, KeyError, TypeError) as error:
+                name = json.loads(path.read_text(encoding="utf-8"))["suite"]["name"]
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
                 raise InputError(f"{path} is no record of a suite: choose another --out") from error
             if name != self.about["suite"]["name"]:
                 raise InputError(f"{folder} holds the results of the suite {name}: choose another --out")
         elif folder.exists() and (not folder.is_dir() or any(each.name != LOCK for each in folder.iterdir())):
             raise InputError(f"{folder} is there and holds no results of a suite: choose another --out")
+
+    def _load(self) -> dict[str, Any]:
+        """Returns the steps that have a checkpoint, by their names."""
+        folder = self.folder / CHECKPOINTS
+        names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.json"))]
+        found = {name: self._checkpoint(name).load() for name in names}
+        return {name: step for name, step in found.items() if step is not None}
+
+    def _checkpoint(self, name: str) -> Checkpoint:
+        return Checkpoint(
+            self.folder / CHECKPOINTS / f"{name}.json", {"suite": self.about["suite"]["name"], "step": name}
+        )
 
     def is_kept(self, name: str, key: str) -> bool:
         """Whether a step was finished as it is asked for, and its files are as it left them."""
@@ -63,7 +81,11 @@ class Steps:
         if not known or known["key"] != key or known.get("incomplete"):
             return False
         files = {self.folder / file: content for file, content in known["files"].items()}
-        return all(file.exists() and content_of(file) == content for file, content in files.items())
+        changed = next((file for file, content in files.items() if file.exists() and content_of(file) != content), None)
+        if changed is not None:
+            del self._known[name]  # so that it is reported once
+            report(f"{changed} is not as the step {name} left it: the step is done again")
+        return changed is None and all(file.exists() for file in files)
 
     def keep(self, name: str) -> None:
         """Takes a step as it is."""
@@ -88,6 +110,7 @@ class Steps:
         """
         hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}
         self._done[name] = {"key": key, "files": hashes, **({} if complete else {"incomplete": True})}
+        self._checkpoint(name).save(self._done[name])
         self.statuses[name] = "done" if complete else "incomplete"
         self.write()
 
@@ -101,8 +124,9 @@ class Steps:
         """Writes the record, whole or not at all."""
         self.about |= further
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Until the end, what an earlier run knew of later steps stays.
-        record = {**self.about, "problems": self.problems, "steps": {**self._known, **self._done}}
+        # Until the end, the steps of an earlier run that this one has not reached yet stay.
+        later = {name: step for name, step in self._known.items() if name not in self._done}
+        record = {**self.about, "problems": self.problems, "steps": {**self._done, **later}}
         write_whole(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
     def finish(self) -> None:
@@ -113,6 +137,8 @@ class Steps:
                 if file not in used:
                     with suppress(OSError):
                         (self.folder / file).unlink()
+            with suppress(OSError):
+                self._checkpoint(name).path.unlink()
         self.write()
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from logging import ERROR
 from pathlib import Path
 
+from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.sources import cache_folder, sha256_of
-from fcconan.whole_files import write_whole
 
 _WEIGHTS = (".safetensors", ".bin")
 _LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says
@@ -113,18 +113,17 @@ def known_hash(path: Path) -> str:
     The state is what no writing leaves as it was. Size and time of writing alone would not do: tools that copy and
     unpack set that time to what they like, but none of them can set the time of change, nor choose the inode.
     """
-    kept = cache_folder() / "weights" / hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:24]
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:24]
     before = _state(path)
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads(kept.read_text(encoding="utf-8"))
-        if found["state"] == before:
-            return str(found["sha256"])
+    checkpoint = Checkpoint(cache_folder() / "weights" / name, {"path": str(path.resolve()), "state": before})
+    found = checkpoint.load()
+    if found is not None:
+        return str(found)
     hashed = sha256_of(path)
     settled = time.time() - max(before["written"], before["changed"]) / 1e9 > _SETTLED
     if settled and _state(path) == before:
         with suppress(OSError):  # without a cache it is read again
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(kept, json.dumps({"path": str(path.resolve()), "state": before, "sha256": hashed}))
+            checkpoint.save(hashed)
     return hashed
 
 

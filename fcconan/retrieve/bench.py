@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieve.collection import FULL, Collection
-from fcconan.retrieve.kept import KeptRuns
+from fcconan.retrieve.kept import KeptRuns, load_run, save_run
 from fcconan.retrieve.notes import notes, problem, without_texts
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
@@ -199,14 +199,14 @@ def _rank(
 ) -> list[Rankings]:
     if hasattr(system, "replicates"):
         return [_rank_one(one, collection, depth) for one in system.replicates()]
-    path = kept.path(system, collection, depth) if kept else None
-    found = kept.load(path) if kept else None
-    if found is not None:
-        progress(f"{system.name}: taken from {path}")
+    checkpoint = kept.checkpoint(system, collection, depth) if kept else None
+    found = load_run(checkpoint) if checkpoint else None
+    if checkpoint is not None and found is not None:
+        progress(f"{system.name}: taken from {checkpoint.path}")
         return [found]
     found = _rank_one(system, collection, depth)
-    if kept:
-        kept.keep(path, found, getattr(system, "configuration", None))
+    if checkpoint is not None:
+        save_run(checkpoint, found)
     return [found]
 
 

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
+from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.llm.weights import quiet_training
 from fcconan.retrieve.batches import clean_batches
@@ -210,14 +211,9 @@ class _Work:
         except (OSError, ValueError) as error:
             raise InputError(f"{self.folder} cannot be used ({error}): remove it or choose another --out") from error
 
-    def figures(self, fold: int) -> list[float] | None:
-        """Returns the figures of a finished fold."""
-        path = self.folder / f"fold-{fold}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-
-    def keep(self, fold: int, figures: list[float]) -> None:
-        """Keeps the figures of a finished fold."""
-        write_whole(self.folder / f"fold-{fold}.json", json.dumps(figures) + "\n")
+    def fold(self, number: int) -> Checkpoint:
+        """Returns the checkpoint with the scores of a fold."""
+        return Checkpoint(self.folder / f"fold-{number}.json", {"training": self.what, "fold": number})
 
 
 def _choose_epochs(
@@ -231,13 +227,13 @@ def _choose_epochs(
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        figures = work.figures(fold)
+        figures = work.fold(fold).load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
             figures = _fold_figures(others, held_out, how, model, device, work.folder / f"fold-{fold}")
-            work.keep(fold, figures)
+            work.fold(fold).save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
     chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones

@@ -1,4 +1,5 @@
 import json
+import random
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -198,7 +199,7 @@ def test_ranks_write_together_what_one_process_writes(tmp_path: Path) -> None:
         assert len(shard_bytes(tmp_path / "ranks")) == {1: 1, 0: 3}[rank]
     assert shard_bytes(tmp_path / "ranks") == shard_bytes(tmp_path / "whole")
     others = {path.name.split("-")[0] for path in (tmp_path / "ranks").iterdir() if path.suffix != ".parquet"}
-    assert others == {PLAN_NAME, "_prepared"}
+    assert others == {PLAN_NAME, "_prepared", "_checkpoints"}
 
 
 def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -> None:
@@ -213,6 +214,46 @@ def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -
     told: list[tuple[int, int]] = []
     run(work, shards, progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 3), (3, 3)]
+    assert shard_bytes(folder) == before
+
+
+def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "scores"
+    inputs: dict[str, Any] = {"hs": HS, "cn": CN, "scorer": TfIdfScorer(), "folder": folder, "rows_per_shard": 4}
+    run(*plan(**inputs))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    kinds = {path.relative_to(folder).parts[0].partition("-")[0] for path in before}
+    assert kinds == {PLAN_NAME, "_prepared", "_checkpoints", "part"}
+    draw = random.Random(0)
+    for path, content in before.items():
+        for _ in range(8):
+            bit = draw.randrange(8 * len(content))
+            damaged = bytearray(content)
+            damaged[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(damaged)
+            run(*plan(**inputs))
+            said = capsys.readouterr().err
+            if path.name == f"{PLAN_NAME}.json":  # the checkpoint of a plan is read only where the plan is damaged
+                path.write_bytes(content)
+            else:
+                assert said.count("note: ") == 1
+            assert {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()} == before
+
+
+def test_a_shard_of_another_place_or_plan_is_computed_again(tmp_path: Path) -> None:
+    inputs: dict[str, Any] = {"cn": CN, "scorer": TfIdfScorer(), "rows_per_shard": 4}
+    folder, other = tmp_path / "scores", tmp_path / "other"
+    work, shards = plan(HS, folder=folder, **inputs)
+    run(work, shards)
+    before = shard_bytes(folder)
+    run(*plan({key: f"{text} So." for key, text in HS.items()}, folder=other, **inputs))
+    one, two, three = (shard.name for shard in shards)
+    for name in (one, f"_checkpoints/{one}.json"):
+        (folder / name).write_bytes((folder / name.replace(one, two)).read_bytes())
+    for name in (three, f"_checkpoints/{three}.json"):
+        (folder / name).write_bytes((other / name).read_bytes())
+    assert summary(work, shards)["finished"] == 1
+    run(work, shards)
     assert shard_bytes(folder) == before
 
 

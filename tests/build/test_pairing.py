@@ -39,7 +39,7 @@ def test_content_for_any_shard_size(tmp_path: Path, rows_per_shard: int) -> None
     rows = [pq.read_metadata(shard).num_rows for shard in shards]
     assert rows[:-1] == [rows_per_shard] * (count - 1)
     assert content(shards) == expected(HS, CN)
-    assert {path.name for path in tmp_path.iterdir()} == {PLAN_NAME, *(shard.name for shard in shards)}
+    assert {path.name for path in tmp_path.iterdir()} == {PLAN_NAME, "_checkpoints", *(shard.name for shard in shards)}
 
 
 @pytest.mark.parametrize("rows_per_group", [1, 3, 7, 1000])
@@ -143,7 +143,7 @@ def test_interruption_by_progress_leaves_complete_shards_only(tmp_path: Path, jo
     with pytest.raises(KeyboardInterrupt):
         write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs, progress=stop)
 
-    left = [path for path in (tmp_path / "pairs").iterdir() if path.name != PLAN_NAME]
+    left = [path for path in (tmp_path / "pairs").iterdir() if path.name not in (PLAN_NAME, "_checkpoints")]
     assert 0 < len(left) <= 77
     assert all(path.name.startswith("part-") and path.suffix == ".parquet" for path in left)
     assert all(pq.read_table(path).num_rows == 1 for path in left)
@@ -162,7 +162,7 @@ def test_failure_within_a_shard_leaves_no_half_written_shard(tmp_path: Path, mon
         patch.setattr(pq, "ParquetWriter", FullDisk)
         with pytest.raises(OSError, match="no space left"):
             write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=30, jobs=1)
-    assert [path.name for path in (tmp_path / "pairs").iterdir()] == [PLAN_NAME]
+    assert {path.name for path in (tmp_path / "pairs").iterdir()} == {PLAN_NAME, "_checkpoints"}
 
     assert file_bytes(write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=30)) == whole
 

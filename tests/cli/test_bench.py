@@ -106,6 +106,28 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     }
 
 
+def test_edited_runs_are_computed_again(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+
+    def bench() -> tuple[bytes, str]:
+        systems = ("--system", "tfidf", "--system", "bm25")
+        done = run_cli("bench", demo, *systems, *QUICK, "--runs", runs, "--json", tmp_path / "result.json")
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "result.json").read_bytes(), done.stderr
+
+    first, said = bench()
+    assert said == ""
+    for path in runs.glob("*.json"):
+        path.write_text(path.read_text().replace("0.1", "0.9"))  # still JSON, with other scores
+    again, said = bench()
+    assert again == first
+    assert sorted(said.splitlines()) == [
+        f"note: {path} is damaged or of an older version: its content is computed again"
+        for path in sorted(runs.glob("*.json"))
+    ]
+    assert bench() == (first, "")
+
+
 FAULTS: dict[str, tuple[Any, str, int]] = {
     "401": (always(error(401)), "401", 1),
     "429": (always(error(429, retry_after="0")), "rate_limited: Error code: 429", 1),

@@ -248,6 +248,33 @@ def test_a_run_that_is_stopped_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["rank"] == found["leaderboard"] == found["report"] == "done"
 
 
+DAMAGED = {
+    "suite.json": set(),
+    "checkpoints/replies/gold.json": {"replies/gold"},
+    "checkpoints/leaderboard.json": {"leaderboard"},
+    "replies/gold.parquet": {"replies/gold"},
+    "ratings.parquet": {"ratings"},
+    "leaderboard.json": {"leaderboard"},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_computed_again(name: str) -> None:
+    _suite(comparisons=[], metrics=None)
+    _statuses()
+    before = _bytes()
+    path = Path("out", name)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--json", "summary.json")
+    assert done.stderr.count("note: ") == len(DAMAGED[name]), done
+    assert "Traceback" not in done.stderr
+    steps = json.loads(Path("summary.json").read_text())["steps"]
+    assert {step["step"] for step in steps if step["status"] != "kept"} == DAMAGED[name]
+    assert _bytes() == before
+
+
 def _stop(*arguments: object) -> None:
     raise KeyboardInterrupt
 
@@ -534,5 +561,11 @@ def test_the_embedded_example_needs_no_model_and_no_network() -> None:
     part = next(Path("out/dataset").rglob("*.parquet"))
     content = part.read_bytes()
     part.write_bytes(b"somebody was there")
-    assert {name for name, status in _statuses().items() if status != "kept"} == {"dataset"}
+    done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--json", "summary.json")
+    assert (done.status, done.stderr) == (
+        0,
+        "note: out/dataset is not as the step dataset left it: the step is done again\n",
+    )
+    steps = json.loads(Path("summary.json").read_text())["steps"]
+    assert [step["step"] for step in steps if step["status"] != "kept"] == ["dataset"]
     assert part.read_bytes() == content

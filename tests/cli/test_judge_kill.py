@@ -21,6 +21,7 @@ import pytest
 
 from fcconan.build import build
 from fcconan.cli import app
+from fcconan.judge.kept import KeptRatings
 from fcconan.llm.journal import Journal
 from tests.cli.judging import slowly, texts_of
 from tests.llm.server import Body, Server, use_key
@@ -205,6 +206,31 @@ def test_a_journal_cut_in_the_middle_of_a_record_is_gone_on_with(
     assert lines[:CUT] == kept
     assert lines[CUT] == torn[: len(torn) // 2] + b"\n"
     assert len(lines) == REQUESTS + 1
+
+
+def test_edited_ratings_of_an_unfinished_run_are_computed_again(
+    demo: Path, undisturbed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal, out = tmp_path / "journal", tmp_path / "ratings.parquet"
+    with Server(slowly(0)) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(KeptRatings, "forget", lambda self: None)  # as if it was killed before its last reply
+            finish(demo, server, journal, out)
+        (kept,) = tmp_path.glob("*.kept")
+        text = kept.read_text()
+        edited = text.replace("4.0", "5.0")
+        changed = sum(one != other for one, other in zip(text.splitlines(), edited.splitlines(), strict=True))
+        assert changed > 0
+        kept.write_text(edited)
+        out.unlink()
+        capsys.readouterr()
+        finish(demo, server, journal, out)
+        assert len(server.requests) == REQUESTS  # the answers are in the journal
+    assert out.read_bytes() == undisturbed
+    assert capsys.readouterr().err == (
+        f"note: {kept} is damaged or of an older version: {changed} of {REPLIES} entries are computed again\n"
+    )
+    assert not kept.exists()
 
 
 def test_progress_is_shown_on_a_terminal_only(demo: Path, undisturbed: bytes, tmp_path: Path) -> None:

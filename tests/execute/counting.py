@@ -2,10 +2,11 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from fcconan.errors import InputError
 from fcconan.execute.shards import Shard, Work
@@ -25,9 +26,9 @@ class Counting:
     fails_at: int | None = None
     breaks_at: int | None = None
 
-    def is_finished(self, shard: Shard) -> bool:
-        path = self.folder / shard.name
-        return path.exists() and len(path.read_text().split()) == shard.size
+    @property
+    def inputs(self) -> dict[str, Any]:
+        return {"work": "counting"}
 
     def write(self, shard: Shard, path: Path) -> None:
         path.write_text(" ".join(map(str, range(shard.start, shard.stop))))
@@ -55,8 +56,9 @@ class Killed:
     def folder(self) -> Path:
         return self.work.folder
 
-    def is_finished(self, shard: Shard) -> bool:
-        return self.work.is_finished(shard)
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self.work.inputs
 
     def write(self, shard: Shard, path: Path) -> None:
         self.work.write(shard, path)
@@ -76,8 +78,9 @@ class Unknown:
     def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
         return import_module, ("a_module_of_the_first_process",)
 
-    def is_finished(self, shard: Shard) -> bool:
-        return False
+    @property
+    def inputs(self) -> dict[str, Any]:
+        return {"work": "unknown"}
 
     def write(self, shard: Shard, path: Path) -> None:
         raise AssertionError("it cannot come this far")

@@ -16,7 +16,7 @@ PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
 
 
 def content(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in folder.iterdir()}
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
 def whole(folder: Path, *, size: int = 7, per_shard: int = 2) -> dict[str, str]:
@@ -66,7 +66,7 @@ def test_only_what_is_missing_is_done_again(tmp_path: Path, damage: str) -> None
     folder = tmp_path / "shards"
     before = whole(folder)
     torn = folder / "part-00001-of-00004.parquet"
-    times = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path != torn}
+    times = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file() and path != torn}
     if damage == "deleted":
         torn.unlink()
     else:

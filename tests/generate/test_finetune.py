@@ -340,6 +340,35 @@ def test_of_several_learning_rates_the_best_is_kept_and_none_is_trained_twice(
     assert curve.count('id="training-curve-validation-') == 3
 
 
+def test_edited_results_of_an_unfinished_training_are_computed_again(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = replace(SHORT, epochs=1, learning_rates=(1e-2, 1e-4))
+    report = of_few(tiny, how).run(tmp_path / "whole")
+    trained: list[float] = []
+    train = finetune_run._train
+
+    def counted(rate: float, *arguments: Any) -> Any:
+        trained.append(rate)
+        if trained == [1e-2, 1e-4]:
+            raise Stopped
+        return train(rate, *arguments)
+
+    monkeypatch.setattr(finetune_run, "_train", counted)
+    with pytest.raises(Stopped):
+        of_few(tiny, how).run(tmp_path / "out")
+    partial = tmp_path / "out.partial"
+    kept = [partial / "untuned.json", partial / f"rate-{1e-2!r}" / "result.json"]
+    for path in kept:  # still JSON, with another loss
+        path.write_text(path.read_text().replace("0", "1"))
+    again = of_few(tiny, how).run(tmp_path / "out")
+    assert trained == [1e-2, 1e-4, 1e-2, 1e-4]
+    assert (losses(again), again["before"], again["after"]) == (losses(report), report["before"], report["after"])
+    assert weights_of(tmp_path / "out") == weights_of(tmp_path / "whole")
+    said = capsys.readouterr().err
+    assert all(f"note: {path} is damaged" in said for path in kept)
+
+
 def test_a_training_that_diverges_writes_no_model(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"training diverged at every learning rate \(1e\+29\): give a smaller one"):
         of_few(tiny, replace(SHORT, learning_rates=(1e29,))).run(tmp_path / "out")

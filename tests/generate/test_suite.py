@@ -152,6 +152,31 @@ def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:
     assert not Steps(out, about).is_kept("a", "1")
 
 
+def test_no_flipped_bit_lets_a_step_pass_for_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, file = folder / "out", folder / "out" / "a.csv"
+    about = {"suite": {"name": "invented"}}
+    steps = Steps(out, about)
+    steps.begin([file])
+    file.write_text("x")
+    steps.end("a", "1", [file], complete=False)
+    checkpoint = out / "checkpoints" / "a.json"
+    for complete in (False, True):  # an incomplete step stays incomplete, and a complete one is kept or done again
+        steps.end("a", "1", [file], complete=complete)
+        content = checkpoint.read_bytes()
+        capsys.readouterr()
+        bits = range(0, 8 * len(content), 13)
+        for bit in bits:
+            damaged = bytearray(content)
+            damaged[bit // 8] ^= 1 << bit % 8
+            checkpoint.write_bytes(damaged)
+            assert not Steps(out, about).is_kept("a", "1")
+        assert capsys.readouterr().err.count("note: ") == len(bits)
+        checkpoint.write_bytes(content)
+        assert Steps(out, about).is_kept("a", "1") == complete
+        (out / "suite.json").write_text("damaged")  # the record is for people; a step passes without it
+        assert Steps(out, about).is_kept("a", "1") == complete
+
+
 def test_a_step_that_is_no_longer_there_leaves_nothing(folder: Path) -> None:
     out, about = folder / "out", {"suite": {"name": "invented"}}
     steps = Steps(out, about)

@@ -52,28 +52,46 @@ def test_a_run_that_goes_on_takes_what_was_made_and_makes_the_rest(journal: Path
     assert (run(third, journal, ROWS), asked(third)) == (whole, 0)
 
 
-def test_from_a_changed_reply_on_all_is_rated_anew(journal: Path) -> None:
+def test_a_changed_reply_is_rated_again_and_the_others_are_not(journal: Path) -> None:
     run(judge(), journal, ROWS)
     changed = [*ROWS[:2], ROWS[2] | {"hate_speech": "Ombrey do nothing."}, *ROWS[3:]]
     second = judge()
-    assert (run(second, journal, changed), asked(second)) == (list(judge().rate(changed)), 5)
+    assert (run(second, journal, changed), asked(second)) == (list(judge().rate(changed)), 1)
+    shuffled = [changed[place] for place in (6, 2, 0, 5, 1)]
+    third = judge()
+    assert (run(third, journal, shuffled), asked(third)) == (list(judge().rate(shuffled)), 0)
     fewer = judge()
     assert (len(run(fewer, journal, changed[:2])), asked(fewer)) == (2, 0)
 
 
-def test_a_torn_line_is_made_anew(journal: Path) -> None:
+def test_a_torn_line_is_computed_again(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = KeptRatings(judge(), journal)
     run(judge(), journal, ROWS)
     kept.path.write_bytes(kept.path.read_bytes()[:-20])
     second = judge()
     assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 1)
+    note = f"note: {kept.path} is damaged or of an older version: 1 of 7 entries are computed again\n"
+    assert capsys.readouterr().err == note
+    third = judge()
+    assert (run(third, journal, ROWS), asked(third), capsys.readouterr().err) == (list(judge().rate(ROWS)), 0, "")
+
+
+def test_edited_values_are_computed_again(journal: Path) -> None:
+    kept = KeptRatings(judge(), journal)
+    whole = run(judge(), journal, ROWS)
+    text = kept.path.read_text()
+    edited = text.replace('"value": 3.0', '"value": 5.0')
+    assert edited.count('"value": 5.0') == text.count('"value": 5.0') + 2  # replies 2 and 7
+    kept.path.write_text(edited)
+    second = judge()
+    assert (run(second, journal, ROWS), asked(second)) == (whole, 2)
 
 
 @pytest.mark.parametrize("reason", ["timeout", "bad_body", "bad_request", "too_long"])
-def test_nothing_is_kept_after_a_failure_that_is_in_no_journal(journal: Path, reason: CallReason) -> None:
+def test_a_failure_that_is_in_no_journal_is_not_kept(journal: Path, reason: CallReason) -> None:
     run(judge(3, reason), journal, ROWS)
     second = judge()
-    assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 5)
+    assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 1)
 
 
 @pytest.mark.parametrize("reason", ["truncated", "filtered", "refused", "empty"])

@@ -141,6 +141,18 @@ def test_a_cache_that_cannot_be_used_costs_time_only(model: Path, read: list[str
     assert len(read) == 3
 
 
+def test_no_flipped_bit_of_the_cache_changes_an_identity(model: Path, read: list[str]) -> None:
+    first = identity(model)
+    place, *_ = (cache_folder() / "weights").iterdir()
+    content = place.read_bytes()
+    for bit in range(0, 8 * len(content), 13):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        place.write_bytes(damaged)
+        assert identity(model) == first
+    assert place.read_bytes() == content  # it was written again every time
+
+
 def test_without_a_place_for_a_cache_files_are_read(
     model: Path, read: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -332,7 +332,7 @@ def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: 
     assert first == second
     assert calls == [24]
     (file,) = tmp_path.glob("bm25-*.json")
-    assert json.loads(file.read_text())["configuration"]["k1"] == 1.5
+    assert json.loads(file.read_text())["inputs"]["configuration"]["k1"] == 1.5
     bench(collection, [Counted(k1=1.2)], settings, kept=kept)
     assert calls == [24, 24]
 

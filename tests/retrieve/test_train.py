@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -158,9 +159,16 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
     monkeypatch.setattr(train, "_fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
-    assert json.loads((tmp_path / "cut.partial" / "fold-0.json").read_text()) == figures["by_fold"][0]
+    fold = tmp_path / "cut.partial" / "fold-0.json"
+    assert json.loads(fold.read_text())["value"] == figures["by_fold"][0]
+    shutil.copytree(tmp_path / "cut.partial", tmp_path / "edited.partial")
     assert train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING) == report
-    assert fitted == ["fold-0", "fold-1", "fold-1", *(["final"] if report["epochs"] else [])]
+    final = ["final"] if report["epochs"] else []
+    assert fitted == ["fold-0", "fold-1", "fold-1", *final]
+    edited = tmp_path / "edited.partial" / "fold-0.json"
+    edited.write_text(edited.read_text().replace("0.", "1."))
+    assert train_retriever(PAIRS, tmp_path / "edited", model=tiny, training=CHOOSING) == report
+    assert fitted[3 + len(final) :] == ["fold-0", "fold-1", *final]
 
 
 def test_the_chosen_number_of_epochs_is_trained_as_it_was_cross_validated(
