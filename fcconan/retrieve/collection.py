@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class Collection:
         redistributable: Whether the texts may be passed on.
         population: What the catalogue is, in words.
         train_left_out: How many training pairs `without_kin` left out.
+        confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Collection:
     redistributable: bool = False
     population: str = FULL
     train_left_out: int = 0
+    confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -69,7 +71,8 @@ class Collection:
 
     def with_qrels(self, name: str, path: Path) -> "Collection":
         """Returns the collection with one more partition, read from a file."""
-        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)})
+        confirmed = {key: value for key, value in self.confirmed.items() if key != name}
+        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)}, confirmed=confirmed)
 
     @property
     def not_in_catalogue(self) -> str:
@@ -216,6 +219,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
         partitions=partitions,
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
+        confirmed={tier: _validity_reader(folder, tier) for tier in partitions if tier in counts},
     )
 
 
@@ -240,6 +244,16 @@ def _pairs(folder: Path, *splits: str) -> list[TrainingPair]:
 
 def _qrels_reader(folder: Path, config: str) -> Callable[[], Qrels]:
     return lambda: _as_qrels(_rows(folder, config, "test"))
+
+
+def _validity_reader(folder: Path, tier: str) -> Callable[[], bool]:
+    """Returns a function that reads whether every pair of a tier is `valid`; no if that is not known."""
+
+    def confirmed() -> bool:
+        rows = _rows(folder, tier, "test") if (folder / table_path(tier, "test")).is_file() else []
+        return bool(rows) and all(row.get("valid") is True for row in rows)
+
+    return confirmed
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
