@@ -119,8 +119,9 @@ def sign_flip_tests(
 ) -> SignFlipTests:
     """Tests mean differences of paired units, two-sided, and adjusts p within families.
 
-    One random sign per unit serves all tests. The statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not
-    change its denominator, so that unadjusted p values are those of the mean (`significance.randomisation_tests`).
+    One random sign per unit serves all tests (Smucker, Allan and Carterette, 2007, test one pair of systems so). The
+    statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not change its denominator, so that the unadjusted p
+    values are those of the mean difference.
 
     Args:
         differences: Shape (tests, units); nan leaves a unit out of a test.
@@ -154,7 +155,7 @@ def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     n_tests, n_units = filled.shape
     generator = np.random.default_rng(seed)
     rows = max(1, significance.CHUNK // max(1, n_tests))
-    for size in significance._chunks(n_units, resamples):
+    for size in significance.chunks(n_units, resamples):
         signs = generator.integers(2, size=(size, n_units)) * 2.0 - 1.0
         for start in range(0, size, rows):
             yield np.abs(signs[start : start + rows] @ filled.T)
