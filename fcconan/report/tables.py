@@ -19,7 +19,6 @@ TITLES = {
 }
 MISSING = "–"
 PRIMARY, EXPLORATORY = "primary", "exploratory"  # families of tests
-CORRECTIONS = {"max-t": "max-T", "holm": "Holm"}
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -247,15 +246,12 @@ def _family_table(result: Mapping[str, Any], family: Mapping[str, Any], only: Se
         if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))
     ]
     title = (
-        f"{family['name'].capitalize()} comparison{'s' if family['name'] == EXPLORATORY else ''} ({family['tests']}): "
-        f"paired randomisation tests, p corrected by {CORRECTIONS[family['correction']]} for {family['n_tests']} tests"
+        f"{'Primary comparison' if family['name'] == PRIMARY else 'Exploratory comparisons'} ({family['tests']}): "
+        f"paired randomisation tests, p corrected by max-T for {family['n_tests']} tests"
     )
-    if family["floor"] is not None:
-        title += f", at least {family['floor']:.2g}"
-    if 0 < len(rows) < len(own):
-        title += f"; {len(rows)} of {len(own)} are shown"
-    corrected = f"p ({CORRECTIONS[family['correction']]})"
-    return Table(title, ["partition", "metric", "a", "b", "a - b", "interval", "p", corrected], rows)
+    title += "" if family["floor"] is None else f", at least {family['floor']:.2g}"
+    title += f"; {len(rows)} of {len(own)} are shown" if 0 < len(rows) < len(own) else ""
+    return Table(title, ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (max-T)"], rows)
 
 
 def agreement_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:

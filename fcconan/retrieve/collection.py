@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,8 +200,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
     if not {"corpus", "queries", "qrels"} <= counts.keys():
         raise InputError(
             f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval "
-            "dataset such as "
-            "fc-conan or demo"
+            "dataset such as fc-conan or demo"
         )
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
     configs = {tier: f"{tier}-qrels" for tier in TIERS}
@@ -219,7 +219,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
         partitions=partitions,
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
-        confirmed={tier: _validity_reader(folder, tier) for tier in partitions if tier in counts},
+        confirmed={tier: partial(_all_valid, folder, tier) for tier in partitions if tier in counts},
     )
 
 
@@ -246,14 +246,10 @@ def _qrels_reader(folder: Path, config: str) -> Callable[[], Qrels]:
     return lambda: _as_qrels(_rows(folder, config, "test"))
 
 
-def _validity_reader(folder: Path, tier: str) -> Callable[[], bool]:
-    """Returns a function that reads whether every pair of a tier is `valid`; no if that is not known."""
-
-    def confirmed() -> bool:
-        rows = _rows(folder, tier, "test") if (folder / table_path(tier, "test")).is_file() else []
-        return bool(rows) and all(row.get("valid") is True for row in rows)
-
-    return confirmed
+def _all_valid(folder: Path, tier: str) -> bool:
+    """Reads whether every pair of a tier is `valid`; no if that is not known."""
+    rows = _rows(folder, tier, "test") if (folder / table_path(tier, "test")).is_file() else []
+    return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
@@ -292,12 +288,8 @@ def _beir(folder: Path) -> Collection:
         queries={key: text for key, text in queries.items() if key in judged},
         corpus=corpus,
         train=tuple(train),
-        partitions={path.stem: _file_reader(path) for path in evaluated},
+        partitions={path.stem: partial(read_qrels, path) for path in evaluated},
     )
-
-
-def _file_reader(path: Path) -> Callable[[], Qrels]:
-    return lambda: read_qrels(path)
 
 
 def _json_lines(path: Path) -> dict[str, str]:
