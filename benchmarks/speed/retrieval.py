@@ -116,7 +116,8 @@ def certainty(folder: Path, repeats: int) -> Measured:
     """Measure intervals and paired tests against scipy."""
     from scipy import stats
 
-    from fcconan.score.significance import bootstrap_means, holm, percentile_interval, randomisation_tests
+    from fcconan.score.max_t import sign_flip_tests
+    from fcconan.score.significance import bootstrap_means, percentile_interval
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)
@@ -125,8 +126,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
 
     def ours() -> None:
         percentile_interval(bootstrap_means(series, resamples=RESAMPLES, seed=0))
-        for part in values:
-            holm(randomisation_tests(part, pairs, resamples=RESAMPLES, seed=0)[1])
+        sign_flip_tests(differences.reshape(-1, QUERIES), resamples=RESAMPLES, seed=0)
 
     def intervals(samples: Any, batch: int | None = None) -> None:
         for sample in samples:

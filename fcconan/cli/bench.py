@@ -47,6 +47,17 @@ def run(
     seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
     resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests, 100 or more.")] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    primary: Annotated[
+        str | None,
+        typer.Option(
+            "--primary",
+            metavar="METRIC@PARTITION",
+            help="The primary comparison. Default: NDCG on the broadest tier with confirmed labels only.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Compare this system with all others, not all pairs.")
+    ] = None,
     sparsity: Annotated[
         bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")
     ] = False,
@@ -94,7 +105,18 @@ def run(
     collection = load_collection(dataset, shared_cn=protocol == "paper")
     collection = collection.pool() if protocol == "paper" else collection.without_kin()
     collection = _partitions(collection, partition, qrels)
-    settings = Settings(protocol, tuple(metric or ()), k, depth, resamples, confidence, seed).resolve(collection)
+    chosen = load_suite(suite)
+    settings = Settings(
+        protocol,
+        tuple(metric or ()),
+        k,
+        depth,
+        resamples,
+        confidence,
+        seed,
+        primary=chosen.primary if primary is None else primary,
+        baseline=baseline or "",
+    ).resolve(collection)
     folder = runs or default_folder()
 
     def client() -> Any:
@@ -108,7 +130,7 @@ def run(
             concurrency=concurrency,
         )
 
-    maker = Maker(load_suite(suite), collection.train, client=client, device=device, batch_size=batch_size)
+    maker = Maker(chosen, collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
     kept = KeptRuns(folder) if reuse else None
     result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)

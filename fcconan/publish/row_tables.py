@@ -169,7 +169,7 @@ def known_columns(config: str) -> Columns:
         "comparisons": COLUMNS,
         "rankings": rows.RANKING,
         "results": dict.fromkeys(("system", "partition", "metric"), "string"),
-        "tests": dict.fromkeys(("partition", "metric", "a", "b"), "string"),
+        "tests": dict.fromkeys(("partition", "metric", "a", "b", "family"), "string"),
     }.get(config, {})
 
 

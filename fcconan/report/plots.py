@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.report.tables import ends_of, marked, metric_title, percent, ranked_systems
+from fcconan.report.tables import PRIMARY, ends_of, marked, metric_title, percent, ranked_systems
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,12 +48,13 @@ def figures(result: Mapping[str, Any]) -> Plots:
     note = f"Lines are {percent(result)} intervals, the dashed line is chance.{failed}"
     plots["averages"] = (f"{title}. {note}", _averages(result, title, note))
     if result["comparisons"]:
-        metric = next((one for one in result["settings"]["metrics"] if one.startswith("ndcg@")), None)
-        metric = metric or result["settings"]["metrics"][0]
-        partition = list(result["partitions"])[-1]
-        title = f"Difference of {metric_title(metric)} on {partition}: row minus column"
-        note = f"Below each difference is its Holm-corrected p; bold where it is below {SIGNIFICANT}."
-        plots["differences"] = (f"{title}. {note}", _differences(result, metric, partition, title, note))
+        primary = [row for row in result["comparisons"] if row["family"] == PRIMARY]
+        title = f"Difference of {metric_title(primary[0]['metric'])} on {primary[0]['partition']}: row minus column"
+        note = (
+            f"Primary comparison. Below each difference is p, corrected for {result['families'][0]['n_tests']} tests; "
+            f"bold where it is below {SIGNIFICANT}."
+        )
+        plots["differences"] = (f"{title}. {note}", _differences(result, primary, title, note))
     if study := result.get("sparsity"):
         names = list(study["fractions"][0]["metrics"])
         metric = next((one for one in names if one.startswith("ndcg@")), names[0])
@@ -131,7 +132,7 @@ def _averages(result: Mapping[str, Any], title: str, note: str) -> str:
         return svg(figure, "averages", title, note)
 
 
-def _differences(result: Mapping[str, Any], metric: str, partition: str, title: str, note: str) -> str:
+def _differences(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], title: str, note: str) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -139,9 +140,7 @@ def _differences(result: Mapping[str, Any], metric: str, partition: str, title: 
     place = {name: index for index, name in enumerate(systems)}
     grid = [[0.0] * len(systems) for _ in systems]
     marks: dict[tuple[int, int], tuple[str, bool]] = {}
-    for row in result["comparisons"]:
-        if row["metric"] != metric or row["partition"] != partition:
-            continue
+    for row in rows:
         a, b, p = place[row["a"]], place[row["b"]], row["p_corrected"]
         if row["difference"] is None:
             marks[a, b] = marks[b, a] = "–", False

@@ -18,6 +18,7 @@ TITLES = {
     "average": "average",
 }
 MISSING = "–"
+PRIMARY, EXPLORATORY = "primary", "exploratory"  # families of tests
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -215,8 +216,21 @@ def failure_table(result: Mapping[str, Any]) -> Table | None:
     return Table("Failed HS counted as 0", columns, rows) if rows else None
 
 
-def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:
-    """Paired randomisation tests between systems."""
+def comparison_tables(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> dict[str, Table]:
+    """Returns paired randomisation tests between systems: family to table, the primary family first.
+
+    Args:
+        result: The benchmark's result.
+        only: Partitions of which exploratory tests are shown, on the metrics of the summary; by default all.
+    """
+    return {
+        family["name"]: _family_table(result, family, only if family["name"] == EXPLORATORY else ())
+        for family in result["families"]
+    }
+
+
+def _family_table(result: Mapping[str, Any], family: Mapping[str, Any], only: Sequence[str]) -> Table:
+    own = [row for row in result["comparisons"] if row["family"] == family["name"]]
     rows = [
         [
             row["partition"],
@@ -228,13 +242,16 @@ def comparison_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> 
             number(row["p"]),
             number(row["p_corrected"]),
         ]
-        for row in result["comparisons"]
+        for row in own
         if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))
     ]
-    title = f"Paired randomisation tests, corrected for all {len(result['comparisons'])}"
-    if 0 < len(rows) < len(result["comparisons"]):
-        title += f", of which {len(rows)} are shown"
-    return Table(title, ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (Holm)"], rows)
+    title = (
+        f"{'Primary comparison' if family['name'] == PRIMARY else 'Exploratory comparisons'} ({family['tests']}): "
+        f"paired randomisation tests, p corrected by max-T for {family['n_tests']} tests"
+    )
+    title += "" if family["floor"] is None else f", at least {family['floor']:.2g}"
+    title += f"; {len(rows)} of {len(own)} are shown" if 0 < len(rows) < len(own) else ""
+    return Table(title, ["partition", "metric", "a", "b", "a - b", "interval", "p", "p (max-T)"], rows)
 
 
 def agreement_table(result: Mapping[str, Any], *, only: Sequence[str] = ()) -> Table:
@@ -301,30 +318,36 @@ def all_tables(result: Mapping[str, Any], *, every_test: bool = True) -> list[Ta
 
     Args:
         result: The benchmark's result.
-        every_test: Whether all comparisons of systems are in it, or those on the last partition and the average.
+        every_test: Whether all exploratory comparisons are in it, or those on the last partition and the average.
     """
     partitions = list(result["partitions"])
-    tables: list[Table | None] = [summary_table(result), sparsity_table(result), plan_table(result)]
+    compared = comparison_tables(result, only=() if every_test else ("all", partitions[-1]))
+    tables: list[Table | None] = [summary_table(result), compared.pop(PRIMARY, None)]
+    tables += [sparsity_table(result), plan_table(result)]
     for partition in partitions:
         tables += [partition_table(result, partition), bracket_table(result, partition)]
     tables += [failure_table(result), seed_table(result)]
-    tables += [comparison_table(result, only=() if every_test else ("all", partitions[-1])), agreement_table(result)]
+    tables += [*compared.values(), agreement_table(result)]
     return [table for table in tables if table is not None and table.rows]
 
 
 def terminal_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns what a terminal shows: every partition, the tests on the last one, and the summary, which comes last.
+    """Returns the tables for a terminal: the primary comparison, every partition, other tests, and the summary at last.
+
+    Exploratory tests are those on the last partition and on averages.
 
     How far partitions agree on the order of systems is shown where there are enough systems to have one.
     """
     last = list(result["partitions"])[-1]
     partitions = result["partitions"] if result["systems"] else ()
-    tables: list[Table | None] = [partition_table(result, partition) for partition in partitions]
+    compared = comparison_tables(result, only=("all", last))
+    tables: list[Table | None] = [compared.pop(PRIMARY, None)]
+    tables += [partition_table(result, partition) for partition in partitions]
     tables += [
         failure_table(result),
         seed_table(result),
         agreement_table(result, only=summarised(result)) if len(result["systems"]) >= ORDERED else None,
-        comparison_table(result, only=("all", last)),
+        *compared.values(),
         sparsity_table(result),
         plan_table(result),
         summary_table(result, intervals=("avg",)),
@@ -419,7 +442,7 @@ def as_csv(result: Mapping[str, Any]) -> str:
 def comparisons_as_csv(result: Mapping[str, Any]) -> str:
     """Returns one row for every comparison of two systems, with plain numbers; what is missing is empty."""
     file = io.StringIO()
-    columns = ("partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected")
+    columns = ("partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected", "family")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     for row in result["comparisons"]:

@@ -1,7 +1,7 @@
 """Runs systems on a collection and scores them: the result that is written as JSON, and the details for the report."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,13 @@ from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieve.collection import FULL, Collection
+from fcconan.retrieve.families import (
+    check_baseline,
+    choose_primary,
+    family_notes,
+    family_signature,
+    read_primary,
+)
 from fcconan.retrieve.kept import KeptRuns, load_run, save_run
 from fcconan.retrieve.notes import notes, problem, without_texts
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
@@ -34,6 +41,8 @@ class Settings:
         resamples: Of the bootstrap and of the randomisation tests.
         confidence: Of the intervals.
         seed: Of ties, bootstrap and tests.
+        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; empty for the default one.
+        baseline: The system that all others are compared with; empty to compare all pairs.
     """
 
     protocol: str = "sound"
@@ -43,12 +52,14 @@ class Settings:
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0
+    primary: str = ""
+    baseline: str = ""
 
     def resolve(self, collection: Collection) -> "Settings":
         """Returns the settings with every choice made.
 
         Raises:
-            InputError: A number is out of range, or there is no such protocol.
+            InputError: A number is out of range, or there is no such protocol, metric or partition.
         """
         if self.protocol not in PROTOCOLS:
             raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
@@ -63,15 +74,10 @@ class Settings:
                     f"the cutoff of {metric} is beyond the catalogue: give 1 to {len(collection.corpus)}, its size"
                 )
         depth = max(self.depth, self.k, *map(_cutoff, metrics))
-        return Settings(
-            self.protocol,
-            metrics,
-            self.k,
-            min(depth, len(collection.corpus)),
-            self.resamples,
-            self.confidence,
-            self.seed,
-        )
+        resolved = replace(self, metrics=metrics, depth=min(depth, len(collection.corpus)))
+        if not self.primary:
+            return resolved
+        return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
 
     @property
     def order_resamples(self) -> int:
@@ -148,9 +154,10 @@ def bench(
         ranking are in `failed`; `problems` says for people what went wrong with every system that failed on an HS.
 
     Raises:
-        InputError: A system's run is not usable, or two systems have one name.
+        InputError: A system's run is not usable, two systems have one name, or the baseline is no system.
     """
     _check_names([system.name for system in systems])
+    check_baseline(settings.baseline, [system.name for system in systems] + list(failed or ()))
     tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
     out_of_order = dict(failed or {})
     problems = {name: f"failed: {reason}" for name, reason in out_of_order.items()}
@@ -289,9 +296,11 @@ def _result(
         name: chance_levels(judged, list(collection.queries), n_corpus=len(collection.corpus), rule=settings.rule)
         for name, judged in qrels.items()
     }
+    primary = choose_primary(collection, settings, qrels)
+    compared, families = comparisons(settings, list(qrels), scored, primary)
     chance_means = np.array([[means(levels[metric]) for metric in settings.summarised] for levels in chance.values()])
     return {
-        "signature": signature(collection, settings, ties),
+        "signature": signature(collection, settings, ties, family_signature(primary, families, settings)),
         "protocol": settings.protocol,
         "dataset": {
             "name": collection.name,
@@ -313,6 +322,8 @@ def _result(
             "resamples": settings.resamples,
             "confidence": settings.confidence,
             "ties": ties,
+            "primary": str(primary),
+            "baseline": settings.baseline or None,
             "population": collection.population,
             "version": fcconan.__version__,
         },
@@ -335,16 +346,24 @@ def _result(
             },
             "summary": {key: number(value) for key, value in summary(chance_means).items()},
         },
-        "comparisons": comparisons(settings, list(qrels), scored),
+        "families": [family.to_json() for family in families],
+        "comparisons": compared,
         "order_agreement": order_agreement(settings, list(qrels), scored),
         "failed": dict(failed),
         "problems": dict(problems),
-        "notes": notes(collection, settings, scored),
+        "notes": notes(collection, settings, scored) + family_notes(primary, families, settings, scored),
     }
 
 
-def signature(collection: Collection, settings: Settings, ties: str) -> str:
-    """Returns the short string that names everything that changes the figures."""
+def signature(collection: Collection, settings: Settings, ties: str, families: Mapping[str, str]) -> str:
+    """Returns the short string that names everything that changes the figures.
+
+    Args:
+        collection: The dataset.
+        settings: Settings of the benchmark.
+        ties: Rule for ties.
+        families: Parts that name the families of tests.
+    """
     parts = {
         "fcconan": fcconan.__version__,
         "protocol": settings.protocol,
@@ -359,6 +378,7 @@ def signature(collection: Collection, settings: Settings, ties: str) -> str:
         "orders": f"{settings.order_resamples}-by-hs",
         "confidence": f"{settings.confidence:g}",
         "seed": settings.seed,
+        **families,
     }
     if collection.train_left_out:
         parts["training"] = f"{len(collection.train)}-without-{collection.train_left_out}-kin"

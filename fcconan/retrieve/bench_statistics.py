@@ -1,6 +1,6 @@
 """Statistics over the systems of a benchmark: intervals, tests of differences, and how far partitions agree."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.retrieve.families import (
+    ALL_PARTITIONS,
+    AVERAGE,
+    EXPLORATORY,
+    PRIMARY,
+    Primary,
+    declared_families,
+    family_labels,
+    system_pairs,
+)
 from fcconan.score.evaluate import Evaluation
+from fcconan.score.max_t import Family, sign_flip_tests
 from fcconan.score.significance import (
     bootstrap_means,
-    holm,
     kendall_tau_interval,
     means,
     percentile_interval,
-    randomisation_tests,
     summary,
 )
 
@@ -159,76 +168,81 @@ def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
     }
 
 
-def comparisons(settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]) -> list[dict[str, Any]]:
-    """Tests every pair of systems on every metric of every partition, and corrects for the number of tests.
+def comparisons(
+    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"], primary: Primary
+) -> tuple[list[dict[str, Any]], list[Family]]:
+    """Tests pairs of systems on every metric of every partition, and adjusts p within two families by max-T.
+
+    The random signs of HS are the same for all pairs, metrics and partitions.
 
     Args:
-        settings: Of the benchmark.
-        partitions: The names of the partitions.
-        scored: The systems, as they were scored.
+        settings: Settings of the benchmark.
+        partitions: Names of the partitions.
+        scored: The systems with their scores.
+        primary: The comparison whose tests are the primary family; all others are exploratory.
+
+    Returns:
+        A row for every comparison, and the families that have rows.
     """
     names = list(scored)
-    pairs = list(combinations(range(len(names)), 2))
-    rows = []
+    pairs = system_pairs(names, settings.baseline)
+    if not pairs:
+        return [], []
+    rows: list[dict[str, Any]] = []
+    paired: list[Floats] = []
+    for part, metric, values in _compared(settings, partitions, scored):
+        differences = np.array([values[a] - values[b] for a, b in pairs])
+        low, high = _difference_intervals(settings, differences)
+        rows += [
+            {
+                "a": names[a],
+                "b": names[b],
+                "partition": part,
+                "metric": metric,
+                "difference": None,
+                "low": number(low[index]),
+                "high": number(high[index]),
+            }
+            for index, (a, b) in enumerate(pairs)
+        ]
+        paired.append(differences)
+    together = np.concatenate(paired)
+    labels = family_labels(rows, primary)
+    tests = sign_flip_tests(together, families=labels, resamples=settings.resamples, seed=settings.seed)
+    for index, row in enumerate(rows):
+        row["difference"] = number(tests.difference[index])
+        row["p"] = number(tests.p[index])
+        row["p_corrected"] = number(tests.p_corrected[index])
+        row["family"] = EXPLORATORY if labels[index] else PRIMARY
+    return rows, declared_families(labels, tests.p, together, primary, settings)
+
+
+def _compared(
+    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
+) -> Iterator[tuple[str, str, Floats]]:
+    """Yields partition, metric and values of shape (systems, HS) of everything that is compared.
+
+    Under protocol `paper` these include the averages of Table 4: all HS count there, so an average is a mean over HS.
+    """
     for part in partitions:
         for metric in settings.metrics:
-            values = np.array([scored[name].partitions[part].values[metric] for name in names])
-            rows += _compare(settings, names, pairs, values, part, metric)
-    if settings.protocol == "paper" and pairs:
-        rows += _average_comparisons(settings, partitions, scored, names, pairs)
-    corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows], dtype=np.float64))
-    for row, value in zip(rows, corrected, strict=True):
-        row["p_corrected"] = number(value)
-    return rows
-
-
-def _compare(
-    settings: "Settings", names: list[str], pairs: list[tuple[int, int]], values: Floats, part: str, metric: str
-) -> list[dict[str, Any]]:
-    """Tests every pair of systems on one metric; values has the shape (systems, queries)."""
-    if not pairs:
-        return []
-    differences, p_values = randomisation_tests(values, pairs, resamples=settings.resamples, seed=settings.seed)
-    paired = np.array([values[a] - values[b] for a, b in pairs])
-    draws = bootstrap_means(paired, resamples=settings.resamples, seed=settings.seed)
-    low, high = percentile_interval(draws, settings.confidence)
-    alone = np.isfinite(paired).sum(axis=1) < 2
-    low[alone] = high[alone] = np.nan
-    return [
-        {
-            "a": names[a],
-            "b": names[b],
-            "partition": part,
-            "metric": metric,
-            "difference": number(differences[index]),
-            "low": number(low[index]),
-            "high": number(high[index]),
-            "p": number(p_values[index]),
-        }
-        for index, (a, b) in enumerate(pairs)
-    ]
-
-
-def _average_comparisons(
-    settings: "Settings",
-    partitions: list[str],
-    scored: Mapping[str, "Scored"],
-    names: list[str],
-    pairs: list[tuple[int, int]],
-) -> list[dict[str, Any]]:
-    """Tests the differences of Table 4's averages: all queries count there, so an average is a mean over queries."""
-    rows = []
-    for label, parts in [("all", partitions), *((part, [part]) for part in partitions)]:
-        values = np.array(
-            [
-                np.mean(
-                    [scored[name].partitions[part].values[m] for part in parts for m in settings.summarised], axis=0
-                )
-                for name in names
+            yield part, metric, np.array([one.partitions[part].values[metric] for one in scored.values()])
+    if settings.protocol == "paper":
+        for label, parts in [(ALL_PARTITIONS, partitions), *((part, [part]) for part in partitions)]:
+            values = [
+                np.mean([one.partitions[part].values[m] for part in parts for m in settings.summarised], axis=0)
+                for one in scored.values()
             ]
-        )
-        rows += _compare(settings, names, pairs, values, label, "average")
-    return rows
+            yield label, AVERAGE, np.array(values)
+
+
+def _difference_intervals(settings: "Settings", differences: Floats) -> tuple[Floats, Floats]:
+    """Returns the ends of bootstrap intervals of mean differences; one HS has no interval."""
+    draws = bootstrap_means(differences, resamples=settings.resamples, seed=settings.seed)
+    low, high = percentile_interval(draws, settings.confidence)
+    alone = np.isfinite(differences).sum(axis=1) < 2
+    low[alone] = high[alone] = np.nan
+    return low, high
 
 
 def order_agreement(

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Collection:
         redistributable: Whether the texts may be passed on.
         population: What the catalogue is, in words.
         train_left_out: How many training pairs `without_kin` left out.
+        confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Collection:
     redistributable: bool = False
     population: str = FULL
     train_left_out: int = 0
+    confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -70,7 +73,8 @@ class Collection:
 
     def with_qrels(self, name: str, path: Path) -> "Collection":
         """Returns the collection with one more partition, read from a file."""
-        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)})
+        confirmed = {key: value for key, value in self.confirmed.items() if key != name}
+        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)}, confirmed=confirmed)
 
     @property
     def not_in_catalogue(self) -> str:
@@ -197,8 +201,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
     if not {"corpus", "queries", "qrels"} <= counts.keys():
         raise InputError(
             f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval "
-            "dataset such as "
-            "fc-conan or demo"
+            "dataset such as fc-conan or demo"
         )
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
     configs = {tier: f"{tier}-qrels" for tier in TIERS}
@@ -217,6 +220,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
         partitions=partitions,
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
+        confirmed={tier: partial(_all_valid, folder, tier) for tier in partitions if tier in counts},
     )
 
 
@@ -241,6 +245,12 @@ def _pairs(folder: Path, *splits: str) -> list[TrainingPair]:
 
 def _qrels_reader(folder: Path, config: str) -> Callable[[], Qrels]:
     return lambda: _as_qrels(_rows(folder, config, "test"))
+
+
+def _all_valid(folder: Path, tier: str) -> bool:
+    """Reads whether every pair of a tier is `valid`; no if that is not known."""
+    rows = _rows(folder, tier, "test") if (folder / table_path(tier, "test")).is_file() else []
+    return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
@@ -279,12 +289,8 @@ def _beir(folder: Path) -> Collection:
         queries={key: text for key, text in queries.items() if key in judged},
         corpus=corpus,
         train=tuple(train),
-        partitions={path.stem: _file_reader(path) for path in evaluated},
+        partitions={path.stem: partial(read_qrels, path) for path in evaluated},
     )
-
-
-def _file_reader(path: Path) -> Callable[[], Qrels]:
-    return lambda: read_qrels(path)
 
 
 def _json_lines(path: Path) -> dict[str, str]:

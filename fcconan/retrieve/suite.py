@@ -147,10 +147,11 @@ SystemConfig = Annotated[
 
 
 class Suite(_Strict):
-    """A suite."""
+    """A suite; `primary` declares the primary comparison, as METRIC@PARTITION."""
 
     name: str
     title: str = ""
+    primary: str = ""
     systems: dict[str, SystemConfig]
 
 

@@ -1,11 +1,11 @@
-"""How certain a score is: bootstrap intervals, paired randomisation tests, Holm's correction, agreement of orders.
+"""How certain a score is: bootstrap intervals, Holm's correction, agreement of orders; `max_t` has paired tests.
 
 The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights
 with a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it
 is left out of the mean it would be in.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,13 +54,13 @@ def draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
         How often every query is drawn, whole numbers; shape (some resamples, queries).
     """
     generator = np.random.default_rng(seed)
-    for size in _chunks(n_queries, resamples):
+    for size in chunks(n_queries, resamples):
         drawn = generator.integers(n_queries, size=(size, n_queries))
         drawn += n_queries * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * n_queries).reshape(size, n_queries).astype(np.float64)
 
 
-def _chunks(n_queries: int, resamples: int) -> Iterator[int]:
+def chunks(n_queries: int, resamples: int) -> Iterator[int]:
     """Yields sizes that add up to the resamples, small enough to hold."""
     largest = max(1, CHUNK // max(1, n_queries))
     for start in range(0, resamples, largest):
@@ -96,40 +96,6 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
             ends[:, column] = np.quantile(kept, [tail, 1 - tail])
     shape = draws.shape[1:]
     return ends[0].reshape(shape), ends[1].reshape(shape)
-
-
-def randomisation_tests(
-    values: Floats, pairs: Sequence[tuple[int, int]], *, resamples: int = 10_000, seed: int = 0
-) -> tuple[Floats, Floats]:
-    """Paired randomisation tests of mean differences between systems, two-sided (Smucker et al., 2007).
-
-    The sign of every query's difference is flipped at random; the same flips serve all pairs.
-
-    Args:
-        values: Shape (systems, queries); a query that is nan for either system of a pair is left out of it.
-        pairs: Positions of the two systems of every pair.
-        resamples: How many random flips.
-        seed: Decides the flips.
-
-    Returns:
-        Mean differences and p values, both of shape (pairs,); p is (c + 1) / (n + 1), never 0. nan without a query.
-    """
-    if not pairs:
-        return np.zeros(0), np.zeros(0)
-    first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
-    differences = first - second
-    there = np.isfinite(differences)
-    filled = np.where(there, differences, 0.0)
-    count = there.sum(axis=1)
-    observed = np.abs(filled.sum(axis=1))
-    bar = observed - TOLERANCE * np.maximum(1.0, np.abs(filled).sum(axis=1))  # equal sums may differ in the last digit
-    generator = np.random.default_rng(seed)
-    at_least = np.zeros(len(pairs), dtype=np.int64)
-    for size in _chunks(values.shape[1], resamples):
-        signs = generator.integers(2, size=(size, values.shape[1])) * 2.0 - 1.0
-        at_least += (np.abs(signs @ filled.T) >= bar).sum(axis=0)
-    p_values = (at_least + 1) / (resamples + 1)
-    return divided(filled.sum(axis=1), count), np.where(count > 0, p_values, np.nan)
 
 
 def holm(p_values: Floats) -> Floats:

@@ -120,8 +120,19 @@ def example_result() -> dict[str, Any]:
                 "high": None if difference is None else difference + 0.25,
                 "p": p,
                 "p_corrected": corrected,
+                "family": "primary",
             }
             for a, b, difference, p, corrected in tests
+        ],
+        "families": [
+            {
+                "name": "primary",
+                "tests": "all pairs of systems, ndcg@10, bronze",
+                "n_tests": 2,
+                "floor": 0.25,
+                "correction": "max-t",
+                "units": 3,
+            }
         ],
         "order_agreement": [{"a": "diamond", "b": "gold", "metric": "mrr@10", "tau": 1 / 3, "low": -1.0, "high": 1.0}],
         "failed": {FAILED: "rate_limited"},

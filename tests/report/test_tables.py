@@ -11,7 +11,7 @@ from fcconan.report.tables import (
     as_latex,
     as_markdown,
     bracket_table,
-    comparison_table,
+    comparison_tables,
     comparisons_as_csv,
     latex,
     number,
@@ -60,7 +60,8 @@ def test_the_terminal_gets_the_summary_without_the_widest_columns() -> None:
     summary = tables[-1]
     assert summary.columns == ["system", "avg", "95% interval", "min", "max", "CV%"]
     assert summary.rows[0] == ["bm25 (2 of 3 HS)", "0.4688", "0.4062 to 0.5312", "0.2500", "0.7500", "46.06"]
-    assert [table.title.split(":")[0] for table in tables[:4]] == PARTITIONS
+    assert tables[0].title.startswith("Primary comparison (all pairs of systems, ndcg@10, bronze)")
+    assert [table.title.split(":")[0] for table in tables[1:5]] == PARTITIONS
 
 
 def test_the_summary_is_the_last_thing_on_a_terminal() -> None:
@@ -135,28 +136,43 @@ def test_unjudged_right_stands_beside_unjudged_wrong_where_every_system_has_it()
 
 
 def test_comparisons_show_p_and_corrected_p() -> None:
-    table = comparison_table(example_result())
-    assert table.columns[-2:] == ["p", "p (Holm)"]
+    (table,) = comparison_tables(example_result()).values()
+    assert table.title == (
+        "Primary comparison (all pairs of systems, ndcg@10, bronze): paired randomisation tests, p corrected by max-T "
+        "for 2 tests, at least 0.25"
+    )
+    assert table.columns[-2:] == ["p", "p (max-T)"]
     assert table.rows == [
         ["bronze", "NDCG@10", "bm25", AWKWARD, "0.1250", "-0.1250 to 0.3750", "0.0006", "0.0018"],
         ["bronze", "NDCG@10", "bm25", "random", "0.5000", "0.2500 to 0.7500", "0.0200", "0.0600"],
         ["bronze", "NDCG@10", AWKWARD, "random", "–", "–", "–", "–"],
     ]
-    assert comparison_table(example_result(), only=("gold",)).rows == []
+    # The primary comparison is shown whole, whatever partitions are asked for.
+    assert comparison_tables(example_result(), only=("gold",))["primary"] == table
 
 
 def test_markdown_and_latex_leave_most_comparisons_to_the_csv() -> None:
     result = example_result()
-    result["comparisons"].append({**result["comparisons"][0], "partition": "gold", "p": None, "difference": -0.5})
-    assert comparison_table(result).title == "Paired randomisation tests, corrected for all 4"
-    shown = next(table for table in all_tables(result, every_test=False) if table.columns[-1] == "p (Holm)")
-    assert shown.title == "Paired randomisation tests, corrected for all 4, of which 3 are shown"
-    assert [row[0] for row in shown.rows] == ["bronze"] * 3
+    explored = {**result["comparisons"][0], "family": "exploratory"}
+    result["comparisons"] += [{**explored, "metric": "mrr@10"}, {**explored, "partition": "gold", "difference": -0.5}]
+    result["families"].append(
+        {"name": "exploratory", "tests": "the rest", "n_tests": 2, "floor": 0.001, "correction": "max-t"}
+    )
+    primary, whole = comparison_tables(result).values()
+    assert [row[0] for row in primary.rows] == ["bronze"] * 3
+    start = "Exploratory comparisons (the rest): paired randomisation tests, p corrected by max-T for 2 tests"
+    assert whole.title == f"{start}, at least 0.001"
+    shown = [table for table in all_tables(result, every_test=False) if table.columns[-1] == "p (max-T)"]
+    assert shown[0] == primary == terminal_tables(result)[0]
+    assert shown[1].title == f"{start}, at least 0.001; 1 of 2 are shown"
+    assert [row[:2] for row in shown[1].rows] == [["bronze", "MRR@10"]]
     rows = list(csv.reader(io.StringIO(comparisons_as_csv(result))))
-    assert rows[0] == ["partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected"]
-    assert rows[1] == ["bronze", "ndcg@10", BM25, AWKWARD, "0.125", "-0.125", "0.375", "0.0006", "0.0018"]
-    assert rows[3] == ["bronze", "ndcg@10", AWKWARD, RANDOM, "", "", "", "", ""]
-    assert rows[4] == ["gold", "ndcg@10", BM25, AWKWARD, "-0.5", "-0.125", "0.375", "", "0.0018"]
+    assert rows[0] == ["partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected", "family"]
+    assert rows[1] == ["bronze", "ndcg@10", BM25, AWKWARD, "0.125", "-0.125", "0.375", "0.0006", "0.0018", "primary"]
+    assert rows[3] == ["bronze", "ndcg@10", AWKWARD, RANDOM, "", "", "", "", "", "primary"]
+    assert rows[5] == [
+        "gold", "ndcg@10", BM25, AWKWARD, "-0.5", "-0.125", "0.375", "0.0006", "0.0018", "exploratory",
+    ]  # fmt: skip
 
 
 def test_seeds_and_failures_have_tables_and_columns_of_their_own() -> None:
@@ -209,7 +225,7 @@ def test_markdown_keeps_every_row_in_its_cells() -> None:
     assert "- gpt_4 failed: 401: no key \\| &lt;none&gt;" in lines
     assert "- bm25 failed on 1 of 3 HS: the endpoint answered 500" in lines
     assert "| tf_idf &amp; 50%\\|$x$ &lt;b&gt; | – | – | – | 0.50 | 0 |" in lines
-    assert lines[lines.index("| partition | metric | a | b | a - b | interval | p | p (Holm) |") + 1] == (
+    assert lines[lines.index("| partition | metric | a | b | a - b | interval | p | p (max-T) |") + 1] == (
         "|---|---|---|---|---:|---:|---:|---:|"
     )
     assert lines[-2] == "Signature: fcconan:0\\|protocol:sound\\|data:invented-0123"

@@ -1,6 +1,5 @@
 """The benchmark as a whole: both protocols on the demo dataset, against figures computed another way."""
 
-import itertools
 import json
 import shutil
 import sys
@@ -151,9 +150,10 @@ def test_a_system_that_raises_on_one_query_is_reported_and_the_others_finish(col
     assert system["failures_as_zero"]["bronze"]["ndcg@10"] == pytest.approx(sum(kept) / (len(kept) + 1), abs=1e-9)
     differences = [row for row in result["comparisons"] if row["metric"] == "ndcg@10"]
     assert all(row["difference"] == 0 and row["p"] == 1 for row in differences)
-    assert result["notes"][1:] == [
+    assert result["notes"][1:-1] == [
         "fails failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0."
     ]
+    assert result["notes"][-1].startswith("Primary comparison: ndcg@10 on silver")
     assert result["failed"] == {}
     assert result["problems"] == {"fails": "failed on 1 of 24 HS: RuntimeError: the abacus broke"}
 
@@ -272,7 +272,7 @@ def test_a_run_of_the_full_catalogue_is_told_what_the_paper_s_pool_is(collection
     )
 
 
-def test_comparisons_are_those_of_scipy_and_holm(collection: Collection) -> None:
+def test_comparisons_are_those_of_scipy(collection: Collection) -> None:
     result, details = run(collection, BM25(), TfIdf(), metrics=("ndcg@10",), resamples=20_000)
     rows = result["comparisons"]
     for row in rows:
@@ -287,9 +287,6 @@ def test_comparisons_are_those_of_scipy_and_holm(collection: Collection) -> None
             (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=20_000, rng=1
         )
         assert row["p"] == pytest.approx(reference.pvalue, abs=0.02)
-    order = sorted(rows, key=lambda row: row["p"])
-    step_down = list(itertools.accumulate((min(1, row["p"] * (len(rows) - i)) for i, row in enumerate(order)), max))
-    assert [row["p_corrected"] for row in order] == pytest.approx(step_down, abs=1e-9)
 
 
 def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(collection: Collection) -> None:

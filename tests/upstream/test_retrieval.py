@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fcconan.retrieve.collection import load_collection
 from tests.conftest import run_here
 from tests.upstream.conftest import Release
 
@@ -86,3 +87,35 @@ def test_sound_ranks_the_full_catalogue(release: Release, tmp_path: Path) -> Non
         for name, figures in system["partitions"].items():
             assert 0 < figures["judged@10"] < 1
             assert system["unjudged_right"][name]["precision@10"] > figures["precision@10"]
+
+
+@pytest.mark.long
+def test_an_oracle_among_eight_systems_differs_from_random_with_default_options(
+    release: Release, tmp_path: Path
+) -> None:
+    folder = release("fc-conan")
+    labels = load_collection(str(folder)).qrels("bronze")
+    lines = [
+        f"{query} Q0 {key} {place} {-place} oracle\n"
+        for query, judged in labels.items()
+        for place, key in enumerate(sorted(judged, key=lambda key: (-judged[key], key)), start=1)
+    ]
+    (tmp_path / "oracle.trec").write_text("".join(lines))
+    systems = {name: {"kind": "bm25", "b": b} for name, b in (("b1", 0.1), ("b3", 0.3), ("b9", 0.9))}
+    systems |= {name: {"kind": name} for name in ("random", "tfidf", "bm25", "bm25-fast")}
+    (tmp_path / "suite.yaml").write_text(json.dumps({"name": "eight", "systems": systems}))
+    arguments = [part for name in systems for part in ("--system", name)]
+    done = run_here(
+        "bench", folder, "--suite", tmp_path / "suite.yaml", *arguments, "--run", tmp_path / "oracle.trec",
+        "--json", tmp_path / "r.json", "--no-reuse",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert [(one["name"], one["n_tests"]) for one in result["families"]] == [("primary", 28), ("exploratory", 868)]
+    assert result["settings"]["primary"] == "ndcg@10@silver"
+    assert "the broadest tier whose labels are all confirmed by validators" in result["notes"][-1]
+    rows = [row for row in result["comparisons"] if {row["a"], row["b"]} == {"oracle", "random"}]
+    (primary,) = (row for row in rows if row["family"] == "primary")
+    assert primary["p_corrected"] <= 0.001
+    bronze = {row["metric"]: row["p_corrected"] for row in rows if row["partition"] == "bronze"}
+    assert max(bronze["ndcg@10"], bronze["precision@10"], bronze["recall@10"]) <= 0.001

@@ -1,0 +1,197 @@
+"""The declared families of a benchmark's tests: one primary comparison, and all other tests, which are exploratory."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.score.evaluate import metric_names
+from fcconan.score.max_t import CORRECTION, Family, Ints, p_floor
+from fcconan.score.significance import Floats
+
+if TYPE_CHECKING:
+    from fcconan.retrieve.bench import Settings
+    from fcconan.retrieve.collection import Collection
+
+PRIMARY, EXPLORATORY = "primary", "exploratory"
+AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
+FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
+Qrels = Mapping[str, Mapping[str, Mapping[str, int]]]
+
+
+@dataclass(frozen=True)
+class Primary:
+    """The metric and partition of the primary comparison.
+
+    Attributes:
+        metric: Full name, such as `ndcg@10`, or `average`.
+        partition: Name of the partition, or `all`.
+        why: Reason for the choice, in words.
+    """
+
+    metric: str
+    partition: str
+    why: str = "as declared"
+
+    def __str__(self) -> str:
+        return f"{self.metric}@{self.partition}"
+
+
+def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> Primary:
+    """Reads `METRIC@PARTITION`.
+
+    Args:
+        text: The text; a metric without a cutoff has the default one.
+        settings: Settings of the benchmark, with the full names of its metrics.
+        partitions: Partitions of the benchmark.
+
+    Raises:
+        InputError: The benchmark computes no such metric or has no such partition.
+    """
+    known = dict.fromkeys(partitions, settings.metrics)
+    if settings.protocol == "paper":
+        known = {name: (*metrics, AVERAGE) for name, metrics in known.items()}
+        known.setdefault(ALL_PARTITIONS, (AVERAGE,))
+    ends = sorted((name for name in known if text.endswith(f"@{name}")), key=len, reverse=True)
+    if not ends:
+        raise InputError(
+            f"primary comparison {text!r} names no partition of this run, which has {', '.join(known)}: give {FORM}"
+        )
+    for partition in ends:
+        given = text.removesuffix(f"@{partition}")
+        metric = AVERAGE if given == AVERAGE else metric_names((given,), settings.k)[0] if given else ""
+        if metric in known[partition]:
+            return Primary(metric, partition)
+    raise InputError(
+        f"primary comparison {text!r}: this run has no metric {given!r} on {ends[-1]}, but "
+        f"{', '.join(known[ends[-1]])}: give {FORM}, or add the metric with --metric"
+    )
+
+
+def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels) -> Primary:
+    """Returns the declared primary comparison, or the default one.
+
+    The default metric is NDCG at the benchmark's cutoff. The default partition is the broadest of those whose labels
+    validators confirmed without exception; the broadest partition where there is none.
+
+    Args:
+        collection: The dataset.
+        settings: Settings of the benchmark, resolved.
+        qrels: Judgements of every partition; the broadest partition has the most, the last one among equals.
+    """
+    if settings.primary:
+        return read_primary(settings.primary, settings, collection.partitions)
+    ndcg = [name for name in settings.metrics if name.startswith("ndcg@")]
+    metric = next((name for name in ndcg if name == f"ndcg@{settings.k}"), (ndcg or list(settings.metrics))[0])
+    confirmed = [name for name in qrels if name in collection.confirmed and collection.confirmed[name]()]
+    sizes = {name: sum(map(len, qrels[name].values())) for name in confirmed or qrels}
+    partition = max(reversed(sizes), key=sizes.__getitem__)
+    if confirmed:
+        why = "the broadest tier whose labels are all confirmed by validators"
+    elif len(qrels) > 1:
+        why = "the partition with the most labels; no partition is known to have confirmed labels only"
+    else:
+        why = "the only partition"
+    return Primary(metric, partition, why)
+
+
+def system_pairs(names: Sequence[str], baseline: str) -> list[tuple[int, int]]:
+    """Returns the positions of the two systems of every comparison.
+
+    Args:
+        names: Names of the systems.
+        baseline: The system that all others are compared with; empty for all pairs.
+    """
+    if not baseline:
+        return list(combinations(range(len(names)), 2))
+    place = names.index(baseline) if baseline in names else None
+    return [(row, place) for row in range(len(names)) if place is not None and row != place]
+
+
+def check_baseline(baseline: str, names: Sequence[str]) -> None:
+    """Checks that the baseline is one of the systems.
+
+    Raises:
+        InputError: It is not.
+    """
+    if baseline and baseline not in names:
+        raise InputError(f"--baseline {baseline!r} is no system of this run: give one of {', '.join(names)}")
+
+
+def family_labels(rows: Sequence[Mapping[str, Any]], primary: Primary) -> Ints:
+    """Returns 0 for tests of the primary family and 1 for all others."""
+    wanted = primary.metric, primary.partition
+    return np.array([(row["metric"], row["partition"]) != wanted for row in rows], dtype=np.int64)
+
+
+def declared_families(
+    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: "Settings"
+) -> list[Family]:
+    """Describes the families of a benchmark that have rows.
+
+    Args:
+        labels: Family of every test.
+        p_values: Unadjusted p values; nan for a test without an HS.
+        differences: Shape (tests, HS); nan where a test lacks an HS.
+        primary: The primary comparison.
+        settings: Settings of the benchmark.
+    """
+    pairs = f"{settings.baseline} against every other system" if settings.baseline else "all pairs of systems"
+    words = {
+        PRIMARY: f"{pairs}, {primary.metric}, {primary.partition}",
+        EXPLORATORY: f"{pairs}, all other metrics and partitions",
+    }
+    found = []
+    for label, (name, tests) in enumerate(words.items()):
+        members = labels == label
+        if not members.any():
+            continue
+        n_tests = int(np.isfinite(p_values[members]).sum())
+        units = int(np.isfinite(differences[members]).sum(axis=1).max())
+        floor = p_floor(settings.resamples, units) if n_tests else None
+        found.append(Family(name, tests, n_tests, floor, units=units))
+    return found
+
+
+def family_signature(primary: Primary, families: Sequence[Family], settings: "Settings") -> dict[str, str]:
+    """Returns the parts of the signature that name the families."""
+    if not families:
+        return {}
+    floors = [family.floor for family in families if family.floor is not None]
+    return {
+        "primary": str(primary),
+        "pairs": f"against-{settings.baseline}" if settings.baseline else "all",
+        "correction": CORRECTION,
+        "tests": "+".join(f"{family.n_tests}-{family.name}" for family in families),
+    } | ({"floor": f"{max(floors):.3g}"} if floors else {})
+
+
+def family_notes(primary: Primary, families: Sequence[Family], settings: "Settings", names: Iterable[str]) -> list[str]:
+    """Returns notes on the families: the primary comparison, the use of the others, and families without power.
+
+    Args:
+        primary: The primary comparison.
+        families: The families that have rows.
+        settings: Settings of the benchmark.
+        names: Names of the systems that were scored.
+    """
+    if settings.baseline and settings.baseline not in names:
+        return [f"The baseline {settings.baseline} failed: no systems are compared."]
+    if not families:
+        return []
+    said = [
+        f"Primary comparison: {primary.metric} on {primary.partition} ({primary.why}). All other tests are "
+        "exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with --primary "
+        "METRIC@PARTITION, before you see results."
+    ]
+    if settings.baseline and any(family.n_tests for family in families):
+        said.append(f"Only comparisons with {settings.baseline} are tested (--baseline).")
+    for family in families:
+        if not family.n_tests:
+            said.append(f"The {family.name} family holds no test: no HS has a value of two systems.")
+        elif note := family.note("--resamples"):
+            said.append(f"{note[0].upper()}{note[1:]}.")
+    return said
