@@ -20,16 +20,26 @@ def difference_tables(result: Mapping[str, Any], *, every: bool = False) -> list
         result: Result of `fcconan leaderboard` or `fcconan rank`.
         every: Whether the families of metrics and the exploratory families are shown, too, and all pairs of each.
     """
-    kinds = {row["rater"]: row["rater_kind"] for row in result.get("rows", ())}
+    judges = judging_raters(result.get("rows", ())) or [row["rater"] for row in result.get("rows", ())]
     tables = []
     for family in result.get("families", ()):
         rows = [row for row in result["comparisons"] if row["family"] == family["name"]]
-        rater = rows[0]["rater"]
-        judged = rater is None or kinds[rater] != "metric" or set(kinds.values()) == {"metric"}
+        judged = rows[0]["rater"] is None or rows[0]["rater"] in judges
         is_first = family["name"].endswith(PRIMARY) and judged
         if every or is_first:
             tables.append(_differences(family, rows, [] if every else _order(result, rows[0])))
     return tables
+
+
+def judging_raters(rows: Sequence[Row]) -> list[str]:
+    """Returns the people and models of a leaderboard, and the metrics that rate the aspects of these.
+
+    Args:
+        rows: Rows of `fcconan leaderboard`.
+    """
+    shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
+    found = [row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared]
+    return list(dict.fromkeys(found))
 
 
 def p_text(value: float | None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.report.correlations import correlation_tables, counts_text, value_text
-from fcconan.report.differences import difference_tables
+from fcconan.report.differences import difference_tables, judging_raters
 from fcconan.report.heat import SCRIPT, STYLE
 from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, write
@@ -123,9 +123,7 @@ def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
     Systems stand in the order of the first column of values. Counts that differ stand in the order of the columns.
     """
     rows: Rows = result["rows"]
-    shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
-    # A metric that rates what people rate is read as a judge is.
-    judges = dict.fromkeys(row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared)
+    judges = judging_raters(rows)
     scales: dict[str, set[object]] = {}
     for row in rows:
         if row["rater"] in judges:

@@ -136,8 +136,9 @@ def rank_systems(
         controlled = _length_controlled(verdicts, fit, lengths, result["settings"], confidence)
         result["length_controlled"] = {"unit": length_unit, **controlled}
     measure = Measure(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
-    drawn = {"resamples": resamples, "seed": seed, "confidence": confidence}
-    tests, families = compare_measures([measure], verdicts.systems, pairs, **drawn)
+    tests, families = compare_measures(
+        [measure], verdicts.systems, pairs, resamples=resamples, seed=seed, confidence=confidence
+    )
     result["comparisons"] = [asdict(row) for row in tests]
     result["families"] = [family.to_json() for family in families]
     result["notes"] = [*tournament_notes(result), *floor_notes(families, "--resamples")]
