@@ -162,6 +162,7 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
 _AUDIT_NOTES = (
     "length_wins: how often the longer reply wins, which may be the better one. refusal_wins: how often a refusal wins "
     "against a reply that is none. An unbiased judge has the value of the column unbiased, where that is known.",
+    "The interval of modal_share holds for all grades of a judge (Bonferroni); every other interval holds by itself.",
 )
 
 
