@@ -41,7 +41,7 @@ def quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]
         tables.append(
             Table(f"Units with most disagreement: {len(disputed)} of {len(result['units'])}", columns, disputed)
         )
-    return [*tables, *check_tables(result["checks"], result["families"])]
+    return [*tables, *check_tables(result["checks"], result.get("families", ()))]
 
 
 def check_tables(rows: Sequence[Row], families: Sequence[Row]) -> list[Table]:

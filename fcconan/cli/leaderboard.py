@@ -52,7 +52,7 @@ def run(
     from fcconan.score.correlation_levels import UNKNOWN
     from fcconan.score.families import floor_notes
     from fcconan.score.rating_rows import HUMAN
-    from fcconan.score.system_tests import DRAWS, compare_rated, tests_signature
+    from fcconan.score.system_tests import DRAWS, compare_rated, sign_flip_signature
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
@@ -86,7 +86,7 @@ def run(
         "rows": [asdict(row) for row in found],
         "comparisons": [asdict(row) for row in tests],
         "families": [family.to_json() for family in families],
-        "tests_signature": tests_signature(signature, families, by=by, draws=resamples or DRAWS, baseline=baseline),
+        "tests_signature": sign_flip_signature(signature, families, by=by, draws=resamples or DRAWS, baseline=baseline),
     }
     for shown in [*leaderboard_tables(result), *difference_tables(result)]:
         print_table(shown.title, shown.columns, shown.rows)

@@ -33,7 +33,7 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     if errors := result.get("errors"):
         tables.append(_errors(errors))
     if tests := result.get("tests"):
-        tables.append(_tests(tests, result["families"]))
+        tables.append(_tests(tests, result.get("families", ())))
     if samples := result.get("stability"):
         columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
         cells = [
@@ -161,10 +161,13 @@ def _tests(rows: Rows, families: Rows) -> Table:
         for row in rows
     ]
     how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
-    most = max(families, key=lambda family: int(family["n_tests"]))
-    about = family_text(most["n_tests"], most["floor"], most["correction"])
-    several = f"{len(families)} families by aspect, level and coefficient, the largest: " if len(families) > 1 else ""
-    return Table(f"Differences between metrics, by {how} ({several}{about})", columns, cells)
+    title = f"Differences between metrics, by {how}"
+    if families:
+        most = max(families, key=lambda family: int(family["n_tests"]))
+        several = f"{len(families)} families, one by aspect, level and coefficient, the largest: "
+        about = family_text(most["n_tests"], most["floor"], most["correction"])
+        title += f" ({several if len(families) > 1 else ''}{about})"
+    return Table(title, columns, cells)
 
 
 def counts_text(rows: Rows, key: str) -> str:

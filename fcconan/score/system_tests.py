@@ -249,7 +249,7 @@ def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:
     return found
 
 
-def tests_signature(
+def sign_flip_signature(
     signature: str, families: Iterable[Family], *, by: str, draws: int, baseline: str | None = None
 ) -> str:
     """Returns the signature of tests: that of the values, and everything else that changes the p values.

@@ -30,8 +30,8 @@ from fcconan.score.system_tests import (
     WIN_RATE,
     Measure,
     compare_measures,
+    sign_flip_signature,
     system_pairs,
-    tests_signature,
     verdict_differences,
 )
 from fcconan.score.tournament_notes import tournament_notes
@@ -144,7 +144,7 @@ def rank_systems(
     result["notes"] = [*tournament_notes(result), *floor_notes(families, "--resamples")]
     signature = _signature(result, population, None if lengths is None else length_unit)
     result["signature"] = signature
-    result["tests_signature"] = tests_signature(
+    result["tests_signature"] = sign_flip_signature(
         signature, families, by="win-rates", draws=resamples or DRAWS, baseline=baseline
     )
     return result
