@@ -84,11 +84,11 @@ class Measure:
 
 
 def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
-    """Returns the positions of the systems of every pair: all pairs, or the baseline against each other system.
+    """Returns the positions of the systems of every pair: all pairs, or each other system and the baseline.
 
     Args:
         systems: Names of the systems.
-        baseline: System that all others are compared with, the first of every pair; None for all pairs.
+        baseline: System that all others are compared with, the second of every pair; None for all pairs.
 
     Raises:
         InputError: There is no such system, or no other one.
@@ -100,8 +100,8 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
         raise InputError(f"there is no system {baseline!r} to compare with: {hint}known are {', '.join(systems)}")
     if len(systems) < 2:
         raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
-    first = list(systems).index(baseline)
-    return [(first, other) for other in range(len(systems)) if other != first]
+    second = list(systems).index(baseline)
+    return [(other, second) for other in range(len(systems)) if other != second]
 
 
 def compare_rated(

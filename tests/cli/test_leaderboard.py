@@ -54,7 +54,7 @@ def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_fol
     result = json.loads(Path("result.json").read_text(encoding="utf-8"))
     tests = [row for row in result["comparisons"] if row["family"] == "people, primary"]
     assert [(row["a"], row["b"], row["aspect"]) for row in tests] == [
-        ("simulated-generic", f"simulated-{other}", "suitableness") for other in ("hostile", "matched", "offtopic")
+        (f"simulated-{other}", "simulated-generic", "suitableness") for other in ("hostile", "matched", "offtopic")
     ]
     means = {
         row["system"]: row["value"]
@@ -69,8 +69,9 @@ def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_fol
     names = [(family["name"], family["n_tests"], family["floor"]) for family in result["families"]]
     floor = pytest.approx(1 / 2001)
     assert names[:2] == [("people, primary", 3, floor), ("people, exploratory", 9, floor)]
-    own = "pairs:against-simulated-generic|family:primary-suitableness-and-exploratory-by-rater|tests:3+9+3+9|floor:0.0005"
-    assert own in result["tests_signature"]
+    for part in ("pairs:against-simulated-generic", "family:primary-suitableness-and-exploratory-by-rater"):
+        assert f"|{part}|" in result["tests_signature"]
+    assert "|tests:3+9+3+9|floor:0.0005|" in result["tests_signature"]
     lines = done.stdout.splitlines()
     titles = [line for line in lines if line.startswith(("Mean ratings", "Differences"))]
     how = "suitableness (primary; p corrected by max-t for 3 tests, smallest possible 0.0005)"
@@ -135,7 +136,7 @@ def test_what_is_left_out_is_said() -> None:
         (["--aspect", "tone"], "there is no aspect 'tone': known are relevance, score"),
         (
             ["--primary", "relevanse"],
-            "--primary is 'relevanse': did you mean 'relevance'? the leaderboard has relevance,",
+            "--primary is 'relevanse': did you mean 'relevance'? ",
         ),
         (["--baseline", "mine"], "there is no system 'mine' to compare with: known are A, B"),
         (["--column", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
