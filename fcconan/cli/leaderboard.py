@@ -50,9 +50,8 @@ def run(
     from fcconan.report.site.page import write
     from fcconan.score import leaderboard as board
     from fcconan.score.correlation_levels import UNKNOWN
-    from fcconan.score.families import floor_notes
     from fcconan.score.rating_rows import HUMAN
-    from fcconan.score.system_tests import DRAWS, compare_rated, sign_flip_signature
+    from fcconan.score.system_tests import DRAWS, compare_rated, sign_flip_signature, system_test_notes
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
@@ -71,7 +70,7 @@ def run(
     ]
     if unknown := rated.systems.count(UNKNOWN):
         notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
-    notes += floor_notes(families, "--resamples")
+    notes += system_test_notes(tests, families)
     signature = board.leaderboard_signature(
         rated,
         population=population,

@@ -1,5 +1,6 @@
 """Families of tests in signatures and notes."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fcconan.score.max_t import Family
@@ -13,11 +14,11 @@ def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
         by: Rule that divides the tests into families.
     """
     listed = list(families)
-    counts = [str(each.n_tests) for each in listed]
+    counts = Counter(each.n_tests for each in listed)
     floors = sorted({each.floor for each in listed if each.floor is not None})
     return {
         "family": by,
-        "tests": f"{len(counts)}x{counts[0]}" if len(counts) > 1 == len(set(counts)) else "+".join(counts) or "0",
+        "tests": "+".join(str(n) if times == 1 else f"{times}x{n}" for n, times in counts.items()) or "0",
         "floor": ",".join(f"{floor:.3g}" for floor in floors) or "none",
         "correction": "+".join(dict.fromkeys(each.correction for each in listed)) or "none",
     }

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.score.families import family_parts
+from fcconan.score.families import family_parts, floor_notes
 from fcconan.score.leaderboard import item_sums, rated_series
-from fcconan.score.max_t import Family, p_floor, sign_flip_tests
+from fcconan.score.max_t import LEVEL, Family, p_floor, sign_flip_tests
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.significance import Floats, bootstrap_means, divided, finite, percentile_interval
-from fcconan.wording import did_you_mean
+from fcconan.wording import counted, did_you_mean
 
 DRAWS = 10_000  # of the tests where there is no bootstrap
+DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB
 FEWEST_ITEMS = 2  # with one item p is 1, whatever the difference
 PRIMARY, EXPLORATORY = "primary", "exploratory"
 WIN_RATE = "win_rate"
@@ -185,18 +186,15 @@ def compare_measures(
     testable = n_items >= FEWEST_ITEMS
     differences = np.concatenate([each.differences for each in measures])
     differences[~testable.ravel()] = np.nan
+    differences = differences[:, np.isfinite(differences).any(axis=0)]
     families = np.repeat([names.index(each.family) for each in measures], len(pairs))
     draws = resamples or DRAWS
     found = sign_flip_tests(differences, families=families, resamples=draws, seed=seed)
     shape = (3, len(measures), len(pairs))
     mean, p_values, corrected = np.stack([found.difference, found.p, found.p_corrected]).reshape(shape)
+    low, high = _intervals(differences, resamples, seed, confidence).reshape(2, len(measures), len(pairs))
     rows: list[SystemTest] = []
     for place, each in enumerate(measures):
-        own = differences[place * len(pairs) : (place + 1) * len(pairs)]
-        low = high = np.full(len(pairs), np.nan)
-        if resamples:
-            resampled = bootstrap_means(own, resamples=resamples, seed=seed)
-            low, high = percentile_interval(resampled, confidence)
         rows += [
             SystemTest(
                 a=systems[a],
@@ -205,8 +203,8 @@ def compare_measures(
                 aspect=each.aspect,
                 higher_is_better=each.higher_is_better,
                 difference=finite(mean[place, at]),
-                low=finite(low[at]),
-                high=finite(high[at]),
+                low=finite(low[place, at]),
+                high=finite(high[place, at]),
                 p=finite(p_values[place, at]),
                 p_corrected=finite(corrected[place, at]),
                 n=int(n_items[place, at]),
@@ -218,12 +216,38 @@ def compare_measures(
     return rows, [_family(name, measures, n_items, draws) for name in names]
 
 
+def _intervals(differences: Floats, resamples: int, seed: int, confidence: float) -> Floats:
+    """Computes lower and upper ends of percentile intervals, of shape (2, tests); nan without a resample."""
+    ends = np.full((2, len(differences)), np.nan)
+    at_once = max(1, DRAWN // max(1, resamples))
+    for start in range(0, len(differences) if resamples else 0, at_once):
+        own = slice(start, start + at_once)
+        drawn = bootstrap_means(differences[own], resamples=resamples, seed=seed)
+        ends[:, own] = percentile_interval(drawn, confidence)
+    return ends
+
+
 def _family(name: str, measures: Sequence[Measure], n_items: npt.NDArray[np.int64], draws: int) -> Family:
     members = [place for place, each in enumerate(measures) if each.family == name]
     n_tests, units = int((n_items[members] >= FEWEST_ITEMS).sum()), int(n_items[members].max())
     aspects = ", ".join(measures[place].aspect for place in members)
     floor = p_floor(draws, units) if n_tests else None
     return Family(name, f"pairs of systems, {aspects}", n_tests, floor, units=units)
+
+
+def system_test_notes(tests: Sequence[SystemTest], families: Sequence[Family]) -> list[str]:
+    """Returns sentences about the tests that cannot be significant, whatever the differences are.
+
+    Args:
+        tests: The tests.
+        families: Their families.
+    """
+    notes = floor_notes(families, "--resamples")
+    able = {family.name for family in families if family.floor is not None and family.floor <= LEVEL}
+    few = sum(test.family in able and test.p is not None and p_floor(DRAWS, test.n) > LEVEL for test in tests)
+    if few:
+        notes.append(f"{counted(few, 'test')} of {len(tests)} have fewer than 6 common items: no p can be below .05.")
+    return notes
 
 
 def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:

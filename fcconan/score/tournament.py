@@ -22,7 +22,6 @@ from fcconan.score.bradley_terry import (
     length_controlled,
     standings,
 )
-from fcconan.score.families import floor_notes
 from fcconan.score.significance import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
 from fcconan.score.system_tests import (
     DRAWS,
@@ -32,6 +31,7 @@ from fcconan.score.system_tests import (
     compare_measures,
     sign_flip_signature,
     system_pairs,
+    system_test_notes,
     verdict_differences,
 )
 from fcconan.score.tournament_notes import tournament_notes
@@ -141,7 +141,7 @@ def rank_systems(
     )
     result["comparisons"] = [asdict(row) for row in tests]
     result["families"] = [family.to_json() for family in families]
-    result["notes"] = [*tournament_notes(result), *floor_notes(families, "--resamples")]
+    result["notes"] = [*tournament_notes(result), *system_test_notes(tests, families)]
     signature = _signature(result, population, None if lengths is None else length_unit)
     result["signature"] = signature
     result["tests_signature"] = sign_flip_signature(

@@ -203,7 +203,7 @@ def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
     assert [row["p_corrected"] for row in pooled.values()] == pytest.approx(holm(np.array(p)).tolist(), abs=1e-12)
     means = [row["reason"] for row in result["tests"] if row["level"] == "system_means"]
     assert means == ["too_few"] * 6  # there are two systems
-    family = "family:aspect-level-coefficient|tests:3+3+0+0|floor:none|correction:holm"
+    family = "family:aspect-level-coefficient|tests:2x3+2x0|floor:none|correction:holm"
     assert result["tests_signature"].endswith(f"|test:williams|sides:2|{family}")
     found = [(each["name"], each["n_tests"], each["floor"], each["correction"]) for each in result["families"]]
     assert found == [

@@ -71,7 +71,7 @@ def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_fol
     assert names[:2] == [("people, primary", 3, floor), ("people, exploratory", 9, floor)]
     for part in ("pairs:against-simulated-generic", "family:primary-suitableness-and-exploratory-by-rater"):
         assert f"|{part}|" in result["tests_signature"]
-    assert "|tests:3+9+3+9|floor:0.0005|" in result["tests_signature"]
+    assert "|tests:2x3+2x9|floor:0.0005|" in result["tests_signature"]
     lines = done.stdout.splitlines()
     titles = [line for line in lines if line.startswith(("Mean ratings", "Differences"))]
     how = "suitableness (primary; p corrected by max-t for 3 tests, smallest possible 0.0005)"

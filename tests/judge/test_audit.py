@@ -328,7 +328,9 @@ def test_the_intervals_that_are_corrected_are_declared() -> None:
     rows = [rating(f"r{number}", number % 3 + 1, aspect=aspect) for aspect in ("tone", "wit") for number in range(30)]
     rows += [rating(f"r{number}", 2, aspect="malice") for number in range(30)]  # one grade: nothing is corrected
     result = audit(rows, resamples=100)
-    found = [(family["tests"], family["n_tests"], family["floor"], family["correction"]) for family in result["families"]]
+    found = [
+        (family["tests"], family["n_tests"], family["floor"], family["correction"]) for family in result["families"]
+    ]
     assert found == [("intervals of the shares of all grades given", 3, None, "bonferroni")] * 2
     assert [family["name"].split(", ")[1:] for family in result["families"]] == [
         ["tone", "modal_share"],

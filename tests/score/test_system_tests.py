@@ -22,6 +22,7 @@ from fcconan.score.system_tests import (
     compare_rated,
     sign_flip_signature,
     system_pairs,
+    system_test_notes,
     verdict_differences,
 )
 from fcconan.score.tournament import rank_systems
@@ -122,6 +123,24 @@ def test_only_items_of_both_systems_are_compared() -> None:
     assert (family.n_tests, family.units, family.floor) == (1, 2, 0.5)
     (note,) = floor_notes([family], "--resamples")
     assert note.endswith("0.5 with 2 paired units; 6 units or more are needed, more --resamples do not help.")
+
+
+def test_pairs_with_few_common_items_are_counted_where_others_have_more() -> None:
+    generator = np.random.default_rng(4)
+    values = {name: generator.integers(0, 11, size=8).astype(float).tolist() for name in "ABC"}
+    values["C"][:3] = [nan] * 3
+    tests, families = compare_rated(RatedReplies(_rated(values)), resamples=99)
+    assert [test.n for test in tests] == [8, 5, 5]
+    assert system_test_notes(tests, families) == ["2 tests of 3 have fewer than 6 common items: no p can be below .05."]
+    values["C"][0] = 1.0
+    assert system_test_notes(*compare_rated(RatedReplies(_rated(values)), resamples=99)) == []
+
+
+def test_items_without_a_common_value_change_nothing() -> None:
+    values = {"A": [1.0, 4.0, 2.0, 8.0], "B": [3.0, 2.0, 2.0, 3.0]}
+    apart = {"A": [5.0, *values["A"], nan], "B": [nan, *values["B"], 6.0]}
+    found, families = _tests(_rated(values))
+    assert _tests(_rated(apart)) == (found, families)
 
 
 def test_several_replies_to_an_item_are_one_value() -> None:
