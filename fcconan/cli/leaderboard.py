@@ -71,6 +71,8 @@ def run(
     if unknown := rated.systems.count(UNKNOWN):
         notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
     notes += system_test_notes(tests, families)
+    if tests and not rated.knows_items:
+        notes.append("Not all rows say the items of the replies, by which systems are compared: --replies names them.")
     signature = board.leaderboard_signature(
         rated,
         population=population,

@@ -86,6 +86,10 @@ def test_a_column_for_each_rater() -> None:
     rows = [{"reply_id": f"r{at}", "system": "AB"[at % 2], "h": at, "m": 1} for at in range(4)]
     write_rows(Path("x.csv"), rows)
     result = _result("--value", "people=h", "--value", "bleu=m", "--human", "people")
+    assert {row["reason"] for row in result["comparisons"]} == {"no_common_items"}
+    assert result["notes"] == [
+        "Not all rows say the items of the replies, by which systems are compared: --replies names them."
+    ]
     found = [(row["rater"], row["rater_kind"], row["system"], row["value"]) for row in result["rows"]]
     assert found == [
         ("people", "human", "B", 2.0),
