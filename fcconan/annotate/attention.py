@@ -1,7 +1,7 @@
 """Raters who drift, answer by reflex or fail anchors: shown, never removed.
 
-Every check is made for every rater, and those that have a p-value are corrected by Holm's method for all p-values of
-the same check:
+Every check is made for every rater. The p-values of a check are one family, corrected by Holm's method: raters judge
+different units in different orders, so that no random orders are common to all tests (`check_families`).
 
 - `drift`: Spearman's rho between the position in the rater's order and the error. The error of a label is 1 if it is
   not the right answer (of an anchor) or the label that more than half of the other raters gave; that of a grade is its
@@ -22,6 +22,7 @@ within each block, and the anchors among the anchors' places, as when the round 
 where they are, and doubles the smaller of both p-values (Bonferroni).
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from fcconan.annotate.quality import coded
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.errors import InputError
+from fcconan.score.max_t import LEVEL, Family, p_floor
 from fcconan.score.ranks import middle_ranks
 from fcconan.score.significance import holm
 
@@ -44,6 +46,11 @@ Integers = npt.NDArray[np.int64]
 Place = tuple[str, int]  # a stratum, and a block in it
 FEWEST = 10  # answers, for a test of drift, runs or sides
 FAST = 0.05
+TESTS = {  # the checks with a p-value
+    "drift": "permutation tests of all raters and aspects",
+    "runs": "permutation tests of all raters; p is doubled where there are two kinds of random order",
+    "side": "exact binomial tests of all raters",
+}
 REASONS = ("too_few", "no_variation", "no_seconds", "no_anchors")
 _CHUNK = 2_000_000  # shuffled answers held at once
 
@@ -146,13 +153,49 @@ def checks(
         if campaign.task.unit == "comparison" and campaign.task.labels:
             found.append(_row("side", rater) | _side(course))
         found.append(_row("fast", rater) | _fast(course.seconds, threshold))
-    for check in ("drift", "runs", "side"):
+    for check in TESTS:
         rows = [row for row in found if row["check"] == check]
         corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows]))
         for row, p in zip(rows, corrected.tolist(), strict=True):
             if row["p"] is not None:
                 row |= {"p_corrected": p, "flagged": p < level}
     return found
+
+
+def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
+    """Returns the families of p-values: those of a check.
+
+    Args:
+        rows: What `checks` returned.
+        permutations: As given to `checks`.
+    """
+    found = []
+    for check, tests in TESTS.items():
+        tested = [row["n"] for row in rows if row["check"] == check and row["p"] is not None]
+        if not any(row["check"] == check for row in rows):
+            continue
+        floor = None
+        if tested:  # an exact test of n answers has a p of 2^(1 - n) at least
+            smallest = 2.0 ** (1 - max(tested)) if check == "side" else p_floor(permutations)
+            floor = min(1.0, len(tested) * smallest)
+        found.append(Family(check, tests, len(tested), floor, "holm"))
+    return found
+
+
+def family_notes(families: Sequence[Family], permutations: int) -> list[str]:
+    """Returns a sentence for every family of permutation tests none of which can be significant.
+
+    Args:
+        families: What `check_families` returned.
+        permutations: As given to `checks`.
+    """
+    return [
+        f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
+        f"{family.n_tests} tests of {permutations} random orders; raise --resamples to "
+        f"{math.ceil(family.n_tests / LEVEL)} or more."
+        for family in families
+        if family.floor is not None and family.floor > LEVEL
+    ]
 
 
 def trend(

@@ -41,17 +41,28 @@ def quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]
         tables.append(
             Table(f"Units with most disagreement: {len(disputed)} of {len(result['units'])}", columns, disputed)
         )
-    return [*tables, *check_tables(result["checks"])]
+    return [*tables, *check_tables(result["checks"], result.get("families", ()))]
 
 
-def check_tables(rows: Sequence[Row]) -> list[Table]:
-    """Returns one table of everything that is flagged, and one of all checks that were possible."""
+def check_tables(rows: Sequence[Row], families: Sequence[Row]) -> list[Table]:
+    """Returns one table of everything that is flagged, and one of all checks that were possible.
+
+    Args:
+        rows: Rows of checks.
+        families: Families of their p-values.
+    """
     columns = ["rater", "check", "aspect", "statistic", "value", "n", "p", "p corrected", "note"]
     flagged = [_check(row) for row in rows if row["flagged"]]
     made = [_check(row) for row in rows if row["value"] is not None]
+    tested = [
+        f"{family['name']} {family['n_tests']} (smallest possible {family['floor']:.2g})"
+        for family in families
+        if family["n_tests"]
+    ]
+    how = f" (tests in each family, p corrected by holm: {', '.join(tested)})" if tested else ""
     return [
         Table("Raters to look at", columns, flagged or [["none", *[""] * (len(columns) - 1)]]),
-        Table("All checks of raters", columns, made),
+        Table(f"All checks of raters{how}", columns, made),
     ]
 
 

@@ -109,7 +109,10 @@ def run(
             asdict(row) for row in rating_errors.rating_errors(rated.on_one_scale(table, human), **settings)
         ]
     if tests is not None:
-        result |= _tests(tests, table, levels, coefficients, population, {"swaps": resamples or SWAPS, "seed": seed})
+        drawn = {"swaps": resamples or SWAPS, "seed": seed}
+        tested, notes = _tests(tests, table, levels, coefficients, population, drawn)
+        result |= tested
+        result["notes"] += notes
     if stability:
         result["stability"] = [asdict(row) for row in over_samples(table, coefficients=coefficients)]
         if not any(row["n_trials"] for row in result["stability"]):
@@ -145,10 +148,14 @@ def _tests(
     coefficients: Sequence[str],
     population: str,
     drawn: dict[str, int],
-) -> dict[str, Any]:
-    """Compares models and metrics; Williams' test does so at the levels and with the coefficients that it is for."""
+) -> tuple[dict[str, Any], list[str]]:
+    """Compares models and metrics, and returns what the result holds of it, and notes.
+
+    Williams' test compares them at the levels and with the coefficients that it is for.
+    """
     from fcconan.errors import InputError
     from fcconan.score import metric_tests, williams
+    from fcconan.score.families import floor_notes
 
     if tests == williams.WILLIAMS:
         found = williams.williams_tests(
@@ -156,13 +163,20 @@ def _tests(
             levels=[each for each in levels if each in williams.WILLIAMS_LEVELS],
             coefficients=[each for each in coefficients if each in williams.WILLIAMS_COEFFICIENTS],
         )
-        signature = williams.williams_signature(table, population=population)
+        families = metric_tests.metric_families(found, williams.HOLM)
+        signature = williams.williams_signature(table, found, population=population)
     else:
         found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
-        signature = metric_tests.permutation_signature(table, population=population, unit=tests, **drawn)
+        families = metric_tests.permutation_families(table, found, swaps=drawn["swaps"], unit=tests)
+        signature = metric_tests.permutation_signature(table, families, population=population, unit=tests, **drawn)
     if not found:
         raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
-    return {"tests": [asdict(row) for row in found], "tests_signature": signature}
+    tested = {
+        "tests": [asdict(row) | {"family": row.family} for row in found],
+        "families": [family.to_json() for family in families],
+        "tests_signature": signature,
+    }
+    return tested, floor_notes(families, "--resamples")
 
 
 def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 from fcconan.cli import row_sources
 
 NAME = "leaderboard"
-EXAMPLE = "Example: fcconan leaderboard demo-dataset demo-ratings.csv --json leaderboard.json"
+EXAMPLE = "Example: fcconan leaderboard demo-dataset demo-ratings.csv --baseline simulated-matched"
 
 
 def run(
@@ -19,6 +19,13 @@ def run(
         typer.Option("--rater", help="A rater, or people for the mean of all people; repeat it. Default: all."),
     ] = None,
     aspect: Annotated[list[str] | None, typer.Option("--aspect", help="Repeat it. Default: all with a scale.")] = None,
+    primary: Annotated[
+        str | None,
+        typer.Option(
+            "--primary", help="Aspect of the primary tests. Default: the unified score, or else a rater's first aspect."
+        ),
+    ] = None,
+    baseline: row_sources.Baseline = None,
     human: Annotated[
         list[str] | None, typer.Option("--human", help="A rater of --value who is a person; repeat it.")
     ] = None,
@@ -35,14 +42,16 @@ def run(
     json_file: row_sources.Json = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write it as a page to this file.")] = None,
 ) -> None:
-    """Rank systems by the ratings of their replies, aspect by aspect and by one score of all."""
+    """Rank systems by the ratings of their replies, aspect by aspect and by one score of all, and test differences."""
     from fcconan.cli.output import print_table, write_json
+    from fcconan.report.differences import difference_tables
     from fcconan.report.scores import leaderboard_page, leaderboard_tables
     from fcconan.report.sections import check_page
     from fcconan.report.site.page import write
     from fcconan.score import leaderboard as board
     from fcconan.score.correlation_levels import UNKNOWN
     from fcconan.score.rating_rows import HUMAN
+    from fcconan.score.system_tests import DRAWS, compare_rated, sign_flip_signature, system_test_notes
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
@@ -52,6 +61,7 @@ def run(
         rated = row_sources.rated_replies(sources, replies)
         population = "+".join(sources.population)
     found = board.leaderboard(rated, aspects=aspect, raters=rater, **settings)
+    tests, families = compare_rated(rated, aspects=aspect, raters=rater, primary=primary, baseline=baseline, **settings)
     people = "people" if rated.raters((HUMAN,)) else "the raters"
     # Who chose aspects knows which are left out.
     notes = [
@@ -60,6 +70,9 @@ def run(
     ]
     if unknown := rated.systems.count(UNKNOWN):
         notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
+    notes += system_test_notes(tests, families)
+    if tests and not rated.knows_items:
+        notes.append("Not all rows say the items of the replies, by which systems are compared: --replies names them.")
     signature = board.leaderboard_signature(
         rated,
         population=population,
@@ -67,8 +80,16 @@ def run(
         raters=rater,
         **settings,
     )
-    result = {"signature": signature, "notes": notes, "rows": [asdict(row) for row in found]}
-    for shown in leaderboard_tables(result):
+    by = f"primary-{primary or 'default'}-and-exploratory-by-rater"
+    result = {
+        "signature": signature,
+        "notes": notes,
+        "rows": [asdict(row) for row in found],
+        "comparisons": [asdict(row) for row in tests],
+        "families": [family.to_json() for family in families],
+        "tests_signature": sign_flip_signature(signature, families, by=by, draws=resamples or DRAWS, baseline=baseline),
+    }
+    for shown in [*leaderboard_tables(result), *difference_tables(result)]:
         print_table(shown.title, shown.columns, shown.rows)
     for note in notes:
         typer.echo(note)
@@ -78,3 +99,4 @@ def run(
         write(report, leaderboard_page(result))
         typer.echo(f"Written: {report}")
     typer.echo(signature)
+    typer.echo(result["tests_signature"])

@@ -27,6 +27,7 @@ def run(
     replies: Annotated[
         str | None, typer.Option("--replies", help="File or dataset with the replies' texts, for --length-control.")
     ] = None,
+    baseline: row_sources.Baseline = None,
     regularisation: Annotated[
         float, typer.Option("--regularisation", help="Precision of the prior of the strengths.")
     ] = 0.01,
@@ -40,7 +41,7 @@ def run(
     json_file: row_sources.Json = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the ranking as a page to this file.")] = None,
 ) -> None:
-    """Rank systems by the verdicts on pairs of their replies."""
+    """Rank systems by the verdicts on pairs of their replies, and test differences."""
     from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
     from fcconan.report.scores import tournament_tables, write_tournament
@@ -66,7 +67,9 @@ def run(
         raise InputError(f"there is one rater, {verdicts.raters[0]}: leave --between-raters out")
     settings: dict[str, Any] = {"regularisation": regularisation, **draws}
     population = "+".join(sources.population) + (";majority" if majority else "")
-    result = rank_systems(verdicts, population=population, majority=majority, lengths=lengths, **settings)
+    result = rank_systems(
+        verdicts, population=population, majority=majority, lengths=lengths, baseline=baseline, **settings
+    )
     result["disagreement"] = disagreement(verdicts)
     if between is not None:
         result["between_raters"] = compare_raters(verdicts, score=between, **settings)
@@ -80,6 +83,7 @@ def run(
         write_tournament(report, result)
         typer.echo(f"Written: {report}")
     typer.echo(result["signature"])
+    typer.echo(result["tests_signature"])
 
 
 def _lengths(replies: str | None, sources: row_sources.RowSources) -> dict[str, float]:

@@ -37,6 +37,9 @@ Value = Annotated[
 ]
 Resamples = Annotated[int, typer.Option("--resamples", min=0, help="Of the bootstrap over items; 0 for no intervals.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Baseline = Annotated[
+    str | None, typer.Option("--baseline", help="Test each other system against this one. Default: all pairs.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every draw.")]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")]
 

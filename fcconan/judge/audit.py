@@ -38,6 +38,7 @@ from fcconan.errors import InputError
 from fcconan.judge.audit_findings import Findings, deviation, difference, entropy, ratio
 from fcconan.judge.audit_rows import Graded, Replies, Verdict, read_comparisons, read_ratings
 from fcconan.judge.refusal import PATTERNS
+from fcconan.score.families import family_parts
 from fcconan.score.significance import Floats
 
 MOST_LEVELS = 401  # 1.00 to 5.00 in hundredths
@@ -75,7 +76,8 @@ def audit(
         `signature`, and `rows`: `check`, `rater`, `aspect`, `failure`, `value`, `low`, `high`, `no_interval`
         (why a value has none: `one_unit`; `no_spread`, where all resamples are alike; `biased`), `n` (ratings or
         comparisons behind the value), `n_units`, `n_missing` (missing, invalid, or of a reply without text),
-        `baseline`, `reason` (why there is no value; otherwise null) and `note`.
+        `baseline`, `reason` (why there is no value; otherwise null) and `note`. `families` declares the only
+        correction: the interval of `modal_share` holds for all grades. Every other interval holds by itself.
 
     Raises:
         InputError: There is nothing to audit, a row cannot be read or is given twice, `own` names who is not there, or
@@ -116,10 +118,15 @@ def audit(
             f"seed:{seed}",
             f"confidence:{confidence}",
             f"refusals:{patterns}",
+            *([f"{key}:{value}" for key, value in family_parts(findings.families, "modal-share").items()]),
             f"v:{__version__}",
         ]
     )
-    return {"signature": signature, "rows": findings.rows}
+    return {
+        "signature": signature,
+        "rows": findings.rows,
+        "families": [family.to_json() for family in findings.families],
+    }
 
 
 def _share(findings: Findings, check: str, rater: str, found: Sequence[tuple[str, float]], **columns: Any) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.judge.audit_intervals import Codes, codes_of, crossed, share_interval, weights
+from fcconan.score.max_t import Family
 from fcconan.score.significance import Floats, bootstrap_means, divided, percentile_interval
 
 Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
@@ -29,11 +30,13 @@ class Findings:
 
     Attributes:
         rows: The findings, as `fcconan.judge.audit.audit` returns them.
+        families: Shares whose intervals are corrected together.
     """
 
     def __init__(self, resamples: int, seed: int, confidence: float) -> None:
         self.resamples, self.seed, self.confidence = resamples, seed, confidence
         self.rows: list[dict[str, Any]] = []
+        self.families: list[Family] = []
 
     def add(
         self,
@@ -90,7 +93,7 @@ class Findings:
             units: The unit of every row.
             values: From 0 to 1; shape (rows,).
             texts: As of `add`.
-            among: Of how many shares this is the largest, for which the interval is wider (Bonferroni).
+            among: Number of shares of which this is the largest. Its interval holds for all of them (Bonferroni).
             columns: As of `write`.
         """
         groupings = _groupings(units, texts)
@@ -99,6 +102,10 @@ class Findings:
         if n_units > 1:
             ends = share_interval(values, groupings, 1 - (1 - self.confidence) / among)
         value = float(values.mean()) if len(values) else np.nan
+        if among > 1:
+            name = ", ".join(filter(None, (rater, columns.get("aspect"), check)))
+            self.families.append(Family(name, "intervals of the shares of all grades given", among, None, "bonferroni"))
+            columns["note"] = f"interval holds for all {among} grades (Bonferroni)"
         self.write(check, rater, value, ends, n=len(values), n_units=n_units, **columns)
 
     def add_spearman(

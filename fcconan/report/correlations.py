@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fcconan.report.differences import family_text, p_text
 from fcconan.report.sections import interval, number
 from fcconan.report.tables import MISSING, Table
 
@@ -32,7 +33,7 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
     if errors := result.get("errors"):
         tables.append(_errors(errors))
     if tests := result.get("tests"):
-        tables.append(_tests(tests))
+        tables.append(_tests(tests, result.get("families", ())))
     if samples := result.get("stability"):
         columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
         cells = [
@@ -144,8 +145,8 @@ def _with_ends(row: Mapping[str, Any], name: str) -> str:
     return number(row[name]) + ("" if low is None else " " + interval(low, high))
 
 
-def _tests(rows: Rows) -> Table:
-    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p (Holm)", "rows"]
+def _tests(rows: Rows, families: Rows) -> Table:
+    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p corrected", "rows"]
     cells = [
         [
             f"{row['a']} - {row['b']}",
@@ -153,18 +154,20 @@ def _tests(rows: Rows) -> Table:
             row["level"],
             row["coefficient"],
             number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            _p(row["p"]),
-            _p(row["p_corrected"]),
+            p_text(row["p"]),
+            p_text(row["p_corrected"]),
             str(row["n"]),
         ]
         for row in rows
     ]
     how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
-    return Table(f"Differences between metrics, by {how}", columns, cells)
-
-
-def _p(value: float | None) -> str:
-    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
+    title = f"Differences between metrics, by {how}"
+    if families:
+        most = max(families, key=lambda family: int(family["n_tests"]))
+        several = f"{len(families)} families, one by aspect, level and coefficient, the largest: "
+        about = family_text(most["n_tests"], most["floor"], most["correction"])
+        title += f" ({several if len(families) > 1 else ''}{about})"
+    return Table(title, columns, cells)
 
 
 def counts_text(rows: Rows, key: str) -> str:

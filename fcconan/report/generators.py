@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan import identity
 from fcconan.errors import InputError
+from fcconan.report.differences import difference_tables
 from fcconan.report.scores import (
     correlation_section,
     leaderboard_section,
@@ -71,7 +72,12 @@ def gist_of(folder: Path) -> list[Table]:
 
 def signatures_of(results: Results) -> list[str]:
     """Returns the signatures of all figures."""
-    found = [results[name]["signature"] for name in SCORED if "signature" in results.get(name, {})]
+    found = [
+        results[name][key]
+        for name in SCORED
+        for key in ("signature", "tests_signature")
+        if key in results.get(name, {})
+    ]
     return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
 
 
@@ -138,7 +144,8 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
         parts.append(Section("Judges", list(_judge_notes(results)), judged))
     if "leaderboard" in results:
         section = leaderboard_section(results["leaderboard"])
-        parts.append(Section(section.title, section.notes, _ratings(results["leaderboard"])))
+        tables = [*_ratings(results["leaderboard"]), *difference_tables(results["leaderboard"], every=True)]
+        parts.append(Section(section.title, section.notes, tables))
     if "rank" in results:
         section = tournament_section(results["rank"])
         notes = [*section.notes, *_silent(rows)]
@@ -155,6 +162,7 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
 _AUDIT_NOTES = (
     "length_wins: how often the longer reply wins, which may be the better one. refusal_wins: how often a refusal wins "
     "against a reply that is none. An unbiased judge has the value of the column unbiased, where that is known.",
+    "The interval of modal_share holds for all grades of a judge (Bonferroni); every other interval holds by itself.",
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.report.correlations import correlation_tables, counts_text, value_text
+from fcconan.report.differences import difference_tables, judging_raters
 from fcconan.report.heat import SCRIPT, STYLE
 from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, write
@@ -17,8 +18,13 @@ Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
 
 
-def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns the ranking, the matrix of wins, and what else `fcconan rank` found."""
+def tournament_tables(result: Mapping[str, Any], *, every: bool = False) -> list[Table]:
+    """Returns the ranking, the differences between systems, the matrix of wins, and what else `fcconan rank` found.
+
+    Args:
+        result: Result of `fcconan rank`.
+        every: Whether the differences of all pairs are shown, however many they are.
+    """
     ranking = [
         [
             row["name"],
@@ -34,7 +40,7 @@ def tournament_tables(result: Mapping[str, Any]) -> list[Table]:
         for row in result["systems"]
     ]
     columns = ["system", "points", "share %", "interval", "Bradley-Terry", "interval ", "wins", "losses", "ties"]
-    tables = [Table("Systems, strongest first", columns, ranking)]
+    tables = [Table("Systems, strongest first", columns, ranking), *difference_tables(result, every=every)]
     matrix = result["win_matrix"]
     order = [matrix["systems"].index(row["name"]) for row in result["systems"]]
     names = [matrix["systems"][place] for place in order]
@@ -117,9 +123,7 @@ def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
     Systems stand in the order of the first column of values. Counts that differ stand in the order of the columns.
     """
     rows: Rows = result["rows"]
-    shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
-    # A metric that rates what people rate is read as a judge is.
-    judges = dict.fromkeys(row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared)
+    judges = judging_raters(rows)
     scales: dict[str, set[object]] = {}
     for row in rows:
         if row["rater"] in judges:
@@ -171,7 +175,7 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
         "Intervals are over items; missing ratings are left out and counted: once where all columns have as many, "
         "otherwise in the order of the columns.",
     ]
-    return Section("Leaderboard", notes, leaderboard_tables(result))
+    return Section("Leaderboard", notes, [*leaderboard_tables(result), *difference_tables(result, every=True)])
 
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
@@ -181,7 +185,7 @@ def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> 
     from fcconan.report.plots import strengths_plot
 
     plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
-    return Section(title, result["notes"], tournament_tables(result), plots, heat_maps([win_map(result)]))
+    return Section(title, result["notes"], tournament_tables(result, every=True), plots, heat_maps([win_map(result)]))
 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
@@ -254,7 +258,7 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
             "Tournament",
             lead,
             [section],
-            signatures=[result["signature"]],
+            signatures=_signatures(result),
             headline=section.tables[0],
         )
     )
@@ -273,7 +277,7 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
             "Correlation with people",
             "How well models and metrics follow people.",
             [section],
-            signatures=[result[key] for key in ("signature", "tests_signature") if key in result],
+            signatures=_signatures(result),
             headline=section.tables[0] if section.tables else None,
         )
     )
@@ -307,15 +311,18 @@ def leaderboard_page(result: Mapping[str, Any]) -> Page:
         result: What `fcconan leaderboard` found.
     """
     section = leaderboard_section(result)
-    signatures = [result["signature"]] if "signature" in result else []
     return sections_page(
         "leaderboard",
         "Ratings of systems",
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
-        signatures=signatures,
+        signatures=_signatures(result),
         headline=section.tables[0] if section.tables else None,
     )
+
+
+def _signatures(result: Mapping[str, Any]) -> list[str]:
+    return [result[key] for key in ("signature", "tests_signature") if key in result]
 
 
 def write_tournament(path: Path, result: Mapping[str, Any]) -> None:

@@ -51,6 +51,27 @@ class Standing:
     scale: tuple[float, float] | None
 
 
+@dataclass(frozen=True)
+class Series:
+    """The value of every reply, by one rater for one aspect.
+
+    Attributes:
+        rater: `people`, or the name of a model or metric.
+        kind: `human`, `model` or `metric`.
+        aspect: What was rated, or `unified`.
+        higher_is_better: Whether a high value is praise.
+        scale: Lowest and highest grade; None without both.
+        values: Shape (replies,); nan is missing.
+    """
+
+    rater: str
+    kind: str
+    aspect: str
+    higher_is_better: bool
+    scale: tuple[float, float] | None
+    values: Floats
+
+
 def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_better: Sequence[bool]) -> Floats:
     """Computes one score for every reply: the mean of its aspects, each from 1, the worst, to 5 (CSEval, eq. 2).
 
@@ -114,6 +135,22 @@ def leaderboard(
     Raises:
         InputError: There is no such rater or aspect, or the systems are not known.
     """
+    return _standings(rated, rated_series(rated, aspects=aspects, raters=raters), resamples, seed, confidence)
+
+
+def rated_series(
+    rated: RatedReplies, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
+) -> list[Series]:
+    """Returns the values that a leaderboard averages: by rater and aspect, the unified score first.
+
+    Args:
+        rated: The ratings.
+        aspects: The aspects, as `leaderboard` takes them.
+        raters: The raters, as `leaderboard` takes them.
+
+    Raises:
+        InputError: As `leaderboard`.
+    """
     if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
         raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
     aspects = None if aspects is None else list(dict.fromkeys(aspects))
@@ -124,14 +161,14 @@ def leaderboard(
     for kind, given, there in (("rater", names, known), ("aspect", aspects or (), rated.aspects(names=everybody))):
         if unknown := [each for each in given if each not in there]:
             raise InputError(f"there is no {kind} {unknown[0]!r}: known are {', '.join(there)}")
-    series: list[_Series] = []
+    series: list[Series] = []
     for name in names:
         # A rater may be called `people`, too; where there are people, the name is theirs.
         members = people if name == PEOPLE and people else [name]
         series += _series(rated, name, members, rated.scaled_aspects() if aspects is None else aspects, aspects is None)
     if not series:
         raise InputError(f"none of {', '.join(names)} rated {', '.join(aspects or ())}: choose others")
-    return _standings(rated, series, resamples, seed, confidence)
+    return series
 
 
 def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, list[str]]:
@@ -154,21 +191,9 @@ def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, li
     return {name: aspects for name, aspects in found.items() if aspects}
 
 
-@dataclass(frozen=True)
-class _Series:
-    """The value of every reply, by one rater for one aspect."""
-
-    rater: str
-    kind: str
-    aspect: str
-    praise: bool
-    scale: tuple[float, float] | None
-    values: Floats
-
-
 def _series(
     rated: RatedReplies, name: str, members: Sequence[str], aspects: Sequence[str], others: bool
-) -> list[_Series]:
+) -> list[Series]:
     """Returns what a rater says, the unified score first; about other aspects only if it rated none of these."""
     kind = next(kind for kind in RATER_KINDS if members[0] in rated.raters((kind,)))
     rated_by = rated.aspects(names=members)
@@ -177,30 +202,46 @@ def _series(
     praise = [rated.higher_is_better(aspect, members) for aspect in own]
     known = [rated.scale(aspect, members) for aspect in own]
     scales = [scale for scale in known if scale is not None]
-    found = [_Series(name, kind, *each) for each in zip(own, praise, known, values, strict=True)]
+    found = [Series(name, kind, *each) for each in zip(own, praise, known, values, strict=True)]
     if own == list(aspects) and len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
-        return [_Series(name, kind, UNIFIED, True, _ENDS, unified(np.stack(values), scales, praise)), *found]
+        return [Series(name, kind, UNIFIED, True, _ENDS, unified(np.stack(values), scales, praise)), *found]
     return found
 
 
-def _standings(
-    rated: RatedReplies,
-    series: Sequence[_Series],
-    resamples: int,
-    seed: int,
-    confidence: float,
-) -> list[Standing]:
+def item_sums(rated: RatedReplies, series: Sequence[Series]) -> tuple[list[str], Floats]:
+    """Returns the systems in alphabetical order, and sums over their replies to each item, in the order of item ids.
+
+    Args:
+        rated: The ratings.
+        series: What `rated_series` returned.
+
+    Returns:
+        The names, and the sums of the values [0] and the numbers of replies with a value [1], of shape (2, series,
+        systems, items).
+    """
     systems, (item_names, item) = np.asarray(rated.systems), np.unique(np.asarray(rated.items), return_inverse=True)
     names = sorted({*rated.systems} - {UNKNOWN})
-    sums = np.zeros((2, len(series), len(names), len(item_names)))  # of values, and of replies that have one
+    sums = np.zeros((2, len(series), len(names), len(item_names)))
     for place, each in enumerate(series):
         for at, system in enumerate(names):
             own = (systems == system) & np.isfinite(each.values)
             sums[0, place, at] = np.bincount(item[own], each.values[own], len(item_names))
             sums[1, place, at] = np.bincount(item[own], minlength=len(item_names))
+    return names, sums
+
+
+def _standings(
+    rated: RatedReplies,
+    series: Sequence[Series],
+    resamples: int,
+    seed: int,
+    confidence: float,
+) -> list[Standing]:
+    systems, (names, sums) = np.asarray(rated.systems), item_sums(rated, series)
+    n_items = sums.shape[-1]
     ends = np.full((2, len(series), len(names)), np.nan)
     if resamples:
-        draws = bootstrap_means(sums.reshape(-1, len(item_names)), resamples=resamples, seed=seed)
+        draws = bootstrap_means(sums.reshape(-1, n_items), resamples=resamples, seed=seed)
         above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
         ends = np.stack(percentile_interval(divided(above, below), confidence))
     found = []
@@ -223,11 +264,11 @@ def _standings(
                     n,
                     answered,
                     missing,
-                    each.praise,
+                    each.higher_is_better,
                     each.scale,
                 )
             )
-        sign = -1 if each.praise else 1
+        sign = -1 if each.higher_is_better else 1
         found += sorted(rows, key=lambda row: (row.value is None, sign * (row.value or 0.0), row.system))
     return found
 

@@ -4,10 +4,13 @@ PERM-BOTH (Deutsch et al., 2021, "A Statistical Analysis of Summarization Evalua
 section 4) puts both metrics on one scale and swaps their values reply by reply at random; the difference of the two
 coefficients is compared with those after the swaps. Swapping whole items (their PERM-INPUT) keeps the replies to one HS
 together and is the safer choice where they resemble each other.
+
+All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.score.max_t`). A family is all pairs for one
+aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,9 +23,11 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, known_coefficients
 from fcconan.score.correlation import DEFAULT, data_parts
 from fcconan.score.correlation_levels import POOLED, at_level, known_levels
+from fcconan.score.families import family_parts
+from fcconan.score.max_t import Family, p_floor, step_down
 from fcconan.score.metric_swaps import Comparison, comparison
 from fcconan.score.score_table import ScoreTable
-from fcconan.score.significance import TOLERANCE, holm
+from fcconan.score.significance import TOLERANCE
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,6 +36,8 @@ Flags = npt.NDArray[np.int8]
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
 BLOCK = 256  # swaps held at once
 COLUMNS = 20_000_000  # numbers to be summed over swaps that are held at once, twice: 320 MB
+DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of one aspect at least: 200 MB
+BY = "aspect-level-coefficient"  # the rule that makes families
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class MetricTest:
         test: `perm_both`, `perm_input` or `williams`.
         difference: The coefficient of `a` minus that of `b`, on the rows that have both; None where one is undefined.
         p: (c + 1) / (n + 1) for the swaps, never 0; None with the difference.
-        p_corrected: Holm's correction over all pairs of metrics for the same aspect, level and coefficient.
+        p_corrected: p adjusted within the family: by max-T for swaps, by Holm's method for `williams`.
         n: Rows that have both metrics and people's value.
         n_undefined: Swaps after which a coefficient is undefined; they count against a difference.
         reason: Why there is no p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, where both
@@ -65,6 +72,11 @@ class MetricTest:
     n: int
     n_undefined: int
     reason: str | None
+
+    @property
+    def family(self) -> str:
+        """Name of the family: all pairs of metrics for the same aspect, level and coefficient."""
+        return f"{self.aspect}, {self.level}, {self.coefficient}"
 
 
 def permutation_tests(
@@ -96,23 +108,36 @@ def permutation_tests(
         raise InputError(f"found {found}, expected another coefficient, a unit reply or item, and at least 1 swap")
     rows: list[MetricTest] = []
     for level in known_levels(levels):
-        batch: list[_Prepared] = []
-        for prepared in _prepared(table, level, names):
-            batch.append(prepared)
-            if sum(each.comparison.columns.size for each in batch) > COLUMNS:
-                rows += _swapped(table, batch, level, names, swaps, seed, unit)
-                batch = []
-        rows += _swapped(table, batch, level, names, swaps, seed, unit)
-    return holm_corrected(rows)
+        whole = at_level(table, level)
+        compared = compared_pairs(whole)
+        at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
+        for start in range(0, len(table.aspects), at_once):
+            aspects = range(start, start + at_once)
+            done: list[_Swapped] = []
+            batch: list[_Prepared] = []
+            for prepared in _prepared(whole, level, names, compared, aspects):
+                batch.append(prepared)
+                if sum(each.comparison.columns.size for each in batch) > COLUMNS:
+                    done += _swapped(table, batch, level, names, swaps, seed, unit)
+                    batch = []
+            rows += _adjusted(done + _swapped(table, batch, level, names, swaps, seed, unit))
+    return rows
 
 
 def permutation_signature(
-    table: ScoreTable, *, population: str = "", swaps: int = 10_000, seed: int = 0, unit: str = "reply"
+    table: ScoreTable,
+    families: Sequence[Family],
+    *,
+    population: str = "",
+    swaps: int = 10_000,
+    seed: int = 0,
+    unit: str = "reply",
 ) -> str:
     """Returns the short string that names everything that changes the figures of `permutation_tests`.
 
     Args:
-        table: The values, which are named by a hash; its metrics are the family that Holm's correction is over.
+        table: The values, which are named by a hash.
+        families: What `permutation_families` returned.
         population: What the rows are, in the words of whoever read them.
         swaps: As given to `permutation_tests`.
         seed: As given to `permutation_tests`.
@@ -123,10 +148,44 @@ def permutation_signature(
         "test": UNITS[unit].replace("_", "-"),
         "swaps": f"{swaps}-by-{unit}",
         "sides": 2,
-        "correction": "holm-by-aspect-level-coefficient",
+        **family_parts(families, BY),
         "seed": seed,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def permutation_families(
+    table: ScoreTable, tests: Sequence[MetricTest], *, swaps: int = 10_000, unit: str = "reply"
+) -> list[Family]:
+    """Returns the families of tests by random swaps.
+
+    Args:
+        table: The values.
+        tests: What `permutation_tests` returned for them.
+        swaps: As given to `permutation_tests`.
+        unit: As given to `permutation_tests`.
+    """
+    units = len(table.items) if unit == "reply" else len(table.item_names)
+    return metric_families(tests, "max-t", p_floor(swaps, units), units)
+
+
+def metric_families(
+    tests: Sequence[MetricTest], correction: str, floor: float | None = None, units: int | None = None
+) -> list[Family]:
+    """Returns the families of tests between metrics, in their order.
+
+    Args:
+        tests: The tests.
+        correction: How p was adjusted.
+        floor: Smallest corrected p that can occur.
+        units: Number of units that are swapped.
+    """
+    counts: dict[str, int] = {}
+    for row in tests:
+        counts[row.family] = counts.get(row.family, 0) + (row.p is not None)
+    return [
+        Family(name, "all pairs of metrics", n, floor if n else None, correction, units) for name, n in counts.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -138,13 +197,18 @@ class _Prepared:
     comparison: Comparison
 
 
-def _prepared(table: ScoreTable, level: str, names: Sequence[str]) -> Iterator[_Prepared]:
-    """Yields two metrics and the aspects for which they lack the same rows."""
-    table = at_level(table, level)
-    for (first, second), aspects in compared_pairs(table).items():
+def _prepared(
+    table: ScoreTable,
+    level: str,
+    names: Sequence[str],
+    compared: Mapping[tuple[int, int], Sequence[int]],
+    chosen: Container[int],
+) -> Iterator[_Prepared]:
+    """Yields two metrics and the chosen aspects for which they lack the same rows."""
+    for (first, second), aspects in compared.items():
         both = np.isfinite(table.metric_values[[first, second]]).all(axis=0)
         alike: dict[bytes, list[int]] = {}
-        for aspect in aspects:
+        for aspect in [each for each in aspects if each in chosen]:
             alike.setdefault((both & np.isfinite(table.human_values[aspect])).tobytes(), []).append(aspect)
         for key, own in alike.items():
             rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
@@ -168,11 +232,19 @@ def compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
     return compared
 
 
+@dataclass(frozen=True)
+class _Swapped:
+    """A test whose p is not adjusted yet, and its differences after the swaps, of shape (swaps,)."""
+
+    test: MetricTest
+    differences: Floats
+
+
 def _swapped(
     table: ScoreTable, batch: list[_Prepared], level: str, names: Sequence[str], swaps: int, seed: int, unit: str
-) -> Iterator[MetricTest]:
+) -> list[_Swapped]:
     if not batch:
-        return
+        return []
     columns = np.zeros((len(table.items), sum(each.comparison.columns.shape[1] for each in batch)))
     slices, start = [], 0
     for each in batch:
@@ -183,43 +255,79 @@ def _swapped(
         each.comparison.differences(np.zeros((own.stop - own.start, 1)), np.zeros((len(each.rows), 1), dtype=np.int8))
         for each, own in zip(batch, slices, strict=True)
     ]
-    at_least = [{name: np.zeros(len(each.aspects), dtype=np.int64) for name in names} for each in batch]
-    undefined = [{name: np.zeros(len(each.aspects), dtype=np.int64) for name in names} for each in batch]
+    after = [{name: np.empty((len(each.aspects), swaps)) for name in names} for each in batch]
 
-    def count(position: int, sums: Floats, swapped: Flags) -> None:
+    def fill(position: int, sums: Floats, swapped: Flags, drawn: slice) -> None:
         prepared = batch[position]
-        after = prepared.comparison.differences(sums[slices[position]], swapped[prepared.rows])
-        for name, differences in after.items():
-            # Equal differences may differ in their last digits.
-            larger = np.abs(differences) >= np.abs(observed[position][name]) - TOLERANCE
-            missing = np.isnan(differences)
-            at_least[position][name] += (larger | missing).sum(axis=1)
-            undefined[position][name] += missing.sum(axis=1)
+        found = prepared.comparison.differences(sums[slices[position]], swapped[prepared.rows])
+        for name, differences in found.items():
+            after[position][name][:, drawn] = differences
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
+        start = 0
         for swapped in _draws(table, swaps, seed, unit):
-            sums = columns.T @ swapped.astype(np.float64)
-            for _ in threads.map(partial(count, sums=sums, swapped=swapped), range(len(batch))):
+            sums, drawn = columns.T @ swapped.astype(np.float64), slice(start, start + swapped.shape[1])
+            for _ in threads.map(partial(fill, sums=sums, swapped=swapped, drawn=drawn), range(len(batch))):
                 pass
-    for position, each in enumerate(batch):
-        for name in names:
-            for place, aspect in enumerate(each.aspects):
-                difference = observed[position][name][place, 0]
-                there = bool(np.isfinite(difference))
-                yield MetricTest(
-                    a=table.metrics[each.first],
-                    b=table.metrics[each.second],
-                    aspect=table.aspects[aspect],
-                    level=level,
-                    coefficient=name,
-                    test=UNITS[unit],
-                    difference=float(difference) if there else None,
-                    p=float((at_least[position][name][place] + 1) / (swaps + 1)) if there else None,
-                    p_corrected=None,
-                    n=len(each.rows),
-                    n_undefined=int(undefined[position][name][place]) if there else 0,
-                    reason=None if there else _reason(len(each.rows)),
-                )
+            start = drawn.stop
+    return [
+        _Swapped(
+            _test(table, each, aspect, level, name, observed[at][name][place, 0], after[at][name][place], unit), own
+        )
+        for at, each in enumerate(batch)
+        for name in names
+        for place, (aspect, own) in enumerate(zip(each.aspects, after[at][name], strict=True))
+    ]
+
+
+def _test(
+    table: ScoreTable,
+    prepared: _Prepared,
+    aspect: int,
+    level: str,
+    name: str,
+    difference: float,
+    after: Floats,
+    unit: str,
+) -> MetricTest:
+    there = bool(np.isfinite(difference))
+    undefined = np.isnan(after)
+    # Equal differences may differ in their last digits.
+    at_least = (np.abs(after) >= abs(difference) - TOLERANCE) | undefined
+    return MetricTest(
+        a=table.metrics[prepared.first],
+        b=table.metrics[prepared.second],
+        aspect=table.aspects[aspect],
+        level=level,
+        coefficient=name,
+        test=UNITS[unit],
+        difference=float(difference) if there else None,
+        p=float((at_least.sum() + 1) / (len(after) + 1)) if there else None,
+        p_corrected=None,
+        n=len(prepared.rows),
+        n_undefined=int(undefined.sum()) if there else 0,
+        reason=None if there else _reason(len(prepared.rows)),
+    )
+
+
+def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
+    """Adjusts p within families by max-T; a test's own undefined swaps count against it, as they do in its p."""
+    families: dict[str, list[int]] = {}
+    for position, swapped in enumerate(found):
+        if swapped.test.difference is not None:
+            families.setdefault(swapped.test.family, []).append(position)
+    rows = [each.test for each in found]
+    for members in families.values():
+        observed = np.abs(np.array([rows[each].difference for each in members], dtype=np.float64))
+        drawn = np.abs(np.stack([found[each].differences for each in members]))
+        # The swap that swaps nothing is one of all; without it a scale could be 0 where the difference is not.
+        squares = np.nansum(drawn**2, axis=1) + observed**2
+        scale = np.sqrt(squares / (np.isfinite(drawn).sum(axis=1) + 1))
+        scale[scale <= TOLERANCE] = 1.0
+        corrected = step_down((observed - TOLERANCE) / scale, [(drawn / scale[:, None]).T])
+        for member, value in zip(members, corrected.tolist(), strict=True):
+            rows[member] = replace(rows[member], p_corrected=max(value, rows[member].p or 0.0))
+    return rows
 
 
 def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flags]:
@@ -232,16 +340,3 @@ def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flag
 
 def _reason(n_rows: int) -> str:
     return "no_rows" if n_rows == 0 else "too_few" if n_rows < 2 else "constant"
-
-
-def holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
-    """Corrects the p values of all pairs of metrics for the same aspect, level and coefficient."""
-    families: dict[tuple[str, str, str], list[int]] = {}
-    for position, row in enumerate(rows):
-        families.setdefault((row.level, row.coefficient, row.aspect), []).append(position)
-    corrected = list(rows)
-    for members in families.values():
-        p_values = np.array([np.nan if rows[each].p is None else rows[each].p for each in members], dtype=np.float64)
-        for each, value in zip(members, holm(p_values), strict=True):
-            corrected[each] = replace(rows[each], p_corrected=float(value) if np.isfinite(value) else None)
-    return corrected

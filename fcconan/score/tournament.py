@@ -6,6 +6,7 @@ strengths stand beside them. Items are resampled with all their verdicts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +23,17 @@ from fcconan.score.bradley_terry import (
     standings,
 )
 from fcconan.score.significance import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
+from fcconan.score.system_tests import (
+    DRAWS,
+    PRIMARY,
+    WIN_RATE,
+    Measure,
+    compare_measures,
+    sign_flip_signature,
+    system_pairs,
+    system_test_notes,
+    verdict_differences,
+)
 from fcconan.score.tournament_notes import tournament_notes
 from fcconan.score.verdicts import OUTCOME, Row, Verdicts, majority_votes, read_verdicts
 
@@ -37,6 +49,7 @@ def rank_systems(
     majority: bool = False,
     lengths: Mapping[str, float] | None = None,
     length_unit: str = "words",
+    baseline: str | None = None,
     regularisation: float = REGULARISATION,
     resamples: int = 10_000,
     seed: int = 0,
@@ -51,6 +64,7 @@ def rank_systems(
         majority: Whether raters have one verdict together (`majority_votes`).
         lengths: Length of every reply by its id, for the length-controlled strengths; None for none.
         length_unit: What the lengths count, for the signature.
+        baseline: System that all others are tested against; None for all pairs.
         regularisation: Precision of the prior of the strengths (`fcconan.score.bradley_terry`); above 0.
         resamples: Of the items; 0 for no intervals.
         seed: Decides the draws.
@@ -60,6 +74,7 @@ def rank_systems(
         `signature`, `systems` (best first), `invalid`, `unresolved` (majorities that are none), `missing_pairs`,
         `missing_by_rater` (for raters who left out a pair of systems), `missing_by_corpus` (likewise), `rater_kinds`,
         `corpora` (items of each), and further counts, the matrices of wins and ties, and `notes` for people.
+        `comparisons` (tests of differences between win rates, rows of `SystemTest`), `families` and `tests_signature`.
         `bradley_terry`, with its interval `low` and `high`, is None where `reason` says why: `no_verdicts` (no readable
         one) or `disconnected` (no comparisons connect all systems). `length_controlled`, where lengths are given, has
         the `reason` `disconnected` or `equal_lengths` (length has no weight). Raters, kinds and corpora are those of
@@ -67,7 +82,8 @@ def rank_systems(
         simulations of 20 items they held the truth in 92 % of the cases, of 80 or more in 94 %.
 
     Raises:
-        InputError: As `read_verdicts`; or no verdict is readable, or a number is out of range.
+        InputError: As `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is no
+            system.
     """
     _check(regularisation, resamples, confidence)
     given = comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
@@ -79,6 +95,7 @@ def rank_systems(
             f"no verdict is readable ({n_invalid} invalid, {n_unresolved} unresolved), expected wins or ties: look at "
             "their reasons"
         )
+    pairs = system_pairs(verdicts.systems, baseline)
     fit = standings(verdicts.wins(), regularisation, resamples, seed)
     matrix, single = _matrix(verdicts), len(fit.groups) == 1
     result: dict[str, Any] = {
@@ -118,8 +135,18 @@ def rank_systems(
     if lengths is not None:
         controlled = _length_controlled(verdicts, fit, lengths, result["settings"], confidence)
         result["length_controlled"] = {"unit": length_unit, **controlled}
-    result["notes"] = tournament_notes(result)
-    result["signature"] = _signature(result, population, None if lengths is None else length_unit)
+    measure = Measure(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
+    tests, families = compare_measures(
+        [measure], verdicts.systems, pairs, resamples=resamples, seed=seed, confidence=confidence
+    )
+    result["comparisons"] = [asdict(row) for row in tests]
+    result["families"] = [family.to_json() for family in families]
+    result["notes"] = [*tournament_notes(result), *system_test_notes(tests, families)]
+    signature = _signature(result, population, None if lengths is None else length_unit)
+    result["signature"] = signature
+    result["tests_signature"] = sign_flip_signature(
+        signature, families, by="win-rates", draws=resamples or DRAWS, baseline=baseline
+    )
     return result
 
 

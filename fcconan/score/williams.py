@@ -1,6 +1,7 @@
 """Williams' test of the difference between two correlations with the same variable."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,12 +10,15 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import PEARSON, SPEARMAN
 from fcconan.score.correlation import data_parts
 from fcconan.score.correlation_levels import POOLED, SYSTEM_MEANS, at_level, evaluate
-from fcconan.score.metric_tests import MetricTest, compared_pairs, holm_corrected
+from fcconan.score.families import family_parts
+from fcconan.score.metric_tests import BY, MetricTest, compared_pairs, metric_families
 from fcconan.score.score_table import Part, ScoreTable
+from fcconan.score.significance import holm
 
 Floats = npt.NDArray[np.float64]
 
 WILLIAMS = "williams"
+HOLM = "holm"
 WILLIAMS_LEVELS = (POOLED, SYSTEM_MEANS)
 WILLIAMS_COEFFICIENTS = (PEARSON, SPEARMAN)
 ROUNDING = 1e-12  # what a correlation of 1 may lack, and what may be left of a denominator of 0
@@ -107,21 +111,35 @@ def williams_tests(
                             reason=None if np.isfinite(p) else _williams_reason(len(there), n, defined),
                         )
                     )
-    return holm_corrected(rows)
+    return _holm_corrected(rows)
 
 
-def williams_signature(table: ScoreTable, *, population: str = "") -> str:
+def _holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
+    """Corrects p values within families by Holm's method: analytic tests have no draws for max-T."""
+    families: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        families.setdefault(row.family, []).append(position)
+    corrected = list(rows)
+    for members in families.values():
+        p_values = np.array([np.nan if rows[each].p is None else rows[each].p for each in members], dtype=np.float64)
+        for each, value in zip(members, holm(p_values), strict=True):
+            corrected[each] = replace(rows[each], p_corrected=float(value) if np.isfinite(value) else None)
+    return corrected
+
+
+def williams_signature(table: ScoreTable, tests: Sequence[MetricTest], *, population: str = "") -> str:
     """Returns the short string that names everything that changes the figures of `williams_tests`.
 
     Args:
-        table: The values, which are named by a hash; its metrics are the family that Holm's correction is over.
+        table: The values, which are named by a hash.
+        tests: What `williams_tests` returned.
         population: What the rows are, in the words of whoever read them.
     """
     parts = {
         **data_parts(table, population),
         "test": WILLIAMS,
         "sides": 2,
-        "correction": "holm-by-aspect-level-coefficient",
+        **family_parts(metric_families(tests, HOLM), BY),
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.annotate.attention import Course, checks, courses, fast_threshold, run_test, trend
+from fcconan.annotate.attention import Course, check_families, checks, courses, fast_threshold, run_test, trend
 from fcconan.annotate.campaign import Answer, Assignment, Campaign, Unit
 from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
 from fcconan.annotate.quality_tables import not_made, quality_tables
@@ -421,7 +421,7 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         assert done.returncode == 0, done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
     result = json.loads(files[0].read_text())
-    assert list(result) == ["signature", "rows", "subsets", "units", "checks", "notes"]
+    assert list(result) == ["signature", "rows", "subsets", "units", "checks", "families", "notes"]
     assert result["notes"] == ["16 units have answers of two or more raters, 2 of one."]
     titles = [table.title for table in quality_tables(result)]
     assert titles == [
@@ -432,10 +432,38 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         "Agreement over subsets",
         "Units with most disagreement: 10 of 10",
         "Raters to look at",
-        "All checks of raters",
+        "All checks of raters (tests in each family, p corrected by holm: drift 2 (smallest possible 0.039), runs 2 "
+        "(smallest possible 0.039))",
     ]
     assert all(title in page.read_text() for title in titles)
     assert "Not checked: fast: no_seconds 3" in done.stdout
+
+
+def test_families_of_checks_state_their_number_of_tests_and_the_smallest_p(tmp_path: Path, run_cli: RunCli) -> None:
+    labelled(tmp_path / "c", "0022 02022" * 2, "0220 00  -" * 2, "     0220 " * 2)
+    result = {}
+    for resamples in (39, 38):
+        done = run_cli("annotate", "agree", tmp_path / "c", "--resamples", resamples, "--json", tmp_path / "a.json")
+        result = json.loads((tmp_path / "a.json").read_text())
+        tested = [row for row in result["checks"] if row["check"] == "drift" and row["p"] is not None]
+        families = {family["name"]: family for family in result["families"]}
+        assert (families["drift"]["n_tests"], families["drift"]["correction"]) == (len(tested), "holm") == (2, "holm")
+        assert families["drift"]["floor"] == pytest.approx(2 / (resamples + 1))
+        assert ("raise --resamples to 40 or more" in done.stdout) == (resamples == 38)
+    assert result["notes"][1:] == [
+        f"No check of {check} can be significant: its smallest corrected p is 0.0513 for 2 tests of 38 random orders; "
+        "raise --resamples to 40 or more."
+        for check in ("drift", "runs")
+    ]
+
+
+@pytest.mark.parametrize(("n", "floor"), [([10], 2 / 2**10), ([10, 12], 2 * 2 / 2**12), ([], None)])
+def test_the_smallest_p_of_sides_is_that_of_the_exact_test(n: list[int], floor: float | None) -> None:
+    rows = [{"check": "side", "p": 0.5, "n": each} for each in n] + [{"check": "side", "p": None, "n": 3}]
+    (family,) = check_families(rows, 99)
+    assert (family.n_tests, family.floor) == (len(n), floor)
+    if n:  # all answers on one side are the most extreme ones
+        assert stats.binomtest(max(n), max(n)).pvalue * len(n) == pytest.approx(floor)
 
 
 def test_no_answers_no_agreement(tmp_path: Path, run_cli: RunCli) -> None:

@@ -174,7 +174,16 @@ def test_further_tables() -> None:
         assert part in result["tests_signature"]
     assert result["tests_signature"] != result["signature"]
     assert [row["n_trials"] for row in result["stability"]] == [0, 0]
-    assert result["notes"] == ["There are fewer than 100 rows: too few for the samples of --stability."]
+    assert result["notes"] == [
+        "No test of the relevance, pooled, pearson family can be significant: its smallest corrected p is 0.25 with 3 "
+        "paired units; 6 units or more are needed, more --resamples do not help.",
+        "There are fewer than 100 rows: too few for the samples of --stability.",
+    ]
+    # Of the 2^3 ways to swap whole items 2 give the observed difference: all or none are swapped.
+    (family,) = result["families"]
+    assert (family["name"], family["n_tests"], family["floor"]) == ("relevance, pooled, pearson", 1, 0.25)
+    assert (test["family"], test["p_corrected"]) == (family["name"], test["p"])
+    assert "|family:aspect-level-coefficient|tests:1|floor:0.25|correction:max-t|" in result["tests_signature"]
 
 
 def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
@@ -194,7 +203,19 @@ def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
     assert [row["p_corrected"] for row in pooled.values()] == pytest.approx(holm(np.array(p)).tolist(), abs=1e-12)
     means = [row["reason"] for row in result["tests"] if row["level"] == "system_means"]
     assert means == ["too_few"] * 6  # there are two systems
-    assert result["tests_signature"].endswith("|test:williams|sides:2|correction:holm-by-aspect-level-coefficient")
+    family = "family:aspect-level-coefficient|tests:2x3+2x0|floor:none|correction:holm"
+    assert result["tests_signature"].endswith(f"|test:williams|sides:2|{family}")
+    found = [(each["name"], each["n_tests"], each["floor"], each["correction"]) for each in result["families"]]
+    assert found == [
+        ("relevance, pooled, pearson", 3, None, "holm"),
+        ("relevance, pooled, spearman", 3, None, "holm"),
+        ("relevance, system_means, pearson", 0, None, "holm"),
+        ("relevance, system_means, spearman", 0, None, "holm"),
+    ]
+    shown = fcconan("correlate", "x.csv", "--resamples", 0, "--tests", "williams").stdout
+    assert (
+        "by Williams' test (4 families, one by aspect, level and coefficient, the largest: p corrected by holm" in shown
+    )
     page = Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+").replace("&#39;", "'")
     assert ("by Williams' test" in page, result["tests_signature"] in page) == (True, True)
 

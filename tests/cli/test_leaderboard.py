@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fcconan.build import build
 from tests.cli.judging import fcconan
 from tests.cli.scored import ratings, write_rows
 
@@ -14,6 +15,12 @@ ROWS = [
     *ratings("ben", [3, 2, "", 4, 5, 3]),
     *({**row, "low": "", "high": ""} for row in ratings("bleu[/b]", [0.5] * 6, "metric", "score")),
 ]
+
+
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded demo, of 24 items and 4 systems."""
+    return build("demo", tmp_path_factory.mktemp("built") / "demo", progress=False).folder
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +47,49 @@ def test_systems_by_people_and_metrics() -> None:
     assert "bleu[/b]" in fcconan("leaderboard", "x.csv", "--resamples", 0).stdout
 
 
+def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_folder: Path) -> None:
+    options = ["--primary", "suitableness", "--baseline", "simulated-generic", "--resamples", 2000]
+    done = fcconan("leaderboard", demo_folder, *options, "--json", "result.json", "--report", "page.html")
+    assert (done.status, done.stderr) == (0, ""), done
+    result = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    tests = [row for row in result["comparisons"] if row["family"] == "people, primary"]
+    assert [(row["a"], row["b"], row["aspect"]) for row in tests] == [
+        (f"simulated-{other}", "simulated-generic", "suitableness") for other in ("hostile", "matched", "offtopic")
+    ]
+    means = {
+        row["system"]: row["value"]
+        for row in result["rows"]
+        if (row["rater"], row["aspect"]) == ("people", "suitableness")
+    }
+    for row in tests:  # people rated every reply, so that the mean difference is that of the means
+        assert row["difference"] == pytest.approx(means[row["a"]] - means[row["b"]], abs=1e-12)
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["p"] <= row["p_corrected"] <= 0.001
+        assert row["n"] == 24
+    names = [(family["name"], family["n_tests"], family["floor"]) for family in result["families"]]
+    floor = pytest.approx(1 / 2001)
+    assert names[:2] == [("people, primary", 3, floor), ("people, exploratory", 9, floor)]
+    for part in ("pairs:against-simulated-generic", "family:primary-suitableness-and-exploratory-by-rater"):
+        assert f"|{part}|" in result["tests_signature"]
+    assert "|tests:2x3+2x9|floor:0.0005|" in result["tests_signature"]
+    lines = done.stdout.splitlines()
+    titles = [line for line in lines if line.startswith(("Mean ratings", "Differences"))]
+    how = "suitableness (primary; p corrected by max-t for 3 tests, smallest possible 0.0005)"
+    assert titles[2:] == [f"Differences between systems by {rater}: {how}" for rater in ("people", "simulated-judge")]
+    assert lines[-2:] == [result["signature"], result["tests_signature"]]
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "(exploratory; p corrected by max-t for 9 tests" in page
+    assert result["tests_signature"] in page.replace("&#43;", "+")
+
+
 def test_a_column_for_each_rater() -> None:
     rows = [{"reply_id": f"r{at}", "system": "AB"[at % 2], "h": at, "m": 1} for at in range(4)]
     write_rows(Path("x.csv"), rows)
     result = _result("--value", "people=h", "--value", "bleu=m", "--human", "people")
+    assert {row["reason"] for row in result["comparisons"]} == {"no_common_items"}
+    assert result["notes"] == [
+        "Not all rows say the items of the replies, by which systems are compared: --replies names them."
+    ]
     found = [(row["rater"], row["rater_kind"], row["system"], row["value"]) for row in result["rows"]]
     assert found == [
         ("people", "human", "B", 2.0),
@@ -57,21 +103,34 @@ def test_a_column_for_each_rater() -> None:
     assert "|people:none|raters:bleu|" in _result(*columns, "--rater", "bleu")["signature"]
 
 
+def few(families: int) -> str:
+    """The note about tests of three items, of which 2 of 8 vectors of signs give the observed difference."""
+    return (
+        "No test of the people, primary family can be significant: its smallest corrected p is 0.25 with 3 paired "
+        "units; 6 units or more are needed, more --resamples do not help; the same holds for "
+        f"{families - 1} more of {families} families."
+    )
+
+
 def test_what_is_left_out_is_said() -> None:
     judged = [*ratings("judge", [1] * 6, "model"), *ratings("judge", [2] * 6, "model", "tone")]
     write_rows(Path("x.csv"), ROWS)
-    assert _result()["notes"] == []
+    assert _result()["notes"] == [few(2)]
     write_rows(Path("x.csv"), [*ROWS, *judged])
     result = _result("--report", "page.html")
     assert {row["aspect"] for row in result["rows"] if row["rater"] == "judge"} == {"relevance"}
-    assert result["notes"] == ["judge also rated tone, which people did not rate on a scale: --aspect shows it."]
-    assert result["notes"][0] in Path("page.html").read_text(encoding="utf-8")
-    assert result["notes"][0] in fcconan("leaderboard", "x.csv", "--resamples", 0).stdout
+    left_out = "judge also rated tone, which people did not rate on a scale: --aspect shows it."
+    assert result["notes"] == [left_out, few(3)]
+    assert left_out in Path("page.html").read_text(encoding="utf-8")
+    assert left_out in fcconan("leaderboard", "x.csv", "--resamples", 0).stdout
     chosen = _result("--aspect", "tone")
-    assert ({row["aspect"] for row in chosen["rows"]}, chosen["notes"]) == ({"tone"}, [])
+    assert {row["aspect"] for row in chosen["rows"]} == {"tone"}
+    assert [note.partition(":")[0] for note in chosen["notes"]] == [
+        "No test of the judge, primary family can be significant"
+    ]
     unknown = [{**row, "system": "unknown" if row["reply_id"] == "r3B" else row["system"]} for row in ROWS]
     write_rows(Path("x.csv"), unknown)
-    assert _result()["notes"] == ["Replies of no known system: 1 of 6, left out."]
+    assert _result()["notes"][0] == "Replies of no known system: 1 of 6, left out."
 
 
 @pytest.mark.parametrize(
@@ -79,6 +138,11 @@ def test_what_is_left_out_is_said() -> None:
     [
         (["--rater", "dora"], "there is no rater 'dora': known are people, anna, ben, bleu[/b]"),
         (["--aspect", "tone"], "there is no aspect 'tone': known are relevance, score"),
+        (
+            ["--primary", "relevanse"],
+            "--primary is 'relevanse': did you mean 'relevance'? ",
+        ),
+        (["--baseline", "mine"], "there is no system 'mine' to compare with: known are A, B"),
         (["--column", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
         (
             ["--where", "rater=anna", "--where", "aspect=score"],

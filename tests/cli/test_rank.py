@@ -76,12 +76,12 @@ def test_people_and_models_and_corpora_that_are_pooled_are_named() -> None:
     assert result["corpora"] == {"north": 2, "south": 1}
     corpora = "2 corpora count together (north: 2 items, south: 1 item): choose one, as in --where corpus=north."
     who = "3 raters (people: 2; models: judge)"
-    assert result["notes"][-3:-1] == [
+    assert result["notes"][-4:-2] == [
         f"The verdicts of {who} count together: choose with --rater or --where rater_kind=human, or take --majority.",
         corpora,
     ]
     majority = _result("--majority")
-    assert majority["notes"][-3:-1] == [
+    assert majority["notes"][-4:-2] == [
         f"The majority is that of {who}: choose with --rater or --where rater_kind=human.",
         corpora,
     ]

@@ -324,6 +324,26 @@ def test_grades_that_are_spread_evenly() -> None:
         assert (row["value"], row["low"], row["high"], row["no_interval"]) == (1, None, None, "biased")
 
 
+def test_the_intervals_that_are_corrected_are_declared() -> None:
+    rows = [rating(f"r{number}", number % 3 + 1, aspect=aspect) for aspect in ("tone", "wit") for number in range(30)]
+    rows += [rating(f"r{number}", 2, aspect="malice") for number in range(30)]  # one grade: nothing is corrected
+    result = audit(rows, resamples=100)
+    found = [
+        (family["tests"], family["n_tests"], family["floor"], family["correction"]) for family in result["families"]
+    ]
+    assert found == [("intervals of the shares of all grades given", 3, None, "bonferroni")] * 2
+    assert [family["name"].split(", ")[1:] for family in result["families"]] == [
+        ["tone", "modal_share"],
+        ["wit", "modal_share"],
+    ]
+    noted = {row["aspect"]: row["note"] for row in result["rows"] if row["check"] == "modal_share"}
+    note = "interval holds for all 3 grades (Bonferroni)"
+    assert noted == {"tone": note, "wit": note, "malice": ""}
+    assert "|family:modal-share|tests:2x3|floor:none|correction:bonferroni|v:" in result["signature"]
+    none = audit(rows[60:], resamples=100)
+    assert (none["families"], "|tests:0|floor:none|correction:none|" in none["signature"]) == ([], True)
+
+
 def test_in_a_grid_of_messages_and_texts_both_are_resampled() -> None:
     generator = np.random.default_rng(8)
     # Twenty messages with the same twenty replies, whose grade hangs on the reply alone.

@@ -94,6 +94,7 @@ def test_further_tables_of_correlations() -> None:
         "rows": [],
         "errors": [error],
         "tests": [{**test, **done}, {**test, **undone}],
+        "families": [{"name": "relevance, pooled, pearson", "n_tests": 1, "floor": 0.001, "correction": "max-t"}],
         "stability": [{**sample, **spread}],
         "missing": [{"rater": "x", "aspect": "relevance", "reason": "no_field", "n": 4}],
     }
@@ -103,7 +104,9 @@ def test_further_tables_of_correlations() -> None:
         ["x - y", "relevance", "pooled", "pearson", "0.250", "0.0123", "0.0247", "9"],
         ["x - y", "relevance", "pooled", "pearson", "– (no_rows)", "–", "–", "9"],
     ]
-    assert tests.title == "Differences between metrics, by random swaps"
+    assert tests.title == (
+        "Differences between metrics, by random swaps (p corrected by max-t for 1 test, smallest possible 0.001)"
+    )
     tiny = {**test, **done, "test": "williams", "p": 1e-9, "p_corrected": 0.0}
     (tests,) = correlation_tables({"rows": [], "tests": [tiny]})
     assert (tests.title, tests.rows[0][5:7]) == (
@@ -195,12 +198,21 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
     result = rank_systems(VERDICTS, resamples=0, lengths=None)
     result["disagreement"] = disagreement(VERDICTS)
     result["between_raters"] = compare_raters(VERDICTS, resamples=0)
-    ranking, matrix, agreed, between = tournament_tables(result)
+    ranking, differences, matrix, agreed, between = tournament_tables(result)
     assert [[row[0], row[1], row[2], row[3], *row[6:]] for row in ranking.rows] == [
         ["A", "3", "50.00", "–", "2", "0", "2"],
         ["B", "3", "50.00", "–", "2", "2", "2"],
         ["C", "0", "0.00", "–", "0", "2", "0"],
     ]
+    # A beat B on i1 and tied on i2: (1 + 0) / 2. C was compared on i1 only.
+    assert [row[:4] + row[-1:] for row in differences.rows] == [
+        ["A", "B", "0.500", "–", "2"],
+        ["A", "C", "– (too_few_items)", "–", "1"],
+        ["B", "C", "– (too_few_items)", "–", "1"],
+    ]
+    assert differences.title == (
+        "Differences between systems: win_rate (primary; p corrected by max-t for 1 test, smallest possible 0.5)"
+    )
     assert matrix.rows[0] == ["A", "–", "2 + 2", "0 + 0"]
     assert agreed.rows == [["3", "3", "0", "0", "0"]]
     assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]

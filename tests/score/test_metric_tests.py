@@ -16,10 +16,10 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN, group_coefficients
 from fcconan.score.correlation import correlation_signature
 from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
+from fcconan.score.families import floor_notes
 from fcconan.score.metric_swaps import Comparison, comparison, standardised
-from fcconan.score.metric_tests import permutation_signature, permutation_tests
+from fcconan.score.metric_tests import permutation_families, permutation_signature, permutation_tests
 from fcconan.score.score_table import ScoreTable
-from fcconan.score.significance import holm
 from fcconan.score.swapped_ranks import SwappedRanks
 from fcconan.score.williams import williams_signature, williams_test, williams_tests
 from tests.score.test_correlation import SCIPY, _brute
@@ -256,20 +256,88 @@ def test_p_is_the_share_of_all_swaps_of_a_small_case() -> None:
     assert row.test == "perm_both"
 
 
-def test_p_is_never_zero_and_is_corrected_over_the_pairs_of_an_aspect() -> None:
+def _westfall_young(observed: list[float], drawn: list[list[float]]) -> list[float]:
+    """Step-down max-T in loops (Ge, Dudoit and Speed, 2003, box 4), of differences that are divided by their spread."""
+    spread = [math.sqrt(np.mean(np.square([each, *own]))) for each, own in zip(observed, drawn, strict=True)]
+    statistic = [abs(each) / own for each, own in zip(observed, spread, strict=True)]
+    order = sorted(range(len(observed)), key=lambda test: -statistic[test])
+    found, before = [0.0] * len(observed), 0.0
+    for place, test in enumerate(order):
+        largest = [max(abs(drawn[k][draw]) / spread[k] for k in order[place:]) for draw in range(len(drawn[0]))]
+        count = sum(each >= statistic[test] - 1e-9 for each in largest)
+        found[test] = before = max(before, (count + 1) / (len(largest) + 1))
+    return found
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_p_is_never_zero_and_is_adjusted_over_the_pairs_of_an_aspect(
+    monkeypatch: pytest.MonkeyPatch, batched: bool
+) -> None:
+    if batched:  # as with many metrics: some pairs and one aspect at a time
+        monkeypatch.setattr("fcconan.score.metric_tests.COLUMNS", 1)
+        monkeypatch.setattr("fcconan.score.metric_tests.DIFFERENCES", 1)
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)
-    values = np.stack([people[0] + generator.random(60) / 9, generator.random(60), generator.random(60), people[1]])
+    values = np.stack([people[0] + generator.random(60) / 9, *generator.random((2, 60)), people[1]])
     table = ScoreTable(("a", "b", "c", "d"), ("r", "s"), values, people, list(range(60)), [0] * 60)
-    rows = permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=199)
+    rows = permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=59)
     assert len(rows) == 6 * 2 * 2
     first = next(row for row in rows if (row.a, row.b, row.aspect, row.coefficient) == ("a", "b", "r", PEARSON))
-    assert first.p == pytest.approx(1 / 200)
-    for aspect, name in itertools.product("rs", (PEARSON, SPEARMAN)):
+    assert (first.p, first.p_corrected) == (1 / 60, 1 / 60)  # Holm's would be 6 times as large
+    swapped = np.random.default_rng(0).integers(2, size=(60, 59), dtype=np.int8)
+    for (place, aspect), name in itertools.product(enumerate("rs"), (PEARSON, SPEARMAN)):
         own = [row for row in rows if (row.aspect, row.coefficient) == (aspect, name)]
-        corrected = holm(np.array([row.p for row in own], dtype=np.float64))
-        assert [row.p_corrected for row in own] == pytest.approx(corrected.tolist())
-    assert rows == permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=199)
+        drawn = []
+        for row in own:
+            one, other = (standardised(values["abcd".index(metric)]) for metric in (row.a, row.b))
+            sides = (
+                np.where(swapped == 1, other[:, None], one[:, None]),
+                np.where(swapped == 1, one[:, None], other[:, None]),
+            )
+            x, y = ([SCIPY[name](each, people[place]) for each in side.T] for side in sides)
+            drawn.append(np.subtract(x, y).tolist())
+        expected = _westfall_young([row.difference or 0.0 for row in own], drawn)
+        assert [row.p_corrected for row in own] == pytest.approx(expected, abs=1e-12)
+        assert all(row.p is not None and row.p_corrected is not None and row.p <= row.p_corrected for row in own)
+        assert len({row.p_corrected for row in own}) > 2
+    assert rows == permutation_tests(table, coefficients=[PEARSON, SPEARMAN], swaps=59)
+
+
+def test_families_of_swaps_state_their_tests_and_the_smallest_p() -> None:
+    generator = np.random.default_rng(0)
+    values, people = generator.random((4, 30)), generator.random((1, 30))
+    values[3] = 0.5  # a constant: three of six pairs have no test
+    table = ScoreTable(("a", "b", "c", "d"), ("r",), values, people, np.repeat(range(5), 6).tolist(), [0] * 30)
+    rows = permutation_tests(table, coefficients=[PEARSON], swaps=99, unit="item")
+    (family,) = permutation_families(table, rows, swaps=99, unit="item")
+    # Five items are swapped in 2^5 ways, of which 2 give the observed difference.
+    assert (family.name, family.n_tests, family.floor) == ("r, pooled, pearson", 3, 2 / 2**5)
+    (by_reply,) = permutation_families(table, rows, swaps=99, unit="reply")
+    assert by_reply.floor == 1 / 100
+    assert floor_notes([by_reply], "--resamples") == []
+    (note,) = floor_notes(permutation_families(table, rows, swaps=18, unit="reply"), "--resamples")
+    assert note == (
+        "No test of the r, pooled, pearson family can be significant: its smallest corrected p is 0.0526; raise "
+        "--resamples to 20 or more."
+    )
+
+
+def test_a_pair_with_undefined_swaps_counts_them_against_itself_alone() -> None:
+    """Two judges that give one other grade each: half of all swaps leave one of them constant."""
+    generator = np.random.default_rng(5)
+    people = np.arange(24.0)[None]
+    rare = np.ones((2, 24))
+    rare[0, 20], rare[1, 3] = 2, 2
+    good, bad = people[0] + generator.random(24), generator.random(24)
+    table = ScoreTable(
+        ("good", "bad", "j", "k"), ("r",), np.stack([good, bad, *rare]), people, list(range(24)), [0] * 24
+    )
+    rows = {row.a + row.b: row for row in permutation_tests(table, coefficients=[PEARSON], swaps=999, seed=2)}
+    assert 400 < rows["jk"].n_undefined < 600
+    assert rows["jk"].p_corrected == rows["jk"].p
+    assert (rows["jk"].p or 0) > 0.4
+    assert rows["goodbad"].p == 1 / 1000
+    assert (rows["goodbad"].p_corrected or 1) < 0.01  # counted for all pairs, half of the draws would be above it
 
 
 def test_rows_that_one_metric_lacks_are_left_out_of_its_pairs() -> None:
@@ -423,9 +491,10 @@ def test_williams_leaves_replies_of_no_known_system_out_of_the_means() -> None:
     )
     found, expected = (williams_tests(each, levels=[SYSTEM_MEANS]) for each in (table, known))
     assert [(row.p, row.n) for row in found] == [(row.p, 28) for row in expected]
-    signature = williams_signature(table, population="x@1")
-    assert signature.endswith("|test:williams|sides:2|correction:holm-by-aspect-level-coefficient")
-    assert signature != williams_signature(known, population="x@1")
+    signature = williams_signature(table, found, population="x@1")
+    family = "family:aspect-level-coefficient|tests:2x1|floor:none|correction:holm"
+    assert signature.endswith(f"|test:williams|sides:2|{family}")
+    assert signature != williams_signature(known, expected, population="x@1")
 
 
 def test_williams_of_metrics_that_are_each_others_mirror_has_no_value() -> None:
@@ -463,7 +532,7 @@ def test_williams_without_rows_that_have_all_three_values() -> None:
     assert (row.p, row.difference, row.reason, row.n) == (None, None, "no_rows", 0)
     assert (row.test, row.n_undefined, row.aspect) == ("williams", 0, "r")
     form = r"fcconan:[^|]+\|data:[0-9a-f]{12}\|rows:2\|items:2\|systems:1\|missing:left-out\|test:williams\|.*"
-    assert re.fullmatch(form, williams_signature(table))
+    assert re.fullmatch(form, williams_signature(table, [row]))
 
 
 def test_williams_needs_four_observations() -> None:
@@ -505,20 +574,28 @@ def test_williams_says_why_there_is_no_p() -> None:
         assert (row.difference is None) == (reason == "constant")
 
 
-def test_the_signature_of_tests_names_unit_swaps_seed_and_correction() -> None:
-    table = ScoreTable(("a", "b"), ("r",), np.eye(2, 3), np.ones((1, 3)), [0, 1, 2], [0] * 3)
-    found = permutation_signature(table, population="demo", swaps=99, seed=4, unit="item")
+def test_the_signature_of_tests_names_unit_swaps_seed_and_families() -> None:
+    table = ScoreTable(("a", "b"), ("r",), np.eye(2, 3), np.array([[1.0, 2.0, 3.0]]), [0, 1, 2], [0] * 3)
+
+    def signature(swaps: int, seed: int, unit: str, metric: str = "b") -> str:
+        own = replace(table, metrics=("a", metric))
+        tests = permutation_tests(own, swaps=swaps, seed=seed, unit=unit)
+        families = permutation_families(own, tests, swaps=swaps, unit=unit)
+        return permutation_signature(own, families, population="demo", swaps=swaps, seed=seed, unit=unit)
+
+    found = signature(99, 4, "item")
     assert "|data:demo-" in found
     assert found.endswith(
-        "|test:perm-input|swaps:99-by-item|sides:2|correction:holm-by-aspect-level-coefficient|seed:4"
+        "|test:perm-input|swaps:99-by-item|sides:2|family:aspect-level-coefficient|tests:3x1|floor:0.25|"
+        "correction:max-t|seed:4"
     )
     bootstrap = correlation_signature(table, population="demo", resamples=99, seed=4)
     assert found.split("|")[:6] == bootstrap.split("|")[:6]
     others = [
-        permutation_signature(table, population="demo", swaps=98, seed=4, unit="item"),
-        permutation_signature(table, population="demo", swaps=99, seed=5, unit="item"),
-        permutation_signature(table, population="demo", swaps=99, seed=4, unit="reply"),
-        permutation_signature(replace(table, metrics=("a", "c")), population="demo", swaps=99, seed=4, unit="item"),
+        signature(98, 4, "item"),
+        signature(99, 5, "item"),
+        signature(99, 4, "reply"),
+        signature(99, 4, "item", "c"),
     ]
     assert len({found, *others}) == 5
 

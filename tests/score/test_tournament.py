@@ -31,6 +31,14 @@ SMALL = [
 ]
 
 
+def few(units: int) -> str:
+    """The note about tests that cannot be significant: 2 of 2^n vectors of n signs give the observed difference."""
+    return (
+        f"No test of the primary family can be significant: its smallest corrected p is {2 / 2**units:.3g} with "
+        f"{units} paired units; 6 units or more are needed, more --resamples do not help."
+    )
+
+
 def test_points_shares_and_counts_by_hand() -> None:
     result = rank_systems(SMALL, resamples=0)
     # Points: ant 1 + 1 + 0 + 0.5, elk 0 + 0.5 + 1 + 1, owl 0 + 0.5 + 0.5 + 0; together 6.
@@ -50,7 +58,7 @@ def test_points_shares_and_counts_by_hand() -> None:
     }
     assert (result["invalid"], result["n_verdicts"], result["n_items"], result["missing_pairs"]) == (1, 7, 3, [])
     assert (result["fewest_per_pair"], result["most_per_pair"]) == (2, 2)
-    assert result["notes"] == ["1 of 7 verdicts is invalid and counts for no system."]
+    assert result["notes"] == ["1 of 7 verdicts is invalid and counts for no system.", few(2)]
     assert [system["reason"] for system in result["systems"]] == [None] * 3
 
 
@@ -152,7 +160,8 @@ def test_a_system_that_never_loses_has_a_finite_strength_and_a_note() -> None:
     assert result["separated"] == [["ant"], ["elk", "owl"]]
     assert result["notes"] == [
         "No system of a later one of these groups won a point from an earlier one: ant; elk, owl. How far their "
-        "strengths are apart is the regularisation's doing."
+        "strengths are apart is the regularisation's doing.",
+        few(2),
     ]
     ends = [system[key] for system in result["systems"] for key in ("low", "bradley_terry", "high")]
     assert np.isfinite(ends).all()
@@ -179,7 +188,8 @@ def test_disconnected_systems_have_shares_but_no_strengths() -> None:
     assert result["missing_pairs"] == [["ant", "fox"], ["ant", "owl"], ["elk", "fox"], ["elk", "owl"]]
     assert result["notes"] == [
         "4 of 6 pairs of systems never met, and no comparisons connect these groups: ant, elk; fox, owl. Shares are "
-        "unfair and there are no strengths: rank each group by itself, or compare systems of different groups."
+        "unfair and there are no strengths: rank each group by itself, or compare systems of different groups.",
+        few(2),
     ]
 
 
@@ -197,7 +207,7 @@ def test_a_missing_pair_makes_shares_unfair_and_strengths_fair() -> None:
 def test_uneven_pairs_are_noted() -> None:
     result = rank_systems(SMALL[:4], resamples=0)
     assert (result["fewest_per_pair"], result["most_per_pair"]) == (1, 2)
-    assert result["notes"] == ["Pairs of systems met 1 to 2 times: shares depend on whom a system met."]
+    assert result["notes"] == ["Pairs of systems met 1 to 2 times: shares depend on whom a system met.", few(2)]
 
 
 def test_a_system_with_invalid_verdicts_only_has_no_scores_and_disturbs_nobody() -> None:
@@ -241,10 +251,11 @@ def test_resamples_that_do_not_connect_are_counted() -> None:
 
 def test_several_raters_and_both_orders_and_repetitions_are_noted() -> None:
     rows = [*SMALL, SMALL[0], row("elk", "ant", "tie", "i1"), row("ant", "elk", "a", "i1", "r2")]
-    assert rank_systems(rows, resamples=0)["notes"][-3:] == [
+    assert rank_systems(rows, resamples=0)["notes"][-4:] == [
         "The verdicts of 2 raters (r1, r2) count together: choose with --rater, or take --majority.",
         "1 verdict was given in both orders; 1 of them disagrees and is a tie.",
         "1 row repeats a verdict and counts once.",
+        few(2),
     ]
 
 

@@ -70,7 +70,7 @@ def run(
 
 
 def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    from fcconan.annotate.attention import checks
+    from fcconan.annotate.attention import check_families, checks, family_notes
     from fcconan.annotate.campaign import VALIDATION
     from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
     from fcconan.annotate.votes import votes_of
@@ -85,7 +85,9 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
     votes = votes_of(campaign, rounds)
     if not any(votes.values()):
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")
-    made = checks(campaign, rounds, permutations=drawn["resamples"] or PERMUTATIONS, seed=drawn["seed"], **settings)
+    permutations = drawn["resamples"] or PERMUTATIONS
+    made = checks(campaign, rounds, permutations=permutations, seed=drawn["seed"], **settings)
+    families = check_families(made, permutations)
     rows = agreement_rows(campaign, votes, **drawn)
     several = {unit for given in votes.values() for unit, said in given.items() if len(said) > 1}
     single = {unit for given in votes.values() for unit in given} - several
@@ -103,5 +105,9 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
         "subsets": mean_of_subsets(rows),
         "units": disputed_units(campaign, votes),
         "checks": made,
-        "notes": [f"{len(several)} units have answers of two or more raters, {len(single)} of one."],
+        "families": [family.to_json() for family in families],
+        "notes": [
+            f"{len(several)} units have answers of two or more raters, {len(single)} of one.",
+            *family_notes(families, permutations),
+        ],
     }
