@@ -58,7 +58,9 @@ VOCABULARY = frozenset(
     """.split()
 )
 # They join the words of a title; names have none of them.
-TITLE_WORDS = frozenset({"of", "on", "by", "for", "with", "and", "from", "the", "in", "to"})
+TITLE_WORDS = frozenset(
+    "of on by for with and from the my our counter narrative narratives counterspeech data dataset full gated".split()
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@:/=,()~#-]*")
 _PART = re.compile(r"[A-Za-z0-9]+")
 # `MiniLM` is two words and `GPT` is one. Up to three letters next to a digit (`v2`, `8B`) are part of a number.

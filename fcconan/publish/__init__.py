@@ -94,7 +94,7 @@ def publish(
     from fcconan.publish import gate, restricted
     from fcconan.publish.card_check import check_published_card
     from fcconan.publish.contents import read_contents
-    from fcconan.publish.forms import check_names
+    from fcconan.publish.forms import check_titles
     from fcconan.publish.hub import GATES, Hub, Remote
     from fcconan.publish.known_texts import known_texts
     from fcconan.publish.loading import check_loading
@@ -138,7 +138,8 @@ def publish(
                 )
             )
         if known is not None:
-            check_names({"the name of the repository": repo_id.split("/")[1]} | ({"--tag": tag} if tag else {}), known)
+            name = repo_id.partition("/")[2]
+            check_titles({"the name of the repository": name} | ({"--tag": tag} if tag else {}), known)
         columns = restricted.restricted_columns(contents, known)
         gate.check_permission(contents, columns, may_redistribute=may_redistribute)
         restricted.check_no_text_in_card(contents, columns, known)

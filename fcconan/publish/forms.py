@@ -106,15 +106,15 @@ def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: K
     return None
 
 
-def check_column_names(where: str, names: Iterable[str], known: KnownTexts | None) -> None:
-    """Checks that names of columns, which the card and viewers show to everybody, are names.
+def check_column_names(where: str, config: str, names: Iterable[str], known: KnownTexts | None) -> None:
+    """Checks that names of columns, which the card and viewers show to everybody, are of the schema or names.
 
     Raises:
         InputError: One is not.
     """
     for name in names:
         why = problem(name, NAME, known) if name.strip() else "an empty string"
-        if why is not None:
+        if why is not None and column_of(config, name) is None:
             raise InputError(
                 f"{where}: the name of a column is no name that may be published ({why}): rename the column, or leave "
                 "it out"
@@ -142,35 +142,24 @@ def check_metadata(where: str, schema: pa.Schema, expected: Mapping[str, Any]) -
         raise InputError(f"{where} has metadata that no build writes, which everybody can read: build the folder again")
 
 
-def check_title(where: str, title: str, known: KnownTexts) -> None:
-    """Checks a title.
-
-    Raises:
-        InputError: It is no title, or a text.
-    """
-    if not is_title(title):
-        why = f"{shown(title)} is not a title of letters, digits and spaces with at most {MOST_WORDS} unknown words"
-    elif known.is_text(title):
-        why = f"{shown(title)} is or holds a text of a source dataset"
-    else:
-        return
-    raise InputError(f"{where} cannot be the title ({why}): give another --title, such as 'Ratings of my model'")
-
-
-def check_names(names: Mapping[str, str], known: KnownTexts) -> None:
-    """Checks names that are not in a file, such as that of the repository.
+def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
+    """Checks titles and other names that are not in a table, such as that of the repository.
 
     Args:
-        names: The names by what they name.
+        titles: The strings by a phrase that says where they come from.
         known: The texts that none of them may be.
 
     Raises:
-        InputError: One is no name or a text.
+        InputError: One is no title, or it is or holds a text.
     """
-    for what, name in names.items():
-        why = problem(name, NAME, known)
-        if why is not None:
-            raise InputError(f"{what} cannot be published ({why}): give another one")
+    for where, title in titles.items():
+        if not is_title(title):
+            why = f"is not made of letters, digits and spaces with at most {MOST_WORDS} unknown words"
+        elif known.is_text(title):
+            why = "is or holds a text of a source dataset"
+        else:
+            continue
+        raise InputError(f"{where} cannot be published: {shown(title)} {why}; give another one")
 
 
 def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts) -> None:
@@ -187,8 +176,11 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
     """
     single = next((string for string in strings if known.is_text(string)), None)
     if single is not None or known.quoted_in(content):
-        what = "a text of a source dataset" if single is None else f"{shown(single)}, a text of a source dataset"
-        raise InputError(f"{where} quotes {what}, and everybody can read that file: take it out and build again")
+        what = "" if single is None else f" ({shown(single)})"
+        raise InputError(
+            f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: take "
+            "the quotation out of the recipe's card and build again"
+        )
 
 
 def strings_of(whole: Any) -> Iterator[str]:

@@ -31,11 +31,13 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
     """
     found: dict[str, dict[str, str]] = {}
     free = may_be_passed_on(contents.manifest)
+    schemas: dict[str, pa.Schema] = {}
     for path in contents.tables:
         table = _read(contents, path)
-        check_column_names(str(contents.path(path)), _names(table.schema), known)
-        check_metadata(str(contents.path(path)), table.schema, _features(table.schema))
         config = path.split("/")[0]
+        where = path if contents.is_rows else str(contents.path(path))
+        check_column_names(where, config, _names(table.schema), known)
+        schemas[where] = table.schema
         declared = {*contents.manifest.get("restricted_columns", {}).get(config, ()), *TEXT_COLUMNS}
         for name, column in zip(table.column_names, table.columns, strict=True):
             why = TEXTS if name in declared else column_problem(config, name, column, known)
@@ -44,6 +46,8 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
     listed_found = {config: sorted(columns) for config, columns in sorted(found.items())}
     if contents.manifest["labels_only"] and found:
         raise _holds_text(contents, found)
+    for where, schema in schemas.items():
+        check_metadata(where, schema, _features(schema))
     if not free:
         return listed_found
     if contents.is_rows:  # texts of that dataset have been compared with it; other columns have not

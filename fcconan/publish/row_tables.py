@@ -139,7 +139,7 @@ def _signatures(result: Any) -> list[str]:
 def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     schema = PUBLISHED[config]
     names = [name for name in dict.fromkeys(name for row in found for name in row) if name not in dropped]
-    check_column_names(f"a file of {config}", (name for name in names if name not in schema), None)
+    check_column_names(f"a file of {config}", config, names, None)
     if "hate_speech" in names and "hs_id" not in names:
         # Without its text a row is found again by this id alone.
         names.append("hs_id")
@@ -148,7 +148,9 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     data: dict[str, list[Any]] = {}
     for name in names:
         values = [_missing(row.get(name)) for row in found]
-        kind = ("text" if schema[name].form is TEXT else schema[name].kind) if name in schema else None
+        kind = schema[name].kind if name in schema else None
+        if name in schema and schema[name].form is TEXT and kind not in RESTRICTED_TYPES:
+            kind = "text"
         columns[name], data[name] = _typed(name, values, kind)
         if columns[name] in RESTRICTED_TYPES and (config in RESULTS or not any(data[name])):
             del columns[name], data[name]  # a note, or a column of text without text

@@ -26,7 +26,7 @@ from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION, normalise
 from fcconan.leftovers import temporary_folder
 from fcconan.publish.contents import Contents, read_contents
-from fcconan.publish.forms import check_title, clean_signature
+from fcconan.publish.forms import check_titles, clean_signature
 from fcconan.publish.known_texts import KnownTexts, texts_of, texts_of_folder
 from fcconan.publish.restricted import listed, may_be_passed_on
 from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
@@ -132,9 +132,8 @@ def stage_rows(
         if not table.columns:
             raise InputError(f"{source} holds nothing but text, so --labels-only leaves nothing: leave it out")
     asked = title if title is not None else source.resolve().stem.replace("-", " ").replace("_", " ")
-    check_title("--title" if title is not None else "the name of the file or folder", asked, known)
-    if dataset is not None:
-        check_title("the name of the dataset that --about gives", dataset["name"], known)
+    origin = "--title" if title is not None else "the name of the file or folder, which is the title without --title,"
+    check_titles({origin: asked} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
     details = _about(written, " ".join(asked.split()), licence or "other", language or "en", dataset)
     signatures = [each for each in (clean_signature(each, _names(tables), known) for each in signatures) if each]
     with temporary_folder("fcconan-rows-") as folder:

@@ -113,7 +113,7 @@ def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, colum
     # A record of that name with a part of that name, so that a path into the file may lead to either.
     table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
     pq.write_table(table.append_column(name, column), folder / GOLD)
-    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\)"):
+    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\); gold: {name}, "):
         restricted_columns(resigned(folder))
 
 
@@ -129,7 +129,7 @@ def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
         table.cast(table.schema.set(0, first.with_metadata({"comment": SENTENCE}))),
     ):
         pq.write_table(bad, folder / GOLD)
-        with pytest.raises(InputError, match="has text in the names of its columns or in its metadata"):
+        with pytest.raises(InputError, match="has metadata that no build writes|the name of a column is no name"):
             restricted_columns(resigned(folder))
 
 
