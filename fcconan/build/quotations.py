@@ -10,7 +10,7 @@ QUOTED_WORDS = 8  # as many in a row are no coincidence
 SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
 SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
 _ANCHOR = 16  # letters by which the places of a quotation are looked up
-_ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4,6})\}?|\\x([0-9a-fA-F]{2})|\\[nrt]")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[nrt]")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
 _WORD = re.compile(r"[^\W_]+")
 # Of these parts of a document each is compared with short texts: lines, cells, quotations, and strings without spaces.
@@ -31,7 +31,7 @@ def squeezed(text: str) -> str:
 
 
 def _character(escape: re.Match[str]) -> str:
-    code = int(escape[1] or escape[2] or "20", 16)
+    code = int(next(filter(None, escape.groups()), "20"), 16)
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else " "
 
 

@@ -133,7 +133,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
     )
     if texts.quoted_in(public):
         raise InputError(
-            f"the card of {recipe.name} quotes a text that --labels-only leaves out: take the quotation out of the recipe"
+            f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take the quotation out of the recipe"
         )
     for table in built.labels_only().tables:
         for name, kind in table.columns.items():
@@ -141,7 +141,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
             strings = {each for each in table.data[name] if isinstance(each, str)} if kind == "string" else ()
             for string in strings:
                 # A label of one word may well be the whole of some text.
-                if column is not None and column.form.is_closed(string) or len(words(string)) < 2:
+                if (column is not None and column.form.is_closed(string)) or len(words(string)) < 2:
                     continue
                 if texts.is_text(string):
                     raise InputError(

@@ -8,17 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.data.schemas import (
-    MOST_WORDS,
-    NAME,
-    NUMBER,
-    TEXT,
-    Form,
-    column_of,
-    is_name,
-    is_title,
-    unknown_words,
-)
+from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, Form, is_name, is_title, unknown_words
+from fcconan.data.schemas import column_of
 from fcconan.errors import InputError
 from fcconan.publish.known_texts import KnownTexts
 
@@ -178,8 +169,8 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
     if single is not None or known.quoted_in(content):
         what = "" if single is None else f" ({shown(single)})"
         raise InputError(
-            f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: take "
-            "the quotation out of the recipe's card and build again"
+            f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: "
+            "take the quotation out of the recipe's card and build again"
         )
 
 

@@ -47,6 +47,11 @@ def known_texts() -> KnownTexts:
     return _known_texts(os.environ.get("FCCONAN_MIRROR"), os.environ.get("FCCONAN_CACHE"))
 
 
+def forget() -> None:
+    """Forgets the texts, so that the next search reads the files again."""
+    _known_texts.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the two change what is here
     texts: set[str] = set()
@@ -94,7 +99,9 @@ def texts_of_folder(folder: Path) -> Iterator[str]:
     for path in sorted(folder.glob("*/*.parquet")):
         with path.open("rb") as file:
             names = [name for name in pq.ParquetFile(file).schema_arrow.names if name in TEXT_COLUMNS]
-        table = read_table(path) if names else None
+        if not names:
+            continue
+        table = read_table(path)
         for name in names:
             yield from _strings(table[name].unique().to_pylist() if _is_plain(table, name) else table[name].to_pylist())
 

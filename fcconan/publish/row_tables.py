@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.build.table import Table
-from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, TEXT, TEXT_COLUMNS, Columns, is_name
+from fcconan.data.forms import TEXT, is_name
+from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, TEXT_COLUMNS, Columns
 from fcconan.errors import InputError
 from fcconan.identity import hs_id, normalise
 from fcconan.publish.forms import check_column_names, shown
