@@ -133,7 +133,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
     )
     if texts.quoted_in(public):
         raise InputError(
-            f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take the quotation out of the recipe"
+            f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
         )
     for table in built.labels_only().tables:
         for name, kind in table.columns.items():

@@ -57,7 +57,7 @@ def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the tw
     texts: set[str] = set()
     missing = []
     for name in recipe_names():
-        found = _texts_of_recipe(name)
+        found = texts_of_recipe(name)
         if found is None:
             missing.append(name)
         else:
@@ -65,7 +65,7 @@ def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the tw
     return KnownTexts((Texts(texts),), tuple(missing))
 
 
-def _texts_of_recipe(name: str) -> set[str] | None:
+def texts_of_recipe(name: str) -> set[str] | None:
     """Returns the texts of a dataset, or None where its files are not here or are not those of the recipe."""
     from fcconan.build import builder_of, load_recipe, rule_of
     from fcconan.sources import fetch, is_here

@@ -15,6 +15,13 @@ from fcconan.publish.contents import Contents
 from fcconan.publish.forms import TEXTS, check_column_names, check_document, check_metadata, column_problem, strings_of
 from fcconan.publish.known_texts import KnownTexts
 
+_MANIFEST_KEYS = frozenset(
+    """
+    format name title kind synthetic labels_only redistributable tier_rule package normalisation fingerprint versions
+    aliases counts facts statistics restricted_columns sources excluded left_out notes files about signatures
+    """.split()
+)
+
 
 def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> dict[str, list[str]]:
     """Returns the columns that may not be passed on, by config: none for a dataset whose texts may.
@@ -103,6 +110,11 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         check_document(str(contents.path(name)), public, (), own)
         if known is not None:
             strings = strings_of(json.loads(public)) if name == MANIFEST else ()
+            unknown = contents.manifest.keys() - _MANIFEST_KEYS
+            if unknown:
+                raise InputError(
+                    f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again"
+                )
             check_document(str(contents.path(name)), public, strings, known)
 
 

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,14 @@ class Attempt:
     Attributes:
         name: Column or other place, and how the text is written.
         text: The text.
-        source: What is published.
+        make: Writes what is published, and returns its path.
         options: Of `publish`.
         repo: The repository.
     """
 
     name: str
     text: str
-    source: Path
+    make: Callable[[], Path]
     options: dict[str, Any] = field(default_factory=dict)
     repo: str = "my-name/data"
 
@@ -118,7 +119,9 @@ def _cells(folder: Path, texts: dict[str, str]) -> Iterator[Attempt]:
             value = TRICKS[trick](texts[name])
             cell: Any = [value] if column.kind in LIST_TYPES else value
             place = f"{config}/{column.name}/{name}/{trick}"
-            path = write(folder / place, config, [honest_row(config), honest_row(config) | {column.name: cell}])
+            path = partial(
+                write, folder / place, config, [honest_row(config), honest_row(config) | {column.name: cell}]
+            )
             yield Attempt(place, texts[name], path, {"labels_only": trick != "underscores"})
     for config, name in (
         ("ratings", "system"),
@@ -129,7 +132,7 @@ def _cells(folder: Path, texts: dict[str, str]) -> Iterator[Attempt]:
         for trick, written in TRICKS.items():
             for length in ("short", "shortest"):
                 place = f"tricks/{config}/{name}/{length}/{trick}"
-                path = write(folder / place, config, [honest_row(config) | {name: written(texts[length])}])
+                path = partial(write, folder / place, config, [honest_row(config) | {name: written(texts[length])}])
                 yield Attempt(place, texts[length], path, {"labels_only": True})
 
 
@@ -139,23 +142,27 @@ def _other_places(folder: Path, texts: dict[str, str], about: Path) -> Iterator[
         for trick in ("plain", "underscores", "hyphens", "zero-width", "percent"):
             value = TRICKS[trick](text)
             at = folder / "other" / length / trick
-            plain = write(at / "plain", TABLE, [row])
+            plain = partial(write, at / "plain", TABLE, [row])
 
-            def made(place: str, source: Path, repo: str = "my-name/data", /, **options: Any) -> Attempt:
+            def made(place: str, source: Callable[[], Path], repo: str = "my-name/data", /, **options: Any) -> Attempt:
                 return Attempt(f"{place}/{length}/{trick}", text, source, {"labels_only": True} | options, repo)  # noqa: B023
 
             yield made("title", plain, title=value)
-            yield made("file-name", write(at / "file", TABLE, [row], name=value.replace("/", "")))
-            yield made("folder-name", write(at / "folder" / value.replace("/", ""), TABLE, [row]).parent)
-            yield made("column-name", write(at / "column", TABLE, [row | {value: 1}]))
-            yield made("column-name-of-strings", write(at / "strings", TABLE, [row | {value: "a"}]))
-            yield made("unknown-column", write(at / "unknown", TABLE, [row | {"remark": value}]))
-            yield made("record", write(at / "record", TABLE, [row | {"remark": {value: value}}]))
-            yield made("list", write(at / "list", "replies", [honest_row("replies") | {"flags": text.split()}]))
-            yield made("result-key", write(at / "key", "leaderboard", [honest_row("leaderboard") | {value: 1}]))
+            yield made("file-name", partial(write, at / "file", TABLE, [row], name=value.replace("/", "")))
+            yield made("folder-name", partial(_folder, at / "folder" / value.replace("/", ""), row))
+            yield made("column-name", partial(write, at / "column", TABLE, [row | {value: 1}]))
+            yield made("column-name-of-strings", partial(write, at / "strings", TABLE, [row | {value: "a"}]))
+            yield made("unknown-column", partial(write, at / "unknown", TABLE, [row | {"remark": value}]))
+            yield made("record", partial(write, at / "record", TABLE, [row | {"remark": {value: value}}]))
+            yield made(
+                "list", partial(write, at / "list", "replies", [honest_row("replies") | {"flags": text.split()}])
+            )
+            yield made(
+                "result-key", partial(write, at / "key", "leaderboard", [honest_row("leaderboard") | {value: 1}])
+            )
             for config in RESULTS:
                 good = honest_row(config)
-                yield made(f"{config}-note", write(at / config / "note", config, [good | {"note": value}]))
+                yield made(f"{config}-note", partial(write, at / config / "note", config, [good | {"note": value}]))
                 for kind, signature in (
                     ("string", f"metric:{value}|seed:0"),
                     ("key", f"{value}:1|seed:0"),
@@ -164,11 +171,9 @@ def _other_places(folder: Path, texts: dict[str, str], about: Path) -> Iterator[
                     ("list", [value, f"data:{value}"]),
                     ("commas", "raters:" + ",".join(text.split())),
                 ):
-                    path = write(at / config / kind, config, [good], signature=signature, notes=[value])
+                    path = partial(write, at / config / kind, config, [good], signature=signature, notes=[value])
                     yield made(f"{config}-signature-{kind}", path)
-            run = at / "run" / "mine.trec"
-            run.parent.mkdir(parents=True)
-            run.write_text(f"hs-0123456789ab Q0 cn-0123456789ab 1 2.5 {value.replace(' ', '_')}\n", encoding="utf-8")
+            run = partial(_run, at / "run" / "mine.trec", value)
             yield made("run", run)
             if trick == "hyphens":
                 name = value.replace(",", "").replace("'", "")
@@ -176,11 +181,22 @@ def _other_places(folder: Path, texts: dict[str, str], about: Path) -> Iterator[
                 yield made("tag", plain, tag=name[:100])
             reply = pq.read_table(about / "replies/test-00000-of-00001.parquet").to_pylist()[0]
             for column in ("text", "hate_speech", "remark", "system", "suspicious"):
-                path = write(at / "about" / column, "replies", [reply | {column: f"{value}, of course"}])
+                path = partial(write, at / "about" / column, "replies", [reply | {column: f"{value}, of course"}])
                 yield made(f"about/{column}", path, labels_only=False, about=about)
             judged = row | {"reply_id": reply["reply_id"], "explanation": f"{value} is rude"}
-            path = write(at / "about" / "explanation", TABLE, [judged])
+            path = partial(write, at / "about" / "explanation", TABLE, [judged])
             yield made("about/explanation", path, labels_only=False, about=about)
+
+
+def _folder(folder: Path, row: ROW) -> Path:
+    return write(folder, TABLE, [row]).parent
+
+
+def _run(path: Path, value: str) -> Path:
+    path.parent.mkdir(parents=True)
+    line = f"hs-0123456789ab Q0 cn-0123456789ab 1 2.5 {value.replace(' ', '_')}\n"
+    path.write_text(line, encoding="utf-8")
+    return path
 
 
 def _releases(folder: Path, texts: dict[str, str], labels: Path) -> Iterator[Attempt]:
@@ -189,13 +205,17 @@ def _releases(folder: Path, texts: dict[str, str], labels: Path) -> Iterator[Att
             value = TRICKS[trick](text)
             for place, change in _changes(value):
                 release = folder / "release" / place / length / trick
-                shutil.copytree(labels, release)
-                change(release)
-                manifest = read_manifest(release)
-                for name, written in manifest["files"].items():
-                    written["sha256"] = sha256_of(release / name)
-                (release / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
-                yield Attempt(f"release/{place}/{length}/{trick}", text, release)
+                yield Attempt(f"release/{place}/{length}/{trick}", text, partial(_released, release, labels, change))
+
+
+def _released(release: Path, labels: Path, change: Callable[[Path], None]) -> Path:
+    shutil.copytree(labels, release)
+    change(release)
+    manifest = read_manifest(release)
+    for name, written in manifest["files"].items():
+        written["sha256"] = sha256_of(release / name)
+    (release / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
+    return release
 
 
 def _changes(value: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
@@ -258,7 +278,7 @@ def _described(schema: pa.Schema, value: str) -> pa.Schema:
 
 
 def attempts(folder: Path, texts: dict[str, str], *, about: Path, labels: Path) -> list[Attempt]:
-    """Writes the files of all attempts.
+    """Returns all attempts.
 
     Args:
         folder: An empty folder.

@@ -38,34 +38,37 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     known_texts.forget()
 
 
-@pytest.fixture(scope="module")
-def all_attempts(sources: Path) -> list[Attempt]:
+@pytest.fixture
+def all_attempts(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Attempt]:
     import pyarrow.parquet as pq
 
     messages = pq.read_table(sources / "demo" / "queries/test-00000-of-00001.parquet")["text"].to_pylist()
     texts = {"long": max(messages, key=len), **TEXTS}
-    return attempts(sources / "attempts", texts, about=sources / "demo", labels=sources / "labels")
+    return attempts(tmp_path_factory.mktemp("attempts"), texts, about=sources / "demo", labels=sources / "labels")
 
 
-def test_no_attempt_brings_a_text_out(all_attempts: list[Attempt], server: Hub) -> None:
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
+def test_no_attempt_brings_a_text_out(all_attempts: list[Attempt], server: Hub, every: int) -> None:
     """Each is refused in one line that does not repeat the text, or what is sent holds the text nowhere."""
-    assert len({attempt.name for attempt in all_attempts}) == len(all_attempts) > 700
+    assert len({attempt.name for attempt in all_attempts}) == len(all_attempts) > 1_400
+    chosen = all_attempts[::every]
     leaked, talkative, refused = [], [], 0
-    for attempt in all_attempts:
+    for attempt in chosen:
         server.reset()
+        source = attempt.make()
         with pytest.MonkeyPatch.context() as patch:
             connect(patch, server)
             try:
-                publish(attempt.source, attempt.repo, **attempt.options)
+                publish(source, attempt.repo, **attempt.options)
             except InputError as error:
                 refused += 1
-                said = str(error).replace(str(attempt.source), "")
+                said = str(error).replace(str(source), "")
                 if attempt.text in said or attempt.text.replace(" ", "_") in said or "\n" in said:
                     talkative.append(attempt.name)
         if leaks(server, attempt.text):
             leaked.append(attempt.name)
     assert (leaked, talkative) == ([], [])
-    assert len(all_attempts) > refused > len(all_attempts) / 2  # in the others the text is left out
+    assert len(chosen) > refused > len(chosen) / 2  # in the others the text is left out
 
 
 @pytest.mark.parametrize("config", PUBLISHED)
