@@ -100,6 +100,12 @@ def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: K
 def check_column_names(where: str, config: str, names: Iterable[str], known: KnownTexts | None) -> None:
     """Checks that names of columns, which the card and viewers show to everybody, are of the schema or names.
 
+    Args:
+        where: The file, for the message.
+        config: The config.
+        names: Of the columns.
+        known: As in `problem`.
+
     Raises:
         InputError: One is not.
     """
