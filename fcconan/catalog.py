@@ -1,5 +1,6 @@
 """Finds the content (recipes, tasks, suites, the card template) in a checkout and in an installed wheel alike."""
 
+from functools import cache
 from pathlib import Path
 
 from fcconan.errors import InputError
@@ -123,3 +124,15 @@ def tier_rule_path(name: str) -> Path:
 def card_template_path() -> Path:
     """Returns the Jinja template of every dataset card."""
     return content_folder() / "dataset_card.md"
+
+
+@cache
+def published_names() -> frozenset[str]:
+    """Returns the names of all tables, rows and columns of the papers' figures in `benchmarks/published`."""
+    import yaml
+
+    found: set[str] = set()
+    for path in sorted((content_folder() / "benchmarks" / "published").glob("*.yaml")):
+        for table in yaml.safe_load(path.read_text(encoding="utf-8"))["tables"]:
+            found |= {str(table["id"]), *map(str, table["columns"]), *map(str, table["rows"])}
+    return frozenset(found)

@@ -245,3 +245,15 @@ def _reason(error: BaseException) -> str:
     """Returns a few words for an error of the network, whose own text repeats the URL."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return f"HTTP {status}" if status is not None else type(error).__name__
+
+
+def is_here(source: Source, *, folder: Path) -> bool:
+    """Returns whether a file can be read without fetching it: from the mirror, the cache or the recipe's folder."""
+    if source.sha256 is None:
+        return False
+    if source.repository is None:
+        return (folder / source.path).is_file()
+    mirror = os.environ.get("FCCONAN_MIRROR")
+    places = [cache_folder() / source.repository / str(source.commit) / source.path]
+    places += [Path(mirror) / source.repository / source.path] if mirror else []
+    return any(place.is_file() for place in places)

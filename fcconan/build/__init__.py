@@ -98,7 +98,7 @@ def build_tables(
     rule = rule_of(recipe, tier_rule)
     files = fetch_all(recipe, jobs=jobs, progress=progress)
     with status(f"{recipe.name}: building", progress):
-        built = _builder(recipe, rule)(files)
+        built = builder_of(recipe, rule)(files)
         for table in built.tables:
             table.check()
         check_counts(recipe, built, rule)
@@ -172,7 +172,7 @@ def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) ->
             yield name, found.get(name, "nothing"), wanted.get(name, "nothing")
 
 
-def _builder(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
+def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of the recipe's kind; each kind is one module."""
     from fcconan.build import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
 

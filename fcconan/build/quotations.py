@@ -1,31 +1,102 @@
-"""Whether a text that everybody can read quotes texts that may not be passed on."""
+"""Finds texts that may not be passed on in what everybody can read, however they are written."""
 
+import html
 import re
-from collections.abc import Iterable
-
-from fcconan.identity import normalise
+import unicodedata
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
 
 QUOTED_WORDS = 8  # as many in a row are no coincidence
 SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
+SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
+_ANCHOR = 16  # letters by which the places of a quotation are looked up
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[nrt]")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
+_WORD = re.compile(r"[^\W_]+")
+# Of these parts of a document each is compared with short texts: lines, cells, quotations, and strings without spaces.
+_PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
+
+
+def words(text: str) -> list[str]:
+    """Returns the words of a text: case, escapes, compatibility forms, marks and invisible characters removed."""
+    for _ in range(2):  # `%2520` is escaped twice
+        text = _ESCAPE.sub(_character, html.unescape(unquote(text)))
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _TAG.sub(" ", text)).casefold())
+    return _WORD.findall("".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf")))
+
+
+def squeezed(text: str) -> str:
+    """Returns the letters and digits of a text without anything between them."""
+    return "".join(words(text))
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(next(filter(None, escape.groups()), "20"), 16)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else " "
+
+
+class Texts:
+    """Texts to look for.
+
+    Args:
+        texts: The texts.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._wholes: set[str] = set()
+        self._short: set[str] = set()
+        self._long: set[tuple[str, ...]] = set()
+        for text in texts:
+            parts = words(text)
+            if not parts:
+                continue
+            self._wholes.add("".join(parts))
+            letters = len("".join(parts))
+            if len(parts) >= SHORTEST_TEXT:
+                self._long.add(tuple(parts))
+            if len(parts) > 1 and letters >= SHORTEST_SHORT and (len(parts) < SHORTEST_TEXT or letters < _ANCHOR):
+                self._short.add("".join(parts))
+
+    def is_text(self, string: str) -> bool:
+        """Returns whether a string is one of the texts, whatever separates its words, or holds one of several words.
+
+        Numbers at its ends do not count: they may tell apart the rows of a file.
+        """
+        parts = words(string)
+        if "".join(parts) in self._wholes or squeezed(string).strip("0123456789") in self._wholes:
+            return True
+        runs = (parts[start:end] for start in range(len(parts)) for end in range(start + 2, len(parts) + 1))
+        return any("".join(run) in self._wholes for run in runs) if len(parts) <= 4 * QUOTED_WORDS else False
+
+    def quoted_in(self, public: str) -> bool:
+        """Returns whether a document quotes one of the texts.
+
+        Quoted are eight words in a row of a text, all of a text of four to seven words, and all of one of two or three
+        words where it is a line, a cell, a quotation or a string without spaces of the document.
+        """
+        parts = words(public)
+        flat, spaced = "".join(parts), f" {' '.join(parts)} "
+        anchors = {flat[at : at + _ANCHOR] for at in range(len(flat))}
+
+        def is_there(run: tuple[str, ...]) -> bool:
+            joined = "".join(run)
+            if len(joined) < _ANCHOR:  # too few letters to be found across the ends of words
+                return f" {' '.join(run)} " in spaced
+            return joined[:_ANCHOR] in anchors and joined in flat
+
+        return any(squeezed(part) in self._short for part in _parts(public)) or any(
+            is_there(text[at : at + QUOTED_WORDS])
+            for text in self._long
+            for at in range(max(1, len(text) - QUOTED_WORDS + 1))
+        )
+
+
+def _parts(public: str) -> Iterator[str]:
+    for part in _PARTS.split(public):
+        yield part
+        yield from part.split()
 
 
 def quoted(public: str, texts: Iterable[str]) -> bool:
-    """Returns whether a text quotes one of others: eight words in a row, or all of one that has four to seven.
-
-    Words are compared without case and without what stands around them, such as quotation marks.
-    """
-    words = _words(public)
-    whole = f" {' '.join(words)} "
-    runs = {tuple(words[start : start + QUOTED_WORDS]) for start in range(len(words) - QUOTED_WORDS + 1)}
-    for text in texts:
-        parts = _words(text)
-        if len(parts) < QUOTED_WORDS:
-            if len(parts) >= SHORTEST_TEXT and f" {' '.join(parts)} " in whole:
-                return True
-        elif any(tuple(parts[at : at + QUOTED_WORDS]) in runs for at in range(len(parts) - QUOTED_WORDS + 1)):
-            return True
-    return False
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", normalise(text).casefold())
+    """Returns whether a document quotes one of some texts."""
+    return Texts(texts).quoted_in(public)

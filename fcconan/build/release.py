@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 
 import fcconan
 from fcconan.build.card import render_card, restricted_columns
-from fcconan.build.quotations import quoted
+from fcconan.build.quotations import Texts, words
 from fcconan.build.recipe import Recipe
 from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
 from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
+from fcconan.data.schemas import column_of
 from fcconan.errors import InputError
 from fcconan.identity import NORMALISATION_VERSION
 from fcconan.sources import sha256_of
@@ -115,21 +116,37 @@ def write_release(
 
 
 def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
-    """Checks card and manifest of a release without texts while the texts are known.
+    """Checks a release without texts while the texts are known: its card, its manifest and its columns.
 
     Raises:
-        InputError: They quote one.
+        InputError: They hold one.
     """
     restricted = restricted_columns(built.tables)
-    for table in built.tables:
-        for name in restricted.get(table.config, ()):
-            values = table.data[name]
-            texts = {text for value in values for text in (value if isinstance(value, list) else [value]) if text}
-            if quoted(public, texts):
-                raise InputError(
-                    f"the card of {recipe.name} quotes a text of {table.config}/{name}, which --labels-only leaves "
-                    "out: take the quotation out of the recipe"
-                )
+    texts = Texts(
+        text
+        for table in built.tables
+        for name in restricted.get(table.config, ())
+        for value in table.data[name]
+        for text in (value if isinstance(value, list) else [value])
+        if text
+    )
+    if texts.quoted_in(public):
+        raise InputError(
+            f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
+        )
+    for table in built.labels_only().tables:
+        for name, kind in table.columns.items():
+            column = column_of(table.config, name)
+            strings = {each for each in table.data[name] if isinstance(each, str)} if kind == "string" else ()
+            for string in strings:
+                # A label of one word may well be the whole of some text.
+                if (column is not None and column.form.is_closed(string)) or len(words(string)) < 2:
+                    continue
+                if texts.is_text(string):
+                    raise InputError(
+                        f"the column {name} of {table.config} in {recipe.name} holds a text that --labels-only leaves "
+                        "out: declare the column as `text` in the recipe"
+                    )
 
 
 def table_path(config: str, split: str) -> str:

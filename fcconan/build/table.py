@@ -81,7 +81,9 @@ class Table:
             unknown = set(self.data[name]) - {*allowed[name], None}
             if unknown:
                 expected = ", ".join(allowed[name])
-                raise InputError(f"{self.config}/{self.split}: {name} is {min(unknown)!r}, expected one of {expected}")
+                raise InputError(
+                    f"{self.config}/{self.split}: {name} is {str(min(unknown))[:20]!r}, expected one of {expected}"
+                )
         seen: set[tuple[Any, ...]] = set()
         for key in self.keys():
             if key in seen:

@@ -46,6 +46,9 @@ def run(
         str, typer.Option("--license", help="Of rows, as the Hub calls it, such as cc-by-4.0.")
     ] = "other",
     language: Annotated[str, typer.Option("--language", help="Of rows (ISO 639-1).")] = "en",
+    drop_column: Annotated[
+        list[str] | None, typer.Option("--drop-column", help="Leave this column of rows out; may be repeated.")
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the plan and what was done to this file.")
     ] = None,
@@ -69,6 +72,7 @@ def run(
             title=title,
             licence=licence,
             language=language,
+            drop_columns=drop_column or (),
         )
     except HubFailure as failure:
         print(printable("fcconan: " + " ".join(str(failure).split())), file=sys.stderr)

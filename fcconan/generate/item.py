@@ -3,26 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fcconan.rows import REPLY, Columns
+from fcconan.data import schemas
+from fcconan.rows import Columns
 
 Row = dict[str, Any]
 
-GENERATED: Columns = REPLY | {
-    "reason": "string",  # why there is no text
-    "flags": "strings",  # see `fcconan.generate.safety`
-    "model": "string",
-    "revision": "string",
-    "prompt_hash": "string",
-    "format": "string",
-    "decoding": "string",
-    "seed": "int",
-    "examples": "strings",  # pair ids
-    "sources": "strings",  # ids of the CNs that were shown, or that the reply is, and of passages
-    "candidates": "int",
-    "picked": "int",
-    "prompt_tokens": "int",
-    "completion_tokens": "int",
-}
+GENERATED: Columns = schemas.GENERATED.kinds
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from fcconan import identity
+from fcconan.data import schemas
 from fcconan.errors import InputError
 from fcconan.judge.comparison_hints import EXCHANGED, Side, suspicious
 from fcconan.judge.comparison_protocols import Question, QuestionReason
@@ -19,7 +20,6 @@ from fcconan.judge.pairs import Pair, Row
 from fcconan.judge.parse import ParsedComparison, Verdict
 from fcconan.judge.parse import Reason as ParseReason
 from fcconan.llm.call import Call, CallReason, Model, Reply
-from fcconan.rows import COMPARISON
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]
@@ -33,18 +33,7 @@ Reason = Literal[
     "orders_disagree",
 ]
 
-COLUMNS = COMPARISON | {
-    "verdict_ab": "string",
-    "verdict_ba": "string",
-    "reason_ab": "string",
-    "reason_ba": "string",
-    "flipped": "bool",
-    "identical": "bool",
-    "shortened": "bool",
-    "words_cut_a": "int",
-    "words_cut_b": "int",
-    "suspicious": "string",
-}
+COLUMNS = schemas.COMPARED.kinds
 
 
 class ComparisonProtocol(Protocol):

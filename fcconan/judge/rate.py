@@ -6,25 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from fcconan.data import schemas
 from fcconan.identity import digest
 from fcconan.judge.citation import cites
 from fcconan.judge.injection import copied
 from fcconan.judge.outcome import Outcome, RowReason, keys, read
 from fcconan.judge.strategies import TEXTS, Plan, Question, variables
 from fcconan.llm.call import Call, Model, Reply, Sampling
-from fcconan.rows import RATING, VOTE, Columns
+from fcconan.rows import Columns
 
 Row = dict[str, Any]
-EXTRA: Columns = {
-    "strategy": "string",
-    "n_samples": "int",
-    "n_read": "int",
-    "retained_mass": "float",
-    "cited": "bool",
-    "suspicious": "string",
-}
-RATED: Columns = RATING | EXTRA
-LABELLED: Columns = VOTE | {"rater_kind": "string", "reason": "string", "explanation": "text"} | EXTRA
+RATED: Columns = schemas.RATED.kinds
+LABELLED: Columns = schemas.LABELLED.kinds
 # Failures that another try may mend; the others say something about the model.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 # What no journal keeps, so that another run sends it again.

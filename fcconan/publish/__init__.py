@@ -1,6 +1,7 @@
 """Publishes dataset folders and rows on the Hugging Face Hub: checked, gated, in one commit, with a tag."""
 
 import re
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,7 @@ def publish(
     title: str | None = None,
     licence: str = "other",
     language: str = "en",
+    drop_columns: Collection[str] = (),
 ) -> Publication:
     """Publishes a dataset folder, or rows, runs or results as one, to a dataset repository on the Hub.
 
@@ -74,11 +76,12 @@ def publish(
         private: Make the repository private.
         gated: `auto` or `manual`: readers must ask, and are let in at once or by hand.
         may_redistribute: The user's word that restricted text may be passed on.
-        labels_only: Leave the text columns of rows out.
+        labels_only: Leave the text columns of rows out. Every string that is left must have a closed form.
         about: The dataset folder that rows are about. If its texts may be passed on, so may theirs.
         title: Of rows; by default from their file.
         licence: Of rows, an identifier of the Hub.
         language: Of rows, a code of ISO 639-1.
+        drop_columns: Columns of rows to leave out.
 
     Returns:
         The plan and what came of it.
@@ -91,7 +94,9 @@ def publish(
     from fcconan.publish import gate, restricted
     from fcconan.publish.card_check import check_published_card
     from fcconan.publish.contents import read_contents
+    from fcconan.publish.forms import check_titles
     from fcconan.publish.hub import GATES, Hub, Remote
+    from fcconan.publish.known_texts import known_texts
     from fcconan.publish.loading import check_loading
     from fcconan.publish.plan import check_tag, make_plan
     from fcconan.publish.rows import is_release, stage_rows
@@ -104,24 +109,40 @@ def publish(
         check_tag(tag)
     folder = Path(source)
     with ExitStack() as stack:
+        known = None
         if is_release(folder):
-            if about or title:
-                raise InputError(f"{folder} is a dataset folder, which has its card: leave --about and --title out")
+            if about or title or drop_columns:
+                raise InputError(
+                    f"{folder} is a dataset folder, which has its card and columns: leave --about, --title and "
+                    "--drop-column out"
+                )
             contents = read_contents(folder)
-            if labels_only and not contents.manifest["labels_only"]:
+            if contents.manifest["labels_only"]:
+                known = known_texts()
+            elif labels_only:
                 raise InputError(
                     f"{folder} was built with its texts: publish what `fcconan build {contents.name} --labels-only` "
                     "writes"
                 )
         else:
-            contents = stack.enter_context(
+            contents, known = stack.enter_context(
                 stage_rows(
-                    folder, labels_only=labels_only, about=about, title=title, licence=licence, language=language
+                    folder,
+                    known_texts(),
+                    labels_only=labels_only,
+                    about=about,
+                    title=title,
+                    licence=licence,
+                    language=language,
+                    dropped=drop_columns,
                 )
             )
-        columns = restricted.restricted_columns(contents)
+        if known is not None:
+            name = repo_id.partition("/")[2]
+            check_titles({"the name of the repository": name} | ({"--tag": tag} if tag else {}), known)
+        columns = restricted.restricted_columns(contents, known)
         gate.check_permission(contents, columns, may_redistribute=may_redistribute)
-        restricted.check_no_text_in_card(contents, columns)
+        restricted.check_no_text_in_card(contents, columns, known)
         served = check_published_card(contents)
         check_loading(contents)
         hub = Hub(repo_id)
@@ -137,6 +158,8 @@ def publish(
             plan.notes.append("HF_HUB_OFFLINE is set: the Hub was not asked, and everything is shown as new.")
         elif not hub.has_token and not remote.exists:
             plan.notes.append("There is no token: a private repository of that name would not be seen.")
+        if known is not None and known.not_searched:
+            plan.notes.append(f"Not here, so their texts were not searched for: {', '.join(known.not_searched)}.")
         done = None if dry_run else carry_out(hub, plan, private=private, gated=gated)
         return Publication(plan, hub.url, done)
 

@@ -44,9 +44,14 @@ class Contents:
         return str(self.manifest["name"])
 
     @property
+    def is_rows(self) -> bool:
+        """Whether it was made of rows, runs or results, not by a build."""
+        return self.manifest.get("kind") == "rows"
+
+    @property
     def title(self) -> str:
         """What people call it: rows have no name of their own."""
-        return str(self.manifest["title"]) if self.manifest.get("kind") == "rows" else self.name
+        return str(self.manifest["title"]) if self.is_rows else self.name
 
     @property
     def tables(self) -> list[str]:

@@ -22,7 +22,7 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
     if not restricted or may_redistribute:
         return
     instead = (
-        "give --labels-only, which leaves them out"
+        "give --labels-only, which leaves texts out, and --drop-column for other columns"
         if contents.manifest.get("kind") == "rows"
         else f"publish what `fcconan build {contents.name} --labels-only` writes"
     )

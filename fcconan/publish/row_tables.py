@@ -3,17 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from fcconan import rows
 from fcconan.build.table import Table
+from fcconan.data.forms import TEXT, is_name
+from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, TEXT_COLUMNS, Columns
 from fcconan.errors import InputError
-from fcconan.identity import cn_id, hs_id
-from fcconan.publish.restricted import TEXT_COLUMNS, is_ours, is_sentence
+from fcconan.identity import hs_id, normalise
+from fcconan.publish.forms import check_column_names, shown
 from fcconan.row_files import SUFFIXES, read_rows
-from fcconan.rows import LIST_TYPES, Columns
 
 RUN_SUFFIXES = (".trec", ".run")
 RESULT_SUFFIX = ".json"
@@ -29,6 +29,8 @@ KNOWN_BY = {
     "replies": ("system", "reply_id"),
     "tests": ("a", "b", "partition", "metric", "difference"),
 }
+# What the package computes of rows: everything in it can be left out but numbers, names and ids.
+RESULTS = frozenset({"results", "tests", "tournament", "leaderboard", "correlations", "agreement", "reproduction"})
 
 
 def holds_rows(path: Path) -> bool:
@@ -42,8 +44,12 @@ def holds_rows(path: Path) -> bool:
     return True
 
 
-def read_tables(files: Iterable[Path]) -> tuple[list[Table], list[str]]:
+def read_tables(files: Iterable[Path], dropped: Collection[str] = ()) -> tuple[list[Table], list[str]]:
     """Reads files; those of one kind become one table.
+
+    Args:
+        files: The files.
+        dropped: Columns to leave out.
 
     Returns:
         The tables, and the signatures of results.
@@ -57,13 +63,16 @@ def read_tables(files: Iterable[Path]) -> tuple[list[Table], list[str]]:
         if path.suffix in RUN_SUFFIXES:
             found.setdefault("rankings", []).extend(_run(path))
         elif path.suffix == RESULT_SUFFIX:
-            config, more, signature = _result(path)
+            config, more, stated = _result(path)
             found.setdefault(config, []).extend(more)
-            signatures += [signature] if signature else []
+            signatures += stated
         else:
             more = list(read_rows(path))
             found.setdefault(_kind(path, more), []).extend(more)
-    return [_table(config, found[config]) for config in sorted(found)], signatures
+    absent = set(dropped) - {name for rows in found.values() for row in rows for name in row}
+    if absent:
+        raise InputError(f"--drop-column {min(absent)}: no file has a column of that name")
+    return [_table(config, found[config], dropped) for config in sorted(found)], list(dict.fromkeys(signatures))
 
 
 def _kind(path: Path, found: list[Row]) -> str:
@@ -73,9 +82,8 @@ def _kind(path: Path, found: list[Row]) -> str:
         if all(name in found[0] for name in needed):
             return kind
     known = "; ".join(f"{kind} ({', '.join(needed)})" for kind, needed in KNOWN_BY.items())
-    raise InputError(
-        f"{path} holds rows of no known kind (columns {', '.join(list(found[0])[:8])}): expected the columns of {known}"
-    )
+    names = ", ".join(filter(is_name, list(found[0])[:8]))
+    raise InputError(f"{path} holds rows of no known kind (columns {names}): expected the columns of {known}")
 
 
 def _run(path: Path) -> list[Row]:
@@ -89,8 +97,8 @@ def _run(path: Path) -> list[Row]:
     ]
 
 
-def _result(path: Path) -> tuple[str, list[Row], str | None]:
-    """Returns what kind of result a file holds, its rows, and its signature."""
+def _result(path: Path) -> tuple[str, list[Row], list[str]]:
+    """Returns what kind of result a file holds, its rows, and its signatures."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(result, ensure_ascii=False).encode()  # half a character cannot be written
@@ -102,7 +110,7 @@ def _result(path: Path) -> tuple[str, list[Row], str | None]:
         from fcconan.report.tables import as_csv
 
         try:
-            return "results", list(csv.DictReader(io.StringIO(as_csv(result)))), _signature(result)
+            return "results", list(csv.DictReader(io.StringIO(as_csv(result)))), _signatures(result)
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(f"{path} is no result of `fcconan bench` ({error!r}): give what --json wrote") from error
     config = "results"
@@ -117,26 +125,22 @@ def _result(path: Path) -> tuple[str, list[Row], str | None]:
         config = "correlations" if "metric" in names else "agreement"
     elif config == "results" and {"system", "rater", "aspect", "value"} <= names:
         config = "leaderboard"
-    return config, listed, _signature(result)
+    return config, listed, _signatures(result)
 
 
-def _signature(result: Any) -> str | None:
-    """Returns the signature of a result; what is none, but words, is not passed on."""
+def _signatures(result: Any) -> list[str]:
+    """Returns the signatures of a result, of which some kinds have several."""
     signature = result.get("signature") if isinstance(result, dict) else None
-    if not isinstance(signature, str) or any(map(is_sentence, signature.split("|"))):
-        return None
-    return " ".join(signature.replace("`", "'").split())
+    if isinstance(signature, dict):
+        signature = [*signature.values()]
+    listed = signature if isinstance(signature, list) else [signature]
+    return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
 
-def _table(config: str, found: list[Row]) -> Table:
-    known = known_columns(config)
-    names = list(dict.fromkeys(name for row in found for name in row))
-    bad = next((name for name in names if not name.strip() or is_sentence(name)), None)
-    if bad is not None:
-        raise InputError(
-            f"a column of the {config} is called {bad[:40]!r}, and names of columns are shown to everybody: give it a "
-            "short name"
-        )
+def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
+    schema = PUBLISHED[config]
+    names = [name for name in dict.fromkeys(name for row in found for name in row) if name not in dropped]
+    check_column_names(f"a file of {config}", config, names, None)
     if "hate_speech" in names and "hs_id" not in names:
         # Without its text a row is found again by this id alone.
         names.append("hs_id")
@@ -145,47 +149,29 @@ def _table(config: str, found: list[Row]) -> Table:
     data: dict[str, list[Any]] = {}
     for name in names:
         values = [_missing(row.get(name)) for row in found]
-        columns[name], data[name] = _typed(
-            name, values, known.get(name), strict=bool(known), ours=is_ours(config, name)
-        )
-        if columns[name] in rows.RESTRICTED_TYPES and not any(data[name]):
-            del columns[name], data[name]  # a column of text without text
+        kind = schema[name].kind if name in schema else None
+        if name in schema and schema[name].form is TEXT and kind not in RESTRICTED_TYPES:
+            kind = "text"
+        columns[name], data[name] = _typed(name, values, kind)
+        if columns[name] in RESTRICTED_TYPES and (config in RESULTS or not any(data[name])):
+            del columns[name], data[name]  # a note, or a column of text without text
     table = Table(config, SPLIT, columns, data, ())
     if config == "comparisons":
         table.check()
     return table
 
 
-def known_columns(config: str) -> Columns:
-    """Returns the columns that the package writes for a kind of row."""
-    from fcconan.generate.item import GENERATED
-    from fcconan.judge.compare import COLUMNS
-    from fcconan.judge.rate import LABELLED, RATED
-
-    return {
-        "replies": GENERATED,
-        "ratings": RATED | dict.fromkeys(("item_id", "hs_id", "system"), "string"),
-        "votes": LABELLED,
-        "comparisons": COLUMNS,
-        "rankings": rows.RANKING,
-        "results": dict.fromkeys(("system", "partition", "metric"), "string"),
-        "tests": dict.fromkeys(("partition", "metric", "a", "b", "family"), "string"),
-    }.get(config, {})
-
-
 def _missing(value: Any) -> Any:
     return None if value == "" else value
 
 
-def _typed(name: str, values: list[Any], kind: str | None, *, strict: bool, ours: bool) -> tuple[str, list[Any]]:
+def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[Any]]:
     """Returns the type of a column and its values in that type.
 
     Args:
         name: The column.
         values: Its values.
-        kind: Its type, if the package writes such columns.
-        strict: Take strings of an unknown column for text, however short: nobody has said that they are labels.
-        ours: The package fills this column with sentences of its own.
+        kind: Its type; None for a column without a schema, whose strings are taken for text, however short.
     """
     if kind in LIST_TYPES:
         return str(kind), [_list(name, value) for value in values]
@@ -193,7 +179,7 @@ def _typed(name: str, values: list[Any], kind: str | None, *, strict: bool, ours
         cast = _cast(kind, values)
         if cast is None:
             bad = next(value for value in values if _cast(kind, [value]) is None)
-            raise InputError(f"column {name} holds {str(bad)[:40]!r}, expected {kind}: mend that cell")
+            raise InputError(f"column {name} holds {shown(str(bad))}, expected {kind}: correct that cell")
         return kind, cast
     if kind is None and any(value is not None for value in values):
         for guessed in _CASTS:
@@ -201,12 +187,7 @@ def _typed(name: str, values: list[Any], kind: str | None, *, strict: bool, ours
             if cast is not None:
                 return guessed, cast
     strings = [value if value is None or isinstance(value, str) else _json(value) for value in values]
-    is_text = kind == "text" or name in TEXT_COLUMNS or (kind is None and strict) or not _are_labels(strings)
-    return "text" if is_text and not ours else "string", strings
-
-
-def _are_labels(strings: list[str | None]) -> bool:
-    return not any(text is not None and is_sentence(text) for text in strings)
+    return ("text" if kind in (None, "text") or name in TEXT_COLUMNS else "string"), strings
 
 
 def _cast(kind: str, values: list[Any]) -> list[Any] | None:
@@ -246,7 +227,7 @@ def _list(name: str, value: Any) -> list[str] | None:
         except ValueError:
             value = 0
     if value is not None and not isinstance(value, list):
-        raise InputError(f"column {name} holds a cell that is no list of strings: mend that cell")
+        raise InputError(f"column {name} holds a cell that is no list of strings: correct that cell")
     return None if value is None else [str(each) for each in value]
 
 
@@ -254,39 +235,18 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)  # Parquet has dates and the like
 
 
-def foreign_texts(tables: Iterable[Table], known: Mapping[str, frozenset[str]]) -> list[str]:
-    """Returns the columns that hold texts of which nothing says that they are about a dataset.
-
-    These are messages and reference CNs that are not its own, replies to no message of its own and what is said about
-    such replies, and sentences in columns that this package does not know.
+def foreign_texts(tables: Iterable[Table], texts: Collection[str]) -> list[str]:
+    """Returns the columns with a text that is none of a dataset's, as `config: column`.
 
     Args:
         tables: The tables.
-        known: The ids of the HS, CNs, replies and pairs of that dataset, by the names of their columns.
+        texts: The normalised texts of the dataset.
     """
-    found: set[str] = set()
-    replies = set(known["reply_id"])
-    for table in sorted(tables, key=lambda each: each.config != "replies"):
-        texts = {name for name, kind in table.columns.items() if kind in rows.RESTRICTED_TYPES} - _UPSTREAM.keys()
-        about = [
-            (ids, table.data[name])
-            for name, ids in (*known.items(), ("reply_id", replies))
-            if name in _ABOUT and name in table.data
-        ]
-        if not all(any(column[row] in ids for ids, column in about) for row in range(len(table))):
-            found.update(f"{table.config}: {name}" for name in texts)
-        elif table.config == "replies":
-            replies.update(table.data.get("reply_id", ()))
-        for name in texts - known_columns(table.config).keys():
-            if not _are_labels(table.data[name]):
-                found.add(f"{table.config}: {name}")
-        for name, (side, id_of) in _UPSTREAM.items():
-            for value in table.data.get(name, ()):
-                each = value if isinstance(value, list) else [value]
-                if any(text and id_of(text) not in known[side] for text in each):
-                    found.add(f"{table.config}: {name}")
-    return sorted(found)
-
-
-_UPSTREAM = {"hate_speech": ("hs_id", hs_id), "counter_narrative": ("cn_id", cn_id), "references": ("cn_id", cn_id)}
-_ABOUT = ("hs_id", "reply_id", "pair_id")
+    return [
+        f"{table.config}: {name}"
+        for table in tables
+        for name, kind in table.columns.items()
+        if kind in RESTRICTED_TYPES
+        for cells in [[value if isinstance(value, list) else [value] for value in table.data[name]]]
+        if any(text and normalise(text) not in texts for cell in cells for text in cell)
+    ]

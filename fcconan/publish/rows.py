@@ -1,6 +1,6 @@
 """Makes a dataset folder of rows, runs or results, to be published like any other."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files as resources
@@ -10,19 +10,22 @@ from typing import Any, cast
 import pyarrow.parquet as pq
 
 import fcconan
-from fcconan.build.card import LEFTOVERS, card_metadata, check_card, restricted_columns
+from fcconan.build.card import card_metadata, check_card, restricted_columns
 from fcconan.build.recipe import LANGUAGES, Recipe
 from fcconan.build.release import CARD, config_versions, fingerprint, table_path, write_manifest
 from fcconan.build.table import Built, Table
-from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
+from fcconan.data.manifest import FORMAT, MANIFEST
 from fcconan.errors import InputError
-from fcconan.identity import NORMALISATION_VERSION
+from fcconan.identity import NORMALISATION_VERSION, normalise
 from fcconan.leftovers import temporary_folder
 from fcconan.publish.contents import Contents, read_contents
+from fcconan.publish.forms import check_titles, clean_signature
+from fcconan.publish.known_texts import KnownTexts, texts_of, texts_of_folder
 from fcconan.publish.restricted import listed, may_be_passed_on
 from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
 KIND = "rows"
+SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
 JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them beside its rows
 MEANING = {
     "replies": "counter-narratives that named systems wrote",
@@ -75,39 +78,45 @@ def is_release(source: Path) -> bool:
 @contextmanager
 def stage_rows(
     source: Path,
+    known: KnownTexts,
     *,
     labels_only: bool = False,
     about: Path | None = None,
     title: str | None = None,
     licence: str | None = None,
     language: str | None = None,
-) -> Iterator[Contents]:
+    dropped: Collection[str] = (),
+) -> Iterator[tuple[Contents, KnownTexts]]:
     """Writes rows as a dataset folder that is removed in the end.
 
     Args:
         source: A file of rows, a TREC run, a result, or a folder of them.
+        known: The texts that no string outside of a column of texts may be.
         labels_only: Leave the columns of text out.
         about: The dataset folder that the rows are about.
         title: Of the card.
         licence: Of the card.
         language: Of the rows.
+        dropped: Columns to leave out.
 
     Yields:
-        The folder's contents.
+        The folder's contents, and the known texts with those of the rows and of `about`.
 
     Raises:
         InputError: A file cannot be read, or the rows hold texts that are not of `about`.
     """
     chosen, left_out = _files(source)
-    tables, signatures = read_tables(chosen)
-    dataset = read_manifest(about) if about is not None else None
+    tables, signatures = read_tables(chosen, dropped)
+    dataset = _dataset(about) if about is not None else None
+    own = {*texts_of_folder(about)} if about is not None else set()
+    known = known.with_texts(own | {text for table in tables for text in texts_of(table, SPOKEN)})
     free = dataset is not None and may_be_passed_on(dataset)
     if free and not labels_only:
-        foreign = foreign_texts(tables, _ids(cast(Path, about)))
+        foreign = foreign_texts(tables, {*map(normalise, own)})
         if foreign:
             raise InputError(
-                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset that it is "
-                "about, or --labels-only"
+                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset that they are "
+                "of, --labels-only, or leave the columns out with --drop-column"
             )
     restricted = restricted_columns(tables)
     built = Built(tables, {}, {}, [], [])
@@ -116,14 +125,33 @@ def stage_rows(
         if not table.columns:
             raise InputError(f"{source} holds nothing but text, so --labels-only leaves nothing: leave it out")
     asked = title if title is not None else source.resolve().stem.replace("-", " ").replace("_", " ")
-    if LEFTOVERS.search(asked):
-        raise InputError(f"the title {asked!r} looks like a leftover of a template: give another --title")
-    details = _about(written, _one_line(asked) or "rows", licence or "other", language or "en", dataset)
+    origin = "--title" if title is not None else "the name of the file or folder, which is the title without --title,"
+    check_titles({origin: asked} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
+    details = _about(written, " ".join(asked.split()), licence or "other", language or "en", dataset)
+    signatures = [each for each in (clean_signature(each, _names(tables), known) for each in signatures) if each]
     with temporary_folder("fcconan-rows-") as folder:
-        _write(folder, source, written, details, restricted, labels_only, dataset, free, signatures)
+        _write(folder, written, details, restricted, labels_only, dataset, free, signatures)
         contents = read_contents(folder)
-        dropped = [f"Left out as text: {listed(restricted)}."] if labels_only and restricted else []
-        yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, dropped)
+        notes = [f"Left out as text: {listed(restricted)}."] if labels_only and restricted else []
+        yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, notes), known
+
+
+def _names(tables: list[Table]) -> frozenset[str]:
+    """Returns the strings of all columns that are not texts; they are checked before anything is sent."""
+    return frozenset(
+        each
+        for table in tables
+        for name, kind in table.columns.items()
+        if kind in ("string", "strings")
+        for value in table.data[name]
+        for each in (value if isinstance(value, list) else [value])
+        if isinstance(each, str)
+    )
+
+
+def _dataset(about: Path) -> dict[str, Any]:
+    """Returns the manifest of the dataset that rows are about, whose files must be those of its build."""
+    return read_contents(about).manifest
 
 
 def _files(source: Path) -> tuple[list[Path], list[str]]:
@@ -153,23 +181,6 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     return chosen, [path.relative_to(source).as_posix() for path in present if path not in chosen]
 
 
-def _ids(about: Path) -> dict[str, frozenset[str]]:
-    """Returns the ids of a dataset folder, by the columns that hold them."""
-    found: dict[str, set[str]] = {"hs_id": set(), "cn_id": set(), "reply_id": set(), "pair_id": set()}
-    for path in sorted(about.rglob("*.parquet")):
-        table = pq.ParquetFile(path)
-        for name in found.keys() & {*table.schema_arrow.names}:
-            found[name].update(table.read(columns=[name], use_threads=False).column(0).unique().to_pylist())
-        if "_id" in table.schema_arrow.names:
-            for value in table.read(columns=["_id"], use_threads=False).column(0).unique().to_pylist():
-                found.get(f"{str(value)[:2]}_id", set()).add(value)
-    return {name: frozenset(ids - {None}) for name, ids in found.items()}
-
-
-def _one_line(title: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in title).replace("`", "'").split())
-
-
 def _about(built: Built, title: str, licence: str, language: str, dataset: dict[str, Any] | None) -> _About:
     if language not in LANGUAGES:
         raise InputError(f"--language {language!r}: expected a code of ISO 639-1, such as en")
@@ -190,7 +201,6 @@ def _about(built: Built, title: str, licence: str, language: str, dataset: dict[
 
 def _write(
     folder: Path,
-    source: Path,
     built: Built,
     about: _About,
     restricted: dict[str, list[str]],

@@ -3,7 +3,6 @@
 import pytest
 
 from fcconan.build.quotations import quoted
-from fcconan.publish.restricted import is_sentence
 
 LONG = "The Ombrey never return a book to the library."  # nine words
 
@@ -14,7 +13,12 @@ LONG = "The Ombrey never return a book to the library."  # nine words
         ("They say: ombrey NEVER return a book to the library!", LONG, True),  # eight of its words
         ("They say: never return a book to the library!", LONG, False),  # seven
         ("“Tessok cheat at **cards**”, they say.", "Tessok cheat at cards.", True),  # all four
-        ("Tessok cheat daily.", "Tessok cheat daily.", False),  # three words may stand anywhere
+        ("They say that Tessok cheat daily.", "Tessok cheat daily.", False),  # three words may be in any sentence
+        ("They say:\n> Tessok cheat daily!\n", "Tessok cheat daily.", True),  # a line of its own
+        ("They say tessok_cheat_daily.", "Tessok cheat daily.", True),
+        ("They say tessok%20cheat&nbsp;at\\u0020cards.", "Tessok cheat at cards.", True),
+        ("They say te\u200bssok\u2060cheat\u00adatcards.", "Tessok cheat at cards.", True),
+        ("| Ｔｅｓｓｏｋ+cheat+at+cards |", "Tessok cheat at cards.", True),
         ("The Tessok cheat at cards.", "The Tessok cheat at cards, always.", False),  # not all of it
         ("Tessok cheat, at cards", "tessok\n cheat at\tcards", True),
         ("", LONG, False),
@@ -22,7 +26,3 @@ LONG = "The Ombrey never return a book to the library."  # nine words
 )
 def test_eight_words_in_a_row_or_all_of_four_and_more(public: str, text: str, found: bool) -> None:
     assert quoted(public, ["Nobody knows the Velmari baker here at all.", text]) is found
-
-
-def test_more_than_eight_words_are_a_sentence() -> None:
-    assert [is_sentence(" ".join(["word"] * number)) for number in (8, 9)] == [False, True]

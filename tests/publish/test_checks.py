@@ -117,7 +117,7 @@ def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, colum
     # A record of that name with a part of that name, so that a path into the file may lead to either.
     table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
     pq.write_table(table.append_column(name, column), folder / GOLD)
-    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\)"):
+    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\); gold: {name}, "):
         restricted_columns(resigned(folder))
 
 
@@ -133,7 +133,7 @@ def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
         table.cast(table.schema.set(0, first.with_metadata({"comment": SENTENCE}))),
     ):
         pq.write_table(bad, folder / GOLD)
-        with pytest.raises(InputError, match="has text in the names of its columns or in its metadata"):
+        with pytest.raises(InputError, match=r"has metadata that no build writes|the name of a column is no name"):
             restricted_columns(resigned(folder))
 
 
@@ -155,7 +155,7 @@ def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> N
             check_no_text_in_card(resigned(folder), columns)
     (folder / "README.md").write_text(card + "\nEvery Tessok is welcome.\n")
     check_no_text_in_card(resigned(folder), columns)
-    with pytest.raises(InputError, match=r"manifest\.json quotes a restricted text of"):
+    with pytest.raises(InputError, match=r"manifest\.json quotes a restricted text"):
         check_no_text_in_card(resigned(folder, notes=[f"such as {small.CN[0]}"]), columns)
 
 

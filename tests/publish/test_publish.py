@@ -458,5 +458,7 @@ def test_a_card_that_was_edited_and_texts_in_the_history_are_spoken_of(hub: Hub,
         "README.md was edited on the Hub; that is replaced."
     ]
     assert publish(built / "labels", REPO, dry_run=True).plan.notes == [
-        "The texts of the earlier publication stay in the history of the repository: never open it."
+        "The texts of the earlier publication stay in the history of the repository: never open it.",
+        "Not here, so their texts were not searched for: cn-ranking, conan, cseval, dialoconan, fc-conan, kn-conan, "
+        "mt-conan, multi-aspect.",
     ]

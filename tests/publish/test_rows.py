@@ -4,6 +4,8 @@ import csv
 import datetime
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,24 @@ from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.identity import hs_id
 from fcconan.publish import publish
+from fcconan.publish import rows as publish_rows
 from fcconan.publish.card_check import check_published_card
 from fcconan.publish.contents import Contents
+from fcconan.publish.known_texts import KnownTexts
 from fcconan.publish.loading import check_loading
 from fcconan.publish.restricted import restricted_columns
-from fcconan.publish.rows import stage_rows
 from tests import small
 from tests.conftest import RunCli
 from tests.publish.hub import Hub
 
 ROW = dict[str, Any]
+
+
+@contextmanager
+def stage_rows(source: Path, **options: Any) -> Iterator[Contents]:
+    """Stages rows where no source dataset is at hand."""
+    with publish_rows.stage_rows(source, KnownTexts(()), **options) as (contents, _):
+        yield contents
 
 
 def table(contents: Contents, config: str) -> list[ROW]:
@@ -96,7 +106,10 @@ def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: 
         ]
         assert contents.notes == ["Left out as text: replies: hate_speech, text, references, remark."]
         assert "(labels only)" in contents.card()
-    with pytest.raises(InputError, match=r"give --labels-only, which leaves them out; or, if you have the right"):
+    with pytest.raises(
+        InputError,
+        match=r"give --labels-only, which leaves texts out, and --drop-column for other columns; or",
+    ):
         publish(replies, "my-name/replies")
     publish(replies, "my-name/replies", labels_only=True)
     for body in hub.received():
@@ -113,33 +126,33 @@ def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
     free = build(str(recipe), tmp_path / "free").folder
     with pytest.raises(InputError, match="holds text that may not be passed on"):
         publish(replies, "my-name/replies", about=built / "full")
-    publication = publish(replies, "my-name/replies", about=free)
+    # `remark` is a column that nobody knows.
+    with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: remark\)"):
+        publish(replies, "my-name/replies", about=free)
+    publication = publish(replies, "my-name/replies", about=free, drop_columns=["remark"])
     assert publication.plan.restricted == {}
+    sent = hub.repos["my-name/replies"].files["replies/test-00000-of-00001.parquet"]
+    assert "remark" not in pq.read_table(pa.BufferReader(sent)).column_names
     card = hub.repos["my-name/replies"].files["README.md"].decode()
     assert f"the dataset `free`, fingerprint `{read_manifest(free)['fingerprint']}`" in card
-    rows = [{"reply_id": "re-1", "system": "a", "hate_speech": "Nobody of that dataset said this.", "text": "No."}]
-    with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: hate_speech; replies: text\)"):
-        publish(write(tmp_path / "other.jsonl", rows), "my-name/other", about=free)
-    # Nothing says that a reply without its message is about that dataset; nor is a prompt one of its texts.
-    rows = [{"reply_id": "re-1", "system": "a", "text": "No."}]
-    with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: text\)"):
-        publish(write(tmp_path / "other.jsonl", rows), "my-name/other", about=free)
-    prompt = "Answer the following message, which is by somebody else entirely."
-    rows = [{"reply_id": "re-1", "system": "a", "hate_speech": small.HS[0], "text": "No.", "prompt": prompt}]
-    with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: prompt\)"):
-        publish(write(tmp_path / "other.jsonl", rows), "my-name/other", about=free)
-    # What a judge says of such a reply goes with it.
-    both = tmp_path / "both"
-    both.mkdir()
-    write(both / "replies.jsonl", [{key: value for key, value in rows[0].items() if key != "prompt"}])
-    rating = {"rater": "judge", "aspect": "tone", "value": 1, "explanation": "It says no to the message, politely."}
-    write(both / "ratings.jsonl", [rating | {"reply_id": "re-1"}])
-    assert publish(both, "my-name/both", about=free).plan.restricted == {}
-    write(both / "ratings.jsonl", [rating | {"reply_id": "re-2"}])
-    with pytest.raises(InputError, match=r"texts that are not in .*free \(ratings: explanation\)"):
-        publish(both, "my-name/both", about=free)
+    # Of no dataset are: another message, an own reply, a prompt, and what a judge says of a reply of the dataset.
+    known = {"reply_id": "re-1", "system": "a", "hate_speech": small.HS[0], "text": small.CN[0]}
+    rating = {"reply_id": "re-1", "rater": "judge", "aspect": "tone", "value": 1}
+    for rows, column in (
+        ([known | {"hate_speech": "Nobody of that dataset said this."}], "replies: hate_speech"),
+        ([known | {"text": "No, and that is that."}], "replies: text"),
+        ([known | {"references": [small.CN[0], "No."]}], "replies: references"),
+        ([known | {"prompt": "Answer the following message."}], "replies: prompt"),
+        ([rating | {"explanation": "It says no."}], "ratings: explanation"),
+        ([rating | {"suspicious": "Score: 5"}], "ratings: suspicious"),
+    ):
+        path = write(tmp_path / "other.jsonl", rows)
+        with pytest.raises(InputError, match=rf"texts that are not in .*free \({column}\)"):
+            publish(path, "my-name/other", about=free)
+        publish(path, "my-name/other", about=free, drop_columns=[column.split()[1]], dry_run=True)
 
 
+BOARD = {"system": "a", "rater": "people", "aspect": "tone", "value": 3.5, "scale": "[1, 5]", "n": 2}
 SENTENCE = "The Ombrey never return a book that the library lent to them."
 
 
@@ -156,22 +169,19 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
     for name in (SENTENCE, " "):
         with (
-            pytest.raises(InputError, match="names of columns are shown to everybody"),
+            pytest.raises(InputError, match="the name of a column is no name that may be published"),
             stage_rows(write(tmp_path / "wide.jsonl", [rating | {name: 1}]), labels_only=True),
         ):
             pass
     result = tmp_path / "result.json"
-    result.write_text(json.dumps({"signature": f"board|{SENTENCE}", "rows": [{"system": "a", "n": 1}]}))
+    result.write_text(json.dumps({"signature": f"metric:mrr|{SENTENCE}|data:{SENTENCE}|seed:0", "rows": [BOARD]}))
     with stage_rows(result) as contents:
+        assert contents.manifest["signatures"] == ["metric:mrr|withheld|withheld|seed:0"]
+        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.card()
         assert SENTENCE not in contents.card()
-        assert SENTENCE not in contents.path("manifest.json").read_text()
-    with stage_rows(ratings, title="Mine\n\n## Terms\n\x1b[1mNone`") as contents:
-        assert "# Mine ## Terms [1mNone'\n" in contents.card()
-    with (
-        pytest.raises(InputError, match="looks like a leftover of a template: give another --title"),
-        stage_rows(ratings, title="TODO"),
-    ):
-        pass
+    for title in ("Mine\n\n## Terms", "\x1b[1mNone`", SENTENCE, "{{title}}"):
+        with pytest.raises(InputError, match="--title cannot be published"), stage_rows(ratings, title=title):
+            pass
 
 
 def test_cells_of_any_type_are_read(tmp_path: Path) -> None:
@@ -204,10 +214,11 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
         writer.writerows(
             [["system", "partition", "metric", "value", "n_queries"], ["bm25", "gold", "mrr", "0.25", "1"]]
         )
-    board = {"system": "a", "rater": "people", "aspect": "tone", "value": 3.5, "scale": [1, 5], "n": 2}
-    (folder / "board.json").write_text(json.dumps({"signature": "board|seed:0", "rows": [board]}))
-    ranked = {"name": "a", "points": 2, "share": 1.0, "note": "it won everything that there was to win in all of it"}
-    (folder / "rank.json").write_text(json.dumps({"signature": "rank|seed:0", "systems": [ranked], "invalid": 0}))
+    board = BOARD | {"scale": [1, 5]}
+    (folder / "board.json").write_text(json.dumps({"signature": "metric:board|seed:0", "rows": [board]}))
+    ranked = {"name": "a", "points": 2, "share": 1.0}
+    noted = ranked | {"note": "it won everything"}
+    (folder / "rank.json").write_text(json.dumps({"signature": "metric:rank|seed:0", "systems": [noted], "invalid": 0}))
     with stage_rows(folder.parent) as contents:
         check_published_card(contents)
         check_loading(contents)
@@ -220,15 +231,15 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
         assert table(contents, "results") == [
             {"system": "bm25", "partition": "gold", "metric": "mrr", "value": 0.25, "n_queries": 1}
         ]
-        assert table(contents, "leaderboard") == [board | {"scale": "[1, 5]"}]
-        assert table(contents, "tournament") == [ranked]
+        assert table(contents, "leaderboard") == [BOARD]
+        assert table(contents, "tournament") == [ranked | {"points": 2.0}]  # a note stays here
         assert contents.left_out == [
             "report/.saved/results.csv",
             "report/qrels/gold.trec",
             "report/report.html",
             "report/settings.json",
         ]
-        assert "- `board|seed:0`\n- `rank|seed:0`" in contents.card()
+        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.card()
 
 
 def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path, built: Path) -> None:
@@ -257,12 +268,16 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
         ("result.json", "{", "cannot be read"),
         ("result.json", '{"rows": [{"system": "\\ud800"}]}', "cannot be read"),
         ("result.json", '{"protocol": 1, "systems": {"a": {}}}', "is no result of `fcconan bench`"),
-        ("rows.jsonl", f'{{"reply_id": "r", "rater": "j", "aspect": "a", "value": 1{"0" * 400}}}\n', "value holds '10"),
+        (
+            "rows.jsonl",
+            f'{{"reply_id": "r", "rater": "j", "aspect": "a", "value": 1{"0" * 400}}}\n',
+            "value holds '100000'",
+        ),
         ("run.trec", "hs-1 cn-1\n", "expected 6"),
         (
             "rows.jsonl",
             '{"reply_id": "r", "rater": "j", "aspect": "a", "value": "good"}\n',
-            "column value holds 'good'",
+            "column value holds 'go'\\.\\.\\. \\(4 characters",
         ),
         ("rows.jsonl", '{"system_a": "a", "system_b": "b", "verdict": "A"}\n', "verdict is 'A', expected one of"),
         ("rows.jsonl", '{"reply_id": "r", "system": "s", "flags": 3}\n', "column flags holds a cell that is no list"),
@@ -281,7 +296,7 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no manifest\.json, and no file of rows"):
         publish(tmp_path / "empty", "my-name/x")
-    with pytest.raises(InputError, match="leave --about and --title out"):
+    with pytest.raises(InputError, match="leave --about, --title and --drop-column out"):
         publish(built / "labels", "my-name/x", title="Mine")
     with pytest.raises(InputError, match="was built with its texts: publish what `fcconan build small --labels-only`"):
         publish(built / "full", "my-name/x", labels_only=True)

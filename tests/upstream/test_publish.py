@@ -1,5 +1,6 @@
 """The real FC-CONAN against a stand-in for the Hub: labels for everybody, texts behind a gate only."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.build import build
+from fcconan.build.quotations import Texts, words
+from fcconan.catalog import recipe_names
+from fcconan.data.forms import CODE, ID, NAME, NAMES
 from fcconan.errors import InputError
-from fcconan.publish import publish
+from fcconan.publish import known_texts, publish
+from fcconan.publish.forms import problem
+from fcconan.publish.known_texts import KnownTexts
+from tests.publish.attempts import TRICKS, honest_row, leaks, write
 from tests.publish.hub import Hub, connect
+from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
 CARD_SAYS = "This folder holds ids, hashes, labels and figures, and no text"
@@ -53,3 +61,56 @@ def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
     assert not [text for text in texts if len(text) > 20 and text in files["README.md"].decode()]
     assert files["gold/test-00000-of-00001.parquet"] == (full / "gold/test-00000-of-00001.parquet").read_bytes()
     assert hub.repos["my-name/full"].gated == "manual"
+
+
+def test_no_message_is_a_name_however_short_and_however_written(mirror: Path) -> None:
+    """Counts only: a failing test must not print upstream text."""
+    known_texts.forget()
+    texts = known_texts.texts_of_recipe("mt-conan")
+    assert texts is not None
+    known = KnownTexts((Texts(texts),))
+    short = sorted(text for text in texts if 1 <= len(words(text)) <= 8)
+    assert len(short) > 900
+    passed = {
+        f"{trick}/{form.meaning}": sum(problem(written(text), form, known) is None for text in short)
+        for trick, written in TRICKS.items()
+        for form in (ID, NAME, NAMES, CODE)
+        if trick != "list"
+    }
+    assert sum(passed.values()) == 0, {place: count for place, count in passed.items() if count}
+
+
+@pytest.mark.parametrize("recipe", recipe_names())
+@pytest.mark.long
+def test_every_labels_only_release_is_published(
+    mirror: Path, hub: Hub, release: Release, recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcconan.publish.loading.check_loading", lambda contents: None)
+    known_texts.forget()
+    publication = publish(release(recipe, labels_only=True), "my-name/labels")
+    assert publication.done is not None
+    assert publication.plan.notes == []  # every dataset was searched
+
+
+@pytest.mark.long
+def test_real_texts_of_every_length_stay_here(
+    mirror: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of two words, one of five, and the longest of every dataset."""
+    monkeypatch.setattr("fcconan.publish.loading.check_loading", lambda contents: None)
+    known_texts.forget()
+    failed = []
+    for recipe in recipe_names():
+        texts = sorted((len(words(text)), text) for text in known_texts.texts_of_recipe(recipe) or ())
+        chosen = {next((text for length, text in texts if length >= least), texts[-1][1]) for least in (2, 5)}
+        for number, text in enumerate(sorted(chosen | {texts[-1][1]})):
+            for config, column in (("ratings", "system"), ("replies", "reply_id"), ("leaderboard", "note")):
+                for trick in ("underscores", "zero-width"):
+                    at = tmp_path / recipe / str(number) / config / trick
+                    row = honest_row(config) | {column: TRICKS[trick](text)}
+                    hub.reset()
+                    with contextlib.suppress(InputError):
+                        publish(write(at, config, [row]), "my-name/data", labels_only=True)
+                    if leaks(hub, text):
+                        failed.append(str(at.relative_to(tmp_path)))
+    assert failed == []

@@ -1,0 +1,353 @@
+"""The schemas of all rows: columns, types, vocabularies and forms of strings.
+
+The type of a column decides how it is stored, its form which strings it may hold. `text` and `texts` are strings that
+upstream may not let us redistribute; a labels-only folder has no column of these two types. Every other string has a
+closed form: a word of a vocabulary, an id or code with a fixed pattern, or a name. Names are the only strings that a
+user chooses, so `fcconan.publish` searches for them in the texts of the source datasets as well.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, PRINTED, SCALE, TEXT, Form
+
+if TYPE_CHECKING:
+    import datasets
+
+Columns = dict[str, str]
+
+RESTRICTED_TYPES = frozenset({"text", "texts"})
+DTYPES = {
+    "string": "string",
+    "text": "string",
+    "strings": "string",
+    "texts": "string",
+    "int": "int32",
+    "float": "float64",
+    "bool": "bool",
+}
+LIST_TYPES = frozenset({"strings", "texts"})
+
+LABELS = ("not_appropriate", "appropriate")
+VOTE_LABELS = ("not_appropriate", "not_sure", "appropriate")
+AGREEMENTS = ("single", "unanimous", "majority", "adjudicated")
+TIERS = ("diamond", "gold", "silver", "bronze")
+VERDICTS = ("a", "b", "tie", "invalid")
+RATER_KINDS = ("human", "model", "metric")
+STATUSES = ("exact", "rounding", "differs", "needs_model", "not_released")
+
+
+def _words(meaning: str, words: tuple[str, ...]) -> Form:
+    return Form(meaning, frozenset(words))
+
+
+_BY_TYPE = {"string": NAME, "strings": NAME, "text": TEXT, "texts": TEXT}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: Its name.
+        kind: Its type, a key of `DTYPES`.
+        form: The strings that it may hold.
+        nullable: Whether a value may be missing.
+    """
+
+    name: str
+    kind: str
+    form: Form
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One kind of row.
+
+    Attributes:
+        name: The name of the kind.
+        columns: The columns, in their order.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def kinds(self) -> Columns:
+        """The types of the columns by name."""
+        return {column.name: column.kind for column in self.columns}
+
+    def __getitem__(self, name: str) -> Column:
+        """Returns a column by its name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    def extended(self, *columns: Column) -> "Schema":
+        """Returns the schema with further columns; one of the same name takes the place of the earlier one."""
+        added = {column.name: column for column in columns}
+        kept = tuple(added.pop(column.name, column) for column in self.columns)
+        return Schema(self.name, (*kept, *added.values()))
+
+
+def _columns(kind: str, names: str, form: Form | None = None, *, nullable: bool = True) -> tuple[Column, ...]:
+    form = form or _BY_TYPE.get(kind, NUMBER)
+    return tuple(Column(name, kind, form, nullable) for name in names.split())
+
+
+def _key(names: str, form: Form = ID) -> tuple[Column, ...]:
+    return _columns("string", names, form, nullable=False)
+
+
+_LABEL = _words("a label", LABELS)
+_VOTE_LABEL = _words("a label", VOTE_LABELS)
+_AGREEMENT = _words("a kind of agreement", AGREEMENTS)
+_TIER = _words("a tier", TIERS)
+_VERDICT = _words("a verdict", VERDICTS)
+_RATER_KIND = _words("a kind of rater", RATER_KINDS)
+
+PAIR = Schema(
+    "pairs",
+    (
+        *_key("pair_id hs_id cn_id"),
+        *_columns("text", "hate_speech counter_narrative"),
+        *_columns("string", "label", _LABEL),
+        *_columns("bool", "valid"),
+        *_columns("int", "n_votes"),
+        *_columns("string", "agreement", _AGREEMENT),
+        *_columns("string", "tier", _TIER),
+        *_columns("string", "hs_type hs_subtype", NAMES),
+        *_columns("string", "cn_type", CN_TYPE),
+        *_columns("int", "age"),
+        *_columns("string", "gender education"),
+        *_columns("string", "source_id", ID),
+        *_columns("int", "original_index"),
+    ),
+)
+VOTE = Schema("votes", (*_key("pair_id"), *_key("rater", NAME), *_columns("string", "label", _VOTE_LABEL)))
+REPLY = Schema(
+    "replies",
+    (
+        *_key("reply_id"),
+        *_columns("string", "item_id hs_id", ID),
+        *_columns("text", "hate_speech text"),
+        *_columns("string", "system"),
+        *_columns("string", "strategy", CN_TYPE),
+        *_columns("texts", "references"),
+    ),
+)
+RATING = Schema(
+    "ratings",
+    (
+        *_key("reply_id"),
+        *_key("rater", NAME),
+        *_columns("string", "rater_kind", _RATER_KIND),
+        *_columns("string", "aspect"),
+        *_columns("float", "value low high"),
+        *_columns("bool", "higher_is_better"),
+        *_columns("string", "reason"),
+        *_columns("text", "explanation"),
+    ),
+)
+COMPARISON = Schema(
+    "comparisons",
+    (
+        *_columns("string", "item_id", ID),
+        *_key("system_a system_b", NAME),
+        *_columns("string", "reply_a reply_b", ID),
+        *_columns("string", "rater"),
+        *_columns("string", "rater_kind", _RATER_KIND),
+        *_columns("string", "verdict", _VERDICT),
+        *_columns("float", "score_a score_b"),
+        *_columns("string", "reason"),
+    ),
+)
+RANKING = Schema(
+    "rankings",
+    (*_key("query_id corpus_id"), *_columns("int", "rank"), *_columns("float", "score"), *_columns("string", "system")),
+)
+TEXT_BY_ID = Schema("corpus", (*_key("_id"), *_columns("text", "text")))
+QRELS = Schema("qrels", (*_key("query-id corpus-id"), *_columns("int", "score")))
+
+GENERATED = REPLY.extended(
+    *_columns("string", "reason"),  # why there is no text
+    *_columns("strings", "flags"),  # see `fcconan.generate.safety`
+    *_columns("string", "model"),
+    *_columns("string", "revision prompt_hash", CODE),
+    *_columns("string", "format"),
+    *_columns("string", "decoding"),
+    *_columns("int", "seed"),
+    *_columns("strings", "examples sources", ID),  # of pairs; of the CNs that were shown or taken, and of passages
+    *_columns("int", "candidates picked prompt_tokens completion_tokens"),
+)
+_JUDGED = (
+    *_columns("string", "strategy"),
+    *_columns("int", "n_samples n_read"),
+    *_columns("float", "retained_mass"),
+    *_columns("bool", "cited"),
+    *_columns("string", "suspicious", TEXT),  # it quotes the reply
+)
+RATED = RATING.extended(*_JUDGED)
+# As `metrics` writes them.
+_ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
+LABELLED = VOTE.extended(
+    *_columns("string", "rater_kind", _RATER_KIND),
+    *_columns("string", "reason"),
+    *_columns("text", "explanation"),
+    *_JUDGED,
+)
+COMPARED = COMPARISON.extended(
+    *_columns("string", "verdict_ab verdict_ba", _VERDICT),
+    *_columns("string", "reason_ab reason_ba"),
+    *_columns("bool", "flipped identical shortened"),
+    *_columns("int", "words_cut_a words_cut_b"),
+    *_columns("string", "suspicious", TEXT),
+)
+
+# Results. A note is a sentence, and sentences are not published.
+_INTERVAL = _columns("float", "value low high")
+_NOTE = _columns("text", "note")
+AGREEMENT = Schema(
+    "agreement",
+    (
+        *_columns("string", "aspect coefficient level"),
+        *_columns("strings", "raters"),
+        *_INTERVAL,
+        *_columns("int", "n n_items n_missing n_undefined"),
+        *_columns("string", "reason"),
+        *_NOTE,
+    ),
+)
+CORRELATION = Schema(
+    "correlations",
+    (
+        *_columns("string", "metric aspect level coefficient"),
+        *_INTERVAL,
+        *_columns("int", "n n_groups n_constant n_too_few n_rows_too_few n_missing n_missing_metric"),
+        *_columns("int", "n_undefined_resamples"),
+        *_columns("float", "chance ceiling"),
+        *_columns("int", "n_ceiling n_annotators"),
+        *_columns("float", "threshold"),
+        *_columns("string", "reason"),
+        *_NOTE,
+    ),
+)
+LEADERBOARD = Schema(
+    "leaderboard",
+    (
+        *_columns("string", "rater"),
+        *_columns("string", "rater_kind", _RATER_KIND),
+        *_columns("string", "aspect system"),
+        *_INTERVAL,
+        *_columns("int", "n n_items n_missing"),
+        *_columns("bool", "higher_is_better"),
+        *_columns("string", "scale", SCALE),
+        *_NOTE,
+    ),
+)
+TOURNAMENT = Schema(
+    "tournament",
+    (
+        *_columns("string", "name"),
+        *_columns("float", "points share share_low share_high bradley_terry low high"),
+        *_columns("int", "wins losses ties invalid unresolved"),
+        *_columns("string", "reason"),
+        *_NOTE,
+    ),
+)
+BENCH = Schema(
+    "results",
+    (
+        *_columns("string", "system partition metric"),
+        *_columns("float", "value low high unjudged_right failures_as_zero sd_over_seeds chance"),
+        *_columns("int", "n_queries n_failed"),
+    ),
+)
+TESTS = Schema(
+    "tests",
+    (
+        *_columns("string", "partition metric a b"),
+        *_columns("float", "difference low high p p_corrected"),
+        *_columns("string", "family"),
+        *_columns("string", "adjustment"),
+    ),
+)
+REPRODUCTION = Schema(
+    "reproduction",
+    (
+        *_columns("string", "paper"),
+        *_columns("string", "table row column", PRINTED),
+        *_columns("string", "published", NUMBER),
+        *_columns("float", "recomputed"),
+        *_columns("string", "status", _words("a status", STATUSES)),
+        *_NOTE,
+    ),
+)
+
+# What is published of rows and results, by config.
+PUBLISHED: dict[str, Schema] = {
+    "replies": GENERATED,
+    "ratings": RATED.extended(*_ABOUT_RATINGS),
+    "votes": LABELLED,
+    "comparisons": COMPARED,
+    "rankings": RANKING,
+    "results": BENCH,
+    "tests": TESTS,
+    "tournament": TOURNAMENT,
+    "leaderboard": LEADERBOARD,
+    "correlations": CORRELATION,
+    "agreement": AGREEMENT,
+    "reproduction": REPRODUCTION,
+}
+# Further columns of datasets.
+_FURTHER = (
+    *_columns("string", "dialogue_id text_id shown_first source_id", ID),
+    *_columns("strings", "also_in"),
+    *_columns("text", "prompt knowledge reference explanation note"),
+    *_columns("string", "label", _VOTE_LABEL),
+)
+_KNOWN: dict[str, Column] = {
+    column.name: column
+    for columns in (*(schema.columns for schema in (PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS)), _FURTHER)
+    for column in columns
+}
+# Columns of these names hold text in every table, whatever a manifest says.
+TEXT_COLUMNS = frozenset(
+    column.name
+    for columns in (*(schema.columns for schema in PUBLISHED.values()), tuple(_KNOWN.values()))
+    for column in columns
+    if column.form is TEXT
+)
+
+
+def column_of(config: str, name: str) -> Column | None:
+    """Returns the column of a name in a config, or None for a column that this package does not know."""
+    schema = PUBLISHED.get(config)
+    return schema[name] if schema is not None and name in schema else _KNOWN.get(name)
+
+
+def feature_specification(columns: Columns) -> dict[str, Any]:
+    """Returns the columns as `datasets` writes features into parquet metadata."""
+    specification: dict[str, Any] = {}
+    for name, kind in columns.items():
+        value = {"dtype": DTYPES[kind], "_type": "Value"}
+        specification[name] = {"feature": value, "_type": "List"} if kind in LIST_TYPES else value
+    return specification
+
+
+def features(columns: Columns) -> "datasets.Features":
+    """Returns the columns as `datasets.Features`.
+
+    Args:
+        columns: The types of a schema, or such types with further columns.
+    """
+    import datasets
+
+    return datasets.Features.from_dict(feature_specification(columns))
+
+
+def without_text(columns: Columns) -> Columns:
+    """Returns the columns that a labels-only folder keeps."""
+    return {name: kind for name, kind in columns.items() if kind not in RESTRICTED_TYPES}

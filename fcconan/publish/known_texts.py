@@ -1,0 +1,115 @@
+"""The texts of all source datasets that are on this machine, to be searched for in everything that is published."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from fcconan.build.quotations import Texts
+from fcconan.build.release import read_table
+from fcconan.build.table import Table
+from fcconan.catalog import recipe_names
+from fcconan.data.schemas import RESTRICTED_TYPES, TEXT_COLUMNS
+from fcconan.errors import InputError
+
+
+@dataclass(frozen=True)
+class KnownTexts:
+    """Texts that no published string may be.
+
+    Attributes:
+        parts: The texts.
+        not_searched: The datasets of the catalogue whose texts are not on this machine.
+    """
+
+    parts: tuple[Texts, ...]
+    not_searched: tuple[str, ...] = ()
+
+    def is_text(self, string: str) -> bool:
+        """Returns whether a string is one of the texts (see `Texts.is_text`)."""
+        return any(part.is_text(string) for part in self.parts)
+
+    def quoted_in(self, public: str) -> bool:
+        """Returns whether a document quotes one of the texts (see `Texts.quoted_in`)."""
+        return any(part.quoted_in(public) for part in self.parts)
+
+    def with_texts(self, texts: Iterable[str]) -> "KnownTexts":
+        """Returns the same with further texts."""
+        return KnownTexts((*self.parts, Texts(texts)), self.not_searched)
+
+
+def known_texts() -> KnownTexts:
+    """Returns the texts of every dataset of the catalogue whose files are here. Nothing is downloaded."""
+    return _known_texts(os.environ.get("FCCONAN_MIRROR"), os.environ.get("FCCONAN_CACHE"))
+
+
+def forget() -> None:
+    """Forgets the texts, so that the next search reads the files again."""
+    _known_texts.cache_clear()
+
+
+@lru_cache(maxsize=2)
+def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the two change what is here
+    texts: set[str] = set()
+    missing = []
+    for name in recipe_names():
+        found = texts_of_recipe(name)
+        if found is None:
+            missing.append(name)
+        else:
+            texts |= found
+    return KnownTexts((Texts(texts),), tuple(missing))
+
+
+def texts_of_recipe(name: str) -> set[str] | None:
+    """Returns the texts of a dataset, or None where its files are not here or are not those of the recipe."""
+    from fcconan.build import builder_of, load_recipe, rule_of
+    from fcconan.sources import fetch, is_here
+
+    recipe = load_recipe(name)
+    present = {key: source for key, source in recipe.sources.items() if is_here(source, folder=recipe.folder)}
+    if any(not source.optional for key, source in recipe.sources.items() if key not in present):
+        return None
+    try:
+        files = {key: fetch(source, folder=recipe.folder) for key, source in present.items()}
+        built = builder_of(recipe, rule_of(recipe, None))({key: path for key, path in files.items() if path})
+    except InputError:
+        return None
+    return {text for table in built.tables for text in texts_of(table)}
+
+
+def texts_of(table: Table, names: Iterable[str] | None = None) -> Iterator[str]:
+    """Yields the texts of a table.
+
+    Args:
+        table: The table.
+        names: The columns to read; by default those of texts.
+    """
+    for name, kind in table.columns.items():
+        if kind in RESTRICTED_TYPES if names is None else name in names:
+            yield from _strings(table.data[name])
+
+
+def texts_of_folder(folder: Path) -> Iterator[str]:
+    """Yields the texts of a dataset folder."""
+    for path in sorted(folder.glob("*/*.parquet")):
+        with path.open("rb") as file:
+            names = [name for name in pq.ParquetFile(file).schema_arrow.names if name in TEXT_COLUMNS]
+        if not names:
+            continue
+        table = read_table(path)
+        for name in names:
+            yield from _strings(table[name].unique().to_pylist() if _is_plain(table, name) else table[name].to_pylist())
+
+
+def _is_plain(table: Any, name: str) -> bool:
+    return str(table.schema.field(name).type) == "string"
+
+
+def _strings(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
