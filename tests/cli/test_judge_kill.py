@@ -21,7 +21,7 @@ import pytest
 
 from fcconan.build import build
 from fcconan.cli import app
-from fcconan.llm.journal import Journal
+from fcconan.models.answers import Answers
 from tests.cli.judging import slowly, texts_of
 from tests.llm.server import Body, Server, use_key
 
@@ -98,7 +98,7 @@ def named(body: Body) -> str:
 
 def finished(journal: Path) -> set[str]:
     """The requests whose answers are in the journal."""
-    return {named(record["request"]["body"]) for record in Journal(journal).records()}
+    return {named(record["request"]["body"]) for record in Answers(journal).records()}
 
 
 @pytest.fixture(scope="module")

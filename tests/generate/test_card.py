@@ -13,7 +13,8 @@ from fcconan.errors import InputError
 from fcconan.generate.card import Dated, card_of, card_path, dataset_of, packages_of, write_card
 from fcconan.generate.parts import open_part
 from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.journal import Finished, Journal
+from fcconan.models.answers import Answers
+from fcconan.models.requests import Finished
 from tests.generate.folders import write_lines
 from tests.generate.said import ITEMS
 
@@ -103,7 +104,7 @@ def record(text: str, at: str | None, sample: int = 0, fields: dict[str, Any] | 
 
 def test_dates_are_those_of_the_answers_to_these_calls(tmp_path: Path) -> None:
     here: dict[str, Any] = {"local": LOCAL}
-    Journal(tmp_path / "journal").put_all(
+    Answers(tmp_path / "journal").put_all(
         [
             record("a", "2026-01-05", **here),
             record("b", "2026-01-03", **here),
@@ -138,7 +139,7 @@ def test_dates_of_an_endpoint_are_found_in_either_form(tmp_path: Path) -> None:
         request = {"path": "/chat/completions", "body": {**body, **limit, "messages": messages}, "sample": 0, **where}
         return Finished(request, {"choices": []}, at)
 
-    Journal(tmp_path / "journal").put_all(
+    Answers(tmp_path / "journal").put_all(
         [
             sent("a", "2026-01-02", max_tokens=512),
             sent("b", "2026-01-03", max_completion_tokens=512),

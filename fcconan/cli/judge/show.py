@@ -24,15 +24,16 @@ def run(
     from fcconan.cli.models import Connection
     from fcconan.cli.output import print_table, printable, write_json
     from fcconan.errors import InputError
-    from fcconan.llm.journal import Journal
+    from fcconan.models.answers import Answers
+    from fcconan.models.answers_file import store_path
 
-    path = Connection(journal=journal).journal_path()  # refuses what is no journal
-    if not path.is_file():
-        raise InputError(f"there is no journal at {path}: give the --journal of a run")
-    check_files({"--json": json_file}, read=[path])
+    path = Connection(journal=journal).journal_path()  # refuses other files
+    if not path.is_file() and not store_path(path).is_file():
+        raise InputError(f"there is no file of answers at {path}: give the --journal of a run")
+    check_files({"--json": json_file}, read=[path, store_path(path)])
     counts: dict[str, Counter[str]] = {}
     last: deque[dict[str, Any]] = deque(maxlen=limit)
-    for record in Journal(path).records():
+    for record in Answers(path).records():
         name = _model(record)
         if model is not None and name != model:
             continue
@@ -48,7 +49,7 @@ def run(
     for record in last:
         typer.echo(printable(_readable(record)))
     rows = [(name, each["answers"], each["prompt_tokens"], each["completion_tokens"]) for name, each in counts.items()]
-    print_table(f"Journal {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
+    print_table(f"Answers in {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
     if json_file is not None:
         write_json(json_file, {"journal": str(path), "models": {name: dict(each) for name, each in counts.items()}})
 

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.journal import Finished, Journal, request_key
+from fcconan.models.answers import Answers
+from fcconan.models.requests import Finished, request_key
 
 RESPONSE = {"choices": [], "usage": {"total_tokens": 3}}
 
@@ -21,8 +22,8 @@ def request(number: int) -> dict[str, object]:
 
 def test_a_response_is_found_again_by_another_journal_on_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "a" / "journal.jsonl"
-    Journal(path).put(request(1), RESPONSE)
-    again = Journal(path)
+    Answers(path).put(request(1), RESPONSE)
+    again = Answers(path)
     assert again.get(request(1)) == RESPONSE
     assert again.get(request(2)) is None
     record = json.loads(path.read_text())
@@ -63,17 +64,17 @@ def test_every_part_of_the_request_changes_the_key(other: dict[str, object]) -> 
 
 def test_a_torn_last_line_is_ignored_and_mended(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(1), RESPONSE)
     journal.put(request(2), RESPONSE)
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
     path.write_bytes(whole[:-20])
-    torn = Journal(path)
+    torn = Answers(path)
     assert (len(torn), torn.get(request(1)), torn.get(request(2))) == (1, RESPONSE, None)
     torn.put(request(3), RESPONSE)
     torn.put(request(2), RESPONSE)
-    again = Journal(path)
+    again = Answers(path)
     assert (len(again), again.get(request(2)), again.get(request(3))) == (3, RESPONSE, RESPONSE)
     assert path.read_bytes()[first:].split(b"\n")[0] == whole[first:-20]
     assert torn.get(request(3)) == RESPONSE
@@ -85,22 +86,22 @@ def test_a_torn_last_line_is_ignored_and_mended(tmp_path: Path) -> None:
 def test_lines_that_are_no_records_are_ignored(tmp_path: Path, line: str) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(line + "\n")
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(1), RESPONSE)
     assert (len(journal), journal.get(request(1))) == (1, RESPONSE)
 
 
 def test_a_line_whose_request_was_changed_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    Journal(path).put(request(1), RESPONSE)
+    Answers(path).put(request(1), RESPONSE)
     path.write_text(path.read_text().replace('"n":1', '"n":2'))
-    journal = Journal(path)
+    journal = Answers(path)
     assert (journal.get(request(1)), journal.get(request(2))) == (None, None)
 
 
 def test_what_another_journal_appends_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    one, two = Journal(path), Journal(path)
+    one, two = Answers(path), Answers(path)
     one.put(request(1), RESPONSE)
     assert two.get(request(1)) == RESPONSE
     two.put(request(2), RESPONSE)
@@ -109,7 +110,7 @@ def test_what_another_journal_appends_is_seen(tmp_path: Path) -> None:
 
 
 def _write(path: Path, start: int) -> None:
-    journal = Journal(path)
+    journal = Answers(path)
     for number in range(start, start + 40):
         journal.put(request(number), {"filler": "x" * 100_000, "number": number})
 
@@ -125,18 +126,18 @@ def test_two_processes_append_to_one_journal_without_mixing_lines(tmp_path: Path
     assert [process.exitcode for process in processes] == [0, 0]
     lines = path.read_text().splitlines()
     assert sorted(json.loads(line)["response"]["number"] for line in lines) == list(range(80))
-    journal = Journal(path)
+    journal = Answers(path)
     assert [journal.get(request(number))["number"] for number in range(80)] == list(range(80))  # type: ignore[index]
 
 
 def test_a_folder_in_its_place_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be used \(Is a directory\): choose another file"):
-        Journal(tmp_path)
+        Answers(tmp_path)
 
 
 def test_a_file_that_lost_its_lines_is_bad_input(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(1), RESPONSE)
     path.write_text("\n")
     with pytest.raises(InputError, match="was changed while it was in use"):
@@ -145,32 +146,32 @@ def test_a_file_that_lost_its_lines_is_bad_input(tmp_path: Path) -> None:
 
 def test_many_are_appended_together_with_their_times(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Answers(path)
     finished = [Finished(request(number), {"n": number}, "2026-01-02T03:04:05.678+00:00", 0.25) for number in range(50)]
     assert journal.put_all(finished) == [{"n": number} for number in range(50)]
     records = list(journal.records())
     assert [(each["response"]["n"], each["at"], each["seconds"]) for each in records] == [
         (number, "2026-01-02T03:04:05.678+00:00", 0.25) for number in range(50)
     ]
-    assert (len(journal), len(Journal(path))) == (50, 50)
+    assert (len(journal), len(Answers(path))) == (50, 50)
     assert journal.put_all([]) == []
 
 
 def test_the_first_answer_stands_within_a_batch_and_after_it(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
+    journal = Answers(tmp_path / "journal.jsonl")
     assert journal.put_all([Finished(request(1), {"n": 1})]) == [{"n": 1}]
     assert journal.put_all([Finished(request(2), {"n": 2}), Finished(request(1), {"n": 3})]) == [{"n": 2}, {"n": 1}]
     assert [each["response"] for each in journal.records()] == [{"n": 1}, {"n": 2}]
 
 
 def test_the_same_request_twice_in_a_batch_has_one_answer(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
+    journal = Answers(tmp_path / "journal.jsonl")
     assert journal.put_all([Finished(request(1), {"n": 1}), Finished(request(1), {"n": 2})]) == [{"n": 1}, {"n": 1}]
     assert [each["response"] for each in journal.records()] == [{"n": 1}]
 
 
 def _race(path: Path, name: str, found: Any) -> None:
-    journal = Journal(path)
+    journal = Answers(path)
     standing = [journal.put_all([Finished(request(number), {"by": name})])[0]["by"] for number in range(150)]
     found.put((name, standing))
 
@@ -196,7 +197,7 @@ def test_of_two_processes_the_first_answer_stands_for_both(tmp_path: Path) -> No
 def test_any_flipped_bit_makes_a_line_unknown_and_never_another_answer(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     response = {"choices": [{"message": {"content": "3"}}]}
-    Journal(path).put_all([Finished(request(1), response), Finished(request(2), response)])
+    Answers(path).put_all([Finished(request(1), response), Finished(request(2), response)])
     whole = path.read_bytes()
     second = whole.index(b"\n") + 1
     found = []
@@ -204,7 +205,7 @@ def test_any_flipped_bit_makes_a_line_unknown_and_never_another_answer(tmp_path:
         damaged = bytearray(whole)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        journal = Journal(path)
+        journal = Answers(path)
         assert journal.get(request(2)) == response
         if (answer := journal.get(request(1))) is not None:
             assert answer == response
@@ -215,7 +216,7 @@ def test_any_flipped_bit_makes_a_line_unknown_and_never_another_answer(tmp_path:
 @pytest.mark.parametrize("part", ["key", "request", "response"])
 def test_a_damaged_answer_is_asked_again_and_the_new_one_is_found(tmp_path: Path, part: str) -> None:
     path = tmp_path / "journal.jsonl"
-    Journal(path).put(request(1), {"content": "3"})
+    Answers(path).put(request(1), {"content": "3"})
     key = request_key(request(1))
     old, new = {
         "key": (key, key[:-1] + ("0" if key[-1] != "0" else "1")),
@@ -225,18 +226,18 @@ def test_a_damaged_answer_is_asked_again_and_the_new_one_is_found(tmp_path: Path
     text = path.read_text()
     assert text.count(old) == 1
     path.write_text(text.replace(old, new))
-    journal = Journal(path)
+    journal = Answers(path)
     assert [journal.get(request(1)), journal.get(request(5))] == [None, None]
     journal.put(request(1), {"content": "4"})
-    assert [journal.get(request(1)), Journal(path).get(request(1))] == [{"content": "4"}] * 2
+    assert [journal.get(request(1)), Answers(path).get(request(1))] == [{"content": "4"}] * 2
     assert path.read_text().startswith(text.replace(old, new))
 
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from fcconan.llm.journal import Journal
-journal = Journal(Path(sys.argv[1]))
+from fcconan.models.answers import Answers
+journal = Answers(Path(sys.argv[1]))
 for number in range(10**6):
     journal.put({"n": number}, {"filler": "x" * 200_000})
     print(number, flush=True)
@@ -251,21 +252,21 @@ def test_what_was_on_the_disk_before_a_kill_is_there_after_it(tmp_path: Path) ->
         process.kill()
         seen += [int(line) for line in process.stdout]
     response = {"filler": "x" * 200_000}
-    journal = Journal(path)
+    journal = Answers(path)
     assert [journal.get({"n": number}) == response for number in seen] == [True] * len(seen)
     assert len(journal) - len(seen) in (0, 1)  # the last may have been written and not said
     journal.put({"n": -1}, {"filler": "y"})
-    assert Journal(path).get({"n": -1}) == {"filler": "y"}
+    assert Answers(path).get({"n": -1}) == {"filler": "y"}
 
 
 @pytest.mark.parametrize("left", [1, 20, 75, 200])
 def test_a_record_torn_anywhere_is_ended_by_the_next_writer(tmp_path: Path, left: int) -> None:
     path = tmp_path / "journal.jsonl"
-    Journal(path).put(request(1), RESPONSE)
+    Answers(path).put(request(1), RESPONSE)
     whole = path.read_bytes()
     with path.open("ab") as file:
         file.write(whole[:left])
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(2), RESPONSE)
     assert path.read_bytes().split(b"\n")[:2] == [whole[:-1], whole[:left]]
     assert [journal.get(request(number)) for number in (1, 2)] == [RESPONSE] * 2
@@ -276,9 +277,10 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.llm.journal import Finished, Journal
+from fcconan.models.answers import Answers
+from fcconan.models.requests import Finished
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-journal = Journal(Path(sys.argv[1]))
+journal = Answers(Path(sys.argv[1]))
 number = 0
 try:
     while True:
@@ -300,32 +302,32 @@ def test_a_full_disk_is_told_and_nothing_before_it_is_lost(tmp_path: Path) -> No
     # A line takes 1082 bytes: 9 of them fit.
     assert line == f"9 the journal {path} cannot be used (File too large): choose another file, or free its disk"
     assert kept == "9 None"
-    journal = Journal(path)
+    journal = Answers(path)
     assert (len(journal), path.stat().st_size) == (9, 10_000)
     journal.put({"n": 9}, {"n": 9})
-    assert [each["request"]["n"] for each in Journal(path).records()] == list(range(10))
+    assert [each["request"]["n"] for each in Answers(path).records()] == list(range(10))
 
 
 def test_a_journal_that_is_deleted_or_replaced_while_in_use_is_bad_input(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(1), RESPONSE)
     path.unlink()
     with pytest.raises(InputError, match=r"cannot be used \(No such file or directory\)"):
         journal.get(request(2))
     with pytest.raises(InputError, match="was changed while it was in use"):
         journal.put(request(2), RESPONSE)
-    Journal(other := tmp_path / "other.jsonl").put(request(3), RESPONSE)
+    Answers(other := tmp_path / "other.jsonl").put(request(3), RESPONSE)
     other.replace(path)
     for _ in range(2):
         with pytest.raises(InputError, match="was changed while it was in use: leave journals as they are"):
             journal.get(request(3))
-    assert Journal(path).get(request(3)) == RESPONSE
+    assert Answers(path).get(request(3)) == RESPONSE
 
 
 def test_opening_a_large_journal_reads_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal.jsonl"
-    Journal(path).put_all([Finished(request(number), {"n": number}) for number in range(50_000)])
+    Answers(path).put_all([Finished(request(number), {"n": number}) for number in range(50_000)])
     parsed: list[bytes] = []
     real = orjson.loads
 
@@ -334,7 +336,7 @@ def test_opening_a_large_journal_reads_no_record(tmp_path: Path, monkeypatch: py
         return real(line)
 
     monkeypatch.setattr("orjson.loads", watched)
-    journal = Journal(path)
+    journal = Answers(path)
     assert (len(journal), parsed) == (50_000, [])
     assert (journal.get(request(31_416)), len(parsed)) == ({"n": 31_416}, 1)
     assert (journal.get(request(50_000)), len(parsed)) == (None, 1)
@@ -342,13 +344,13 @@ def test_opening_a_large_journal_reads_no_record(tmp_path: Path, monkeypatch: py
 
 def test_a_closed_journal_opens_itself_again(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
+    journal = Answers(path)
     journal.put(request(1), RESPONSE)
     journal.close()
     assert journal.get(request(1)) == RESPONSE
     journal.close()
     journal.put(request(2), RESPONSE)
-    assert len(Journal(path)) == 2
+    assert len(Answers(path)) == 2
 
 
 def test_a_response_that_no_line_can_hold_is_bad_input(tmp_path: Path) -> None:
@@ -356,4 +358,4 @@ def test_a_response_that_no_line_can_hold_is_bad_input(tmp_path: Path) -> None:
     for _ in range(2000):
         deep = [deep]
     with pytest.raises(InputError, match="too many objects and lists in one another"):
-        Journal(tmp_path / "journal").put({"a": 1}, {"x": deep})
+        Answers(tmp_path / "journal").put({"a": 1}, {"x": deep})
