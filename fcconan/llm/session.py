@@ -31,7 +31,8 @@ from fcconan.llm.response import (
     too_large,
 )
 from fcconan.llm.signals import signals_held
-from fcconan.models.answers import Answers, Stored
+from fcconan.models.answer_rows import Stored
+from fcconan.models.answers import Answers
 from fcconan.models.origins import Origins
 from fcconan.models.requests import Finished, Request
 

@@ -6,45 +6,25 @@ opens one. The newest epoch that has an answer to a request wins, and within an 
 A row carries a checksum over its content. A damaged row is never believed: its request is sent again.
 """
 
-import hashlib
 import sqlite3
 import sys
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.models.answer_rows import FIND, NEXT, REMOVE, Row, Stored, insert, put, row_of, stored_in, texts_of
 from fcconan.models.answers_file import check_answers_file, connect, old_journals, store_path, transaction, usable
 from fcconan.models.old_journals import lines_of
-from fcconan.models.requests import Finished, Request, as_json, from_json, keyed
+from fcconan.models.requests import Finished, Request, from_json, keyed
 
-_COLUMNS = "epoch, request, response, at, seconds, usage, checksum"
-_FIND = f"SELECT {_COLUMNS} FROM answers WHERE key = ? AND sample = ? AND epoch >= ? ORDER BY epoch DESC LIMIT 1"
-_PUT = f"INSERT OR {{}} INTO answers (key, sample, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NEXT = f"SELECT rowid, key, sample, {_COLUMNS} FROM answers WHERE rowid > ? ORDER BY rowid LIMIT ?"
-_AT_ONCE = 50  # rows that are read together; some are of a megabyte
 _IMPORTED_AT_ONCE = 1 << 22  # characters of responses
 _PROBE = 1 << 16  # bytes that are written before the first request
+_AT_ONCE = 50  # rows that are read together; some are of a megabyte
 _NONE = 1 << 62  # later than every epoch
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Stored:
-    """An answer in the store.
-
-    Attributes:
-        response: The raw response.
-        at: When it came, as ISO 8601 in UTC; None where that is unknown.
-    """
-
-    response: dict[str, Any]
-    at: str | None
 
 
 class Run:
@@ -111,7 +91,9 @@ class Answers:
         self._connections: dict[bool, sqlite3.Connection] = {}  # the writer's is that of True
         self._closing = weakref.finalize(self, _close, self._connections)
         self._inode = 0
+        self._damaged: dict[str, Row] = {}  # key -> where the row is, until there is another answer
         self._prepared = False
+        self._current: int | None = None  # the epoch of new answers, once it is known
         self._own: int | None = None  # the epoch that the run has opened, in this process or an earlier one
         with usable(self.path):
             self._import_old()
@@ -119,7 +101,7 @@ class Answers:
 
     def __len__(self) -> int:
         """The number of requests with an answer in any epoch; samples of a request count on their own."""
-        found = self._read("SELECT count(*) FROM (SELECT DISTINCT key, sample FROM answers)")
+        found = self._read("SELECT count(*) FROM (SELECT 1 FROM answers GROUP BY key, sample)")
         return int(found[0][0]) if found else 0
 
     def is_empty(self) -> bool:
@@ -146,11 +128,12 @@ class Answers:
             InputError: The file cannot be read.
         """
         key, sample, _ = keyed(request)
-        found = self._read(_FIND, bytes.fromhex(key), sample, self._lowest)
+        found = self._read(FIND, bytes.fromhex(key), sample, self._lowest)
         if not found:
             return None
-        stored = _stored(bytes.fromhex(key), sample, found[0])
+        stored = stored_in(bytes.fromhex(key), sample, found[0])
         if stored is None:
+            self._damaged[key] = (bytes.fromhex(key), sample, found[0][0])
             _say(f"an answer in {self.path} is damaged, so its request is sent again")
         return stored
 
@@ -174,11 +157,15 @@ class Answers:
         whole = [(keyed(each.request), each) for each in finished]
         with self._writing, usable(self.path):
             connection = self._writer()
-            epoch, lowest = self._epoch_of(connection), self._lowest
-            rows = [_row(key, sample, epoch, request, each) for (key, sample, request), each in whole]
+            epoch = self._epoch_of(connection)
+            rows = [row_of(key, sample, epoch, request, each) for (key, sample, request), each in whole]
+            for lost in [self._damaged.pop(key) for (key, _, _), _ in whole if key in self._damaged]:
+                connection.execute(REMOVE, lost)  # it may be of a later epoch than its new answer
+            given = [Stored(dict(each.response), each.at) for each in finished]
+            if insert(connection, rows) == len(rows):
+                return given
             with transaction(connection):
-                known = [_put(connection, row, lowest) for row in rows]
-        return [stored or Stored(dict(each.response), each.at) for stored, each in zip(known, finished, strict=True)]
+                return [put(connection, row) or each for row, each in zip(rows, given, strict=True)]
 
     def prepare(self) -> None:
         """Checks, before anything is paid for, that answers can be written; a fresh run opens its epoch.
@@ -228,8 +215,8 @@ class Answers:
                 ended = [(epoch, run.decode(), (finished or b"").decode()) for epoch, run, finished in epochs]
                 connection.executemany("INSERT OR IGNORE INTO epochs VALUES (?, ?, ?)", ended)
             for rows in source._rows():
-                whole = [row[1:] for row in rows if _stored(row[1], row[2], row[3:]) is not None]
-                new += _add(connection, whole)
+                whole = [texts_of(row[1:]) for row in rows if stored_in(row[1], row[2], row[3:]) is not None]
+                new += insert(connection, whole)
         source.close()
         return new
 
@@ -241,7 +228,7 @@ class Answers:
         """
         for rows in self._rows():
             for _, key, sample, *row in rows:
-                stored = _stored(key, sample, row)
+                stored = stored_in(key, sample, row)
                 if stored is not None:
                     epoch, request, _, _, seconds, usage, _ = row
                     yield {
@@ -293,7 +280,9 @@ class Answers:
         if self._wants_epoch:
             with transaction(connection):
                 self._open_epoch(connection)
-        return self.epoch
+        if self._current is None:
+            self._current = self.epoch
+        return self._current
 
     def _open_epoch(self, connection: sqlite3.Connection) -> None:
         """Opens the epoch of a fresh run, or joins that of another model of the same run."""
@@ -334,17 +323,17 @@ class Answers:
                         damaged += 1
                         continue
                     key, sample, request = keyed(line.request)
-                    batch.append(_row(key, sample, 0, request, line))
+                    batch.append(row_of(key, sample, 0, request, line))
                     size += len(batch[-1][4])
                     if size > _IMPORTED_AT_ONCE:
-                        new += _add(connection, batch)
+                        new += insert(connection, batch)
                         batch, size = [], 0
-                new += _add(connection, batch)
+                new += insert(connection, batch)
                 with transaction(connection):
                     connection.execute("INSERT OR REPLACE INTO imports VALUES (?, ?, ?)", (path.name, *state))
             left = f"; damaged lines left out: {damaged}" if damaged else ""
             if new or damaged:
-                _say(f"{new} answers of {path} were imported into {self.path}{left}")
+                _say(f"answers imported from {path} into {self.path}: {new}{left}")
 
     # Connections
 
@@ -368,70 +357,22 @@ class Answers:
         connection = self._connections.get(True)
         if connection is None:
             connection = self._connections[True] = connect(self.path, write=True)
-            self._inode = self.path.stat().st_ino
-        elif not self.path.exists() or self.path.stat().st_ino != self._inode:
+            self._inode = self._inode_now()
+        elif self._inode_now() != self._inode:
             raise InputError(f"{self.path} was moved or deleted while it was in use: leave it there, and run again")
         return connection
 
+    def _inode_now(self) -> int:
+        try:
+            return self.path.stat().st_ino
+        except FileNotFoundError:
+            return 0
+
     def _rows(self) -> Iterator[list[Row]]:
         last = -1
-        while rows := self._read(_NEXT, last, _AT_ONCE):
+        while rows := self._read(NEXT, last, _AT_ONCE):
             last = rows[-1][0]
             yield rows
-
-
-def _row(key: str, sample: int, epoch: int, request: Mapping[str, Any], finished: Finished) -> Row:
-    """Returns the columns of an answer, with their checksum."""
-    usage = finished.response.get("usage")
-    content = (
-        epoch,
-        as_json(request),
-        as_json(finished.response),
-        finished.at,
-        None if finished.seconds is None else float(finished.seconds),
-        None if usage is None else as_json(usage),
-    )
-    short = bytes.fromhex(key)
-    return (short, sample, *content, _checksum(short, sample, content))
-
-
-def _put(connection: sqlite3.Connection, row: Row, lowest: int) -> Stored | None:
-    """Stores a row, unless its request has an undamaged answer already, which is returned."""
-    key, sample, *_ = row
-    found = connection.execute(_FIND, (key, sample, lowest)).fetchone()
-    known = None if found is None else _stored(key, sample, found)
-    if known is None:
-        connection.execute(_PUT.format("REPLACE"), row)
-    return known
-
-
-def _add(connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
-    """Stores the rows that are new; returns how many."""
-    with transaction(connection):
-        return sum(connection.execute(_PUT.format("IGNORE"), _texts(row)).rowcount for row in rows)
-
-
-def _texts(row: Row) -> Row:
-    """Makes texts of the bytes that were read for them: all but the key and the checksum, which are first and last."""
-    return (row[0], *(each.decode() if isinstance(each, bytes) else each for each in row[1:-1]), row[-1])
-
-
-def _checksum(key: bytes, sample: int, content: Sequence[Any]) -> bytes:
-    parts = (each if isinstance(each, bytes) else str(each).encode() for each in (key, sample, *content))
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(len(part).to_bytes(8))
-        digest.update(part)
-    return digest.digest()
-
-
-def _stored(key: bytes, sample: int, row: Sequence[Any]) -> Stored | None:
-    """Reads a row of the columns `_COLUMNS`; None where it is damaged."""
-    *content, checksum = row
-    if _checksum(key, sample, content) != checksum:
-        return None
-    _, _, response, at, _, _ = content
-    return Stored(from_json(response), None if at is None else at.decode())
 
 
 def _close(connections: dict[bool, sqlite3.Connection]) -> None:

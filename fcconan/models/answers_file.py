@@ -109,10 +109,10 @@ def usable(path: Path) -> Iterator[None]:
         InputError: There was such an error.
     """
     try:
-        if path.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
         yield
     except sqlite3.Error as error:
+        if path.is_dir():
+            raise InputError(_cannot(path, "Is a directory")) from error
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise InputError(
                 f"the file of answers {path} is damaged ({error}): put a copy in its place, or save what is left with "
