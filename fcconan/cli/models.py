@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,7 +65,6 @@ class Connection:
         base_url: The endpoint.
         key_variable: The environment variable with the key.
         journal: The file of answers; None for the one in the cache.
-        fresh: True asks everything again; None goes on with an interrupted run that does; False gives that up.
         concurrency: Requests at once, of all models that are asked at the same time.
         per_minute: The most that are sent in a minute, by all models that are asked at the same time.
         timeout: Seconds.
@@ -77,13 +76,13 @@ class Connection:
         dry_run: Whether nothing is sent, and calls are counted.
         device: Of local models.
         batch_size: Of local models.
+        fresh: True asks everything again; None goes on with an interrupted run that does; False gives that up.
         run: Which stored answers may be used; it is no option.
     """
 
     base_url: BaseUrl = None
     key_variable: KeyVariable = "OPENAI_API_KEY"
     journal: JournalFile = None
-    fresh: Fresh = None
     concurrency: Concurrency = 8
     per_minute: PerMinute = None
     timeout: Timeout = 60.0
@@ -95,7 +94,8 @@ class Connection:
     dry_run: DryRun = False
     device: Device = None
     batch_size: BatchSize = 8
-    run: "Run | None" = None
+    fresh: Fresh = None
+    run: "Run | None" = field(default=None, compare=False)
 
     @cached_property
     def purse(self) -> "Purse | None":

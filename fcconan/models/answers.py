@@ -91,6 +91,7 @@ class Answers:
         self._connections: dict[bool, sqlite3.Connection] = {}  # the writer's is that of True
         self._closing = weakref.finalize(self, _close, self._connections)
         self._inode = 0
+        self._told = False
         self._damaged: dict[str, Row] = {}  # key -> where the row is, until there is another answer
         self._prepared = False
         self._current: int | None = None  # the epoch of new answers, once it is known
@@ -134,7 +135,9 @@ class Answers:
         stored = stored_in(bytes.fromhex(key), sample, found[0])
         if stored is None:
             self._damaged[key] = (bytes.fromhex(key), sample, found[0][0])
-            _say(f"an answer in {self.path} is damaged, so its request is sent again")
+            if not self._told:
+                _say(f"answers in {self.path} are damaged, so their requests are sent again")
+            self._told = True
         return stored
 
     def put(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
@@ -204,7 +207,7 @@ class Answers:
             InputError: There is no such store, or this one cannot be written.
         """
         if not other.is_file():
-            raise InputError(f"{other} is no file of answers: give the file that another run has written")
+            raise InputError(f"{other} is not a file of answers: give the file that another run has written")
         source = Answers(other)
         epochs = source._read("SELECT epoch, run, finished FROM epochs")
         new = 0
@@ -380,12 +383,6 @@ def _close(connections: dict[bool, sqlite3.Connection]) -> None:
         connections.popitem()[1].close()
 
 
-_said: set[str] = set()
-
-
 def _say(line: str) -> None:
-    """Prints a note, once in a process: several models of a run may share a file."""
-    if line not in _said:
-        _said.add(line)
-        shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
-        print(f"fcconan: {shown}", file=sys.stderr)
+    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
+    print(f"fcconan: {shown}", file=sys.stderr)

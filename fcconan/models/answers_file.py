@@ -1,7 +1,9 @@
 """The sqlite file that holds paid answers: where it is, how it is opened, and which files are refused."""
 
 import sqlite3
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,26 @@ _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {_VERSION}",
 )
+
+
+# Closing a file drops all locks that the process has on it, those of sqlite, too: a store that is open here is never
+# opened in another way. Device and inode of each, and how many connections it has.
+_open: Counter[tuple[int, int]] = Counter()
+_opening = threading.RLock()
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that is counted while it is open."""
+
+    counted: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Closes it."""
+        with _opening:
+            super().close()
+            if self.counted is not None:
+                _open[self.counted] -= 1
+                self.counted = None
 
 
 def store_path(path: Path) -> Path:
@@ -63,7 +85,7 @@ def check_answers_file(path: Path) -> None:
     beginning = _beginning(path)
     if beginning and not beginning.startswith(_SQLITE) and not is_old_journal(path):
         raise InputError(
-            f"{path} is no file of answers, so nothing is read from it or written to it: choose another --journal"
+            f"{path} is not a file of answers, so nothing is read from it or written to it: choose another --journal"
         )
 
 
@@ -77,10 +99,11 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         InputError: The file is no store, or one of a newer version.
         sqlite3.Error: It cannot be opened; `usable` makes one line of it.
     """
-    check_answers_file(path)
     if write:
         path.parent.mkdir(parents=True, exist_ok=True)
-    connection = _opened(path, "rwc" if write else "rw")
+    with _opening:
+        check_answers_file(path)
+        connection = _opened(path, "rwc" if write else "rw")
     try:
         if write:
             _make(connection)
@@ -129,7 +152,18 @@ def _cannot(path: Path, reason: object) -> str:
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    return sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    with _opening:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=_Connection
+        )
+        connection.counted = _place(path)
+        _open[connection.counted] += 1
+    return connection
+
+
+def _place(path: Path) -> tuple[int, int]:
+    now = path.stat()
+    return now.st_dev, now.st_ino
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -195,9 +229,12 @@ def _choose_mode(connection: sqlite3.Connection) -> None:
 
 def _beginning(path: Path) -> bytes:
     try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            return file.read(64)
+        with _opening:
+            if not path.is_file():
+                return b""
+            if _open[_place(path)]:
+                return _SQLITE
+            with path.open("rb") as file:
+                return file.read(64)
     except OSError:
         return b""  # reported when the file is opened
