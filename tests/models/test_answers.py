@@ -201,14 +201,11 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
         ),
         (lambda path: rows_of(path, "CREATE TABLE t (a)"), r"answers is a database of another program: choose another"),
         (
-            lambda path: (Answers(path).put_all([Finished(request(1), {})]), rows_of(path, "PRAGMA user_version = 2")),
+            lambda path: (Answers(path).put_all([Finished({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
             r"answers has answers in version 2 of their format, and this version of fcconan reads version 1: update ",
         ),
         (
-            lambda path: (
-                Answers(path).put_all([Finished(request(1), {})]),
-                rows_of(path, "PRAGMA application_id = 5"),
-            ),
+            lambda path: (Answers(path).put_all([Finished({}, {})]), rows_of(path, "PRAGMA application_id = 5")),
             r"answers is a database of another program",
         ),
     ],
