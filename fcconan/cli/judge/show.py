@@ -15,6 +15,9 @@ def run(
     contains: Annotated[str | None, typer.Option("--contains", help="Only where a prompt or answer has this.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Show and count this model only.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the last ones.")] = 5,
+    merge: Annotated[
+        list[Path] | None, typer.Option("--merge", help="First take over the answers of this file, of another machine.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write counts to this file.")] = None,
 ) -> None:
     """Show what was asked and answered, and count calls and tokens."""
@@ -28,6 +31,8 @@ def run(
     from fcconan.models.answers_file import store_path
 
     path = Connection(journal=journal).journal_path()  # refuses other files
+    for other in merge or ():
+        typer.echo(f"New answers of {printable(str(other))}: {Answers(path).merge(other)}")
     if not path.is_file() and not store_path(path).is_file():
         raise InputError(f"there is no file of answers at {path}: give the --journal of a run")
     check_files({"--json": json_file}, read=[path, store_path(path)])
