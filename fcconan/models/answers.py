@@ -91,6 +91,7 @@ class Answers:
         self._connections: dict[bool, sqlite3.Connection] = {}  # the writer's is that of True
         self._closing = weakref.finalize(self, _close, self._connections)
         self._inode = 0
+        self._given_up: int | None = None
         self._told = False
         self._damaged: dict[str, Row] = {}  # key -> where the row is, until there is another answer
         self._prepared = False
@@ -188,15 +189,16 @@ class Answers:
         self._prepared = True
 
     def finish(self) -> None:
-        """Ends the epoch of a fresh run.
+        """Ends the epoch of a fresh run, or the one that the run gives up.
 
         Raises:
             InputError: That cannot be written.
         """
-        if self._own is None:
+        ended = self._own or self._given_up
+        if ended is None:
             return
         with self._writing, usable(self.path):
-            self._end_epoch(self._writer(), self._own)
+            self._end_epoch(self._writer(), ended)
 
     def merge(self, other: Path) -> int:
         """Takes over the answers of another store, or of a journal of an earlier version; returns how many were new.
@@ -271,8 +273,7 @@ class Answers:
         if epoch is None:
             return
         if run.fresh is False:
-            with self._writing:
-                self._end_epoch(self._writer(), epoch)
+            self._given_up = epoch
             return
         self._own = epoch
         date = datetime.fromtimestamp(epoch / 1000, UTC).date().isoformat()

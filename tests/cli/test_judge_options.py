@@ -342,7 +342,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     used = {"model": "stub", "requests": 16, "prompt_tokens": 16 * 7, "completion_tokens": 16 * 3}
     used |= {"requests_without_count": 0}
     by = {"model": "stub-stub", "system_fingerprint": None}
-    new = {"answers": 16, "from_store": 0, "stored_first": None, "stored_last": None}
+    new: dict[str, Any] = {"answers": 16, "from_store": 0, "stored_first": None, "stored_last": None}
     new |= {"cost": 16 * (7 * 1000 + 3 * 10000) / 1e6, "answered_by": [by | {"from_store": 0, "new": 16}]}
     assert summary()["used"] == [used | new]
     assert "stored ones" not in done.stdout

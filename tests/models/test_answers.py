@@ -495,8 +495,10 @@ def test_an_interrupted_fresh_run_can_be_given_up(tmp_path: Path, capsys: pytest
     path = tmp_path / "answers"
     Answers(path).put_all([Finished(request(number), {"old": number}) for number in (1, 2)])
     Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
-    given_up = Run("rate", fresh=False).answers(path)
+    run = Run("rate", fresh=False)
+    given_up = run.answers(path)
     assert [said(given_up, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
+    run.finish()
     later = Run("rate").answers(path)
     assert [said(later, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
     assert capsys.readouterr().err == ""
