@@ -129,10 +129,6 @@ def run(
         from fcconan.score.planner import plan_all
 
         result["plan"] = plan_all(collection, details, settings, half_width=plan)
-    if asking:
-        result["used"] = [
-            each.origins.summary(name) | {"model": name} for each in asking for name in each.origins.models
-        ]
     if json_file is not None:
         write_json(json_file, result)
     if report is not None:

@@ -1,7 +1,6 @@
 """Runs requests to an endpoint, many at a time: repetitions, waiting, cost, and every answer stored before its use."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -14,13 +13,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import orjson
-
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
 from fcconan.llm.response import (
     Answer,
-    Body,
     Check,
     one_line,
     read_body,
@@ -34,7 +30,7 @@ from fcconan.llm.signals import signals_held
 from fcconan.models.answer_rows import Stored
 from fcconan.models.answers import Answers
 from fcconan.models.origins import Origins
-from fcconan.models.requests import Finished, Request
+from fcconan.models.requests import Finished, Request, encoded
 
 Result = TypeVar("Result")
 
@@ -447,11 +443,3 @@ def _has_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def encoded(body: Body) -> bytes:
-    """Returns a body as JSON in UTF-8."""
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # half characters, which JSON can write and UTF-8 cannot
-        return json.dumps(body).encode()

@@ -34,7 +34,15 @@ class Stored:
 
 
 def row_of(key: str, sample: int, epoch: int, request: Mapping[str, Any], finished: Finished) -> Row:
-    """Returns the columns of an answer, with their checksum."""
+    """Returns the columns of an answer, with their checksum.
+
+    Args:
+        key: Of the request, as 64 hexadecimal digits.
+        sample: Of the request.
+        epoch: To which the answer belongs.
+        request: Everything that the response depends on.
+        finished: The request with its response.
+    """
     usage = finished.response.get("usage")
     content = (
         epoch,

@@ -81,6 +81,14 @@ def as_json(value: Any) -> str:
             ) from error
 
 
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Returns a body as JSON in UTF-8."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # half characters, which JSON can write and UTF-8 cannot
+        return json.dumps(body).encode()
+
+
 def from_json(text: bytes) -> Any:
     """Reads what `as_json` has written.
 
