@@ -104,7 +104,7 @@ def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     begin = time.perf_counter()
     client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
-    kept = KeptRatings(judge, client.journal.path)
+    kept = KeptRatings(judge, client.answers.path)
     with RowWriter(out, RATED) as writer:
         for rows in kept.rate(load_replies(replies)):
             writer.write(rows)

@@ -126,7 +126,7 @@ class Scoring:
 
     def journal(self, shard: Shard) -> Path:
         """Returns the file of the answers that a judge gave for a shard."""
-        return self.folder / _JOURNALS / f"{shard.name}.jsonl"
+        return self.folder / _JOURNALS / f"{shard.name}.sqlite"
 
 
 def plan(

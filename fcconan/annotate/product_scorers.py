@@ -213,7 +213,7 @@ class JudgeScorer:
             "strategy": strategy,
             "base_url": base_url,
         }
-        judge = self.judge(self.model(Path("never-written.jsonl")))
+        judge = self.judge(self.model(Path("never-written.sqlite")))
         self.configuration: dict[str, Any] = {
             "kind": "judge",
             "task": self._asked["task"],

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.answer_runs import Fresh, report_answers, run_of
+
 if TYPE_CHECKING:
     from fcconan.retrieve.collection import Collection
     from fcconan.retrieve.suite import Maker
@@ -86,14 +88,17 @@ def run(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer of the endpoint.")] = 60.0,
     retries: Annotated[int, typer.Option("--retries", min=0, help="Tries after a failed request.")] = 4,
     concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once.")] = 4,
+    fresh: Fresh = None,
 ) -> None:
     """Run retrieval systems on a dataset and score them, with intervals, tests and chance level."""
+    answering = run_of(NAME, locals(), fresh)
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, tell_progress, write_json
     from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
-    from fcconan.retrieve.kept import KeptRuns, default_folder
+    from fcconan.retrieve.kept import default_folder
+    from fcconan.retrieve.kept_epochs import EpochRuns
     from fcconan.retrieve.suite import Maker, load_suite
 
     given = [Path(each.partition("=")[2]) for each in qrels or ()]
@@ -119,20 +124,24 @@ def run(
     ).resolve(collection)
     folder = runs or default_folder()
 
+    asking = []
+
     def client() -> Any:
         from fcconan.llm.client import Client
 
-        return Client(
-            journal=folder / "journal.jsonl",
+        made = Client(
+            journal=answering.answers(folder / "journal.sqlite"),
             base_url=base_url,
             timeout=timeout,
             retries=retries,
             concurrency=concurrency,
         )
+        asking.append(made)
+        return made
 
     maker = Maker(chosen, collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
-    kept = KeptRuns(folder) if reuse else None
+    kept = EpochRuns(folder, lambda: answering.answers(folder / "journal.sqlite")) if reuse else None
     result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)
     if sparsity and result["systems"]:
         from fcconan.score.sparsity import study
@@ -147,6 +156,9 @@ def run(
     if report is not None:
         write_report(report, result, details, texts=texts)
     print_result(result, report)
+    report_answers(asking)
+    if not result["problems"]:
+        answering.finish()
     for name, problem in result["problems"].items():
         print(f"fcconan: system {name!r} {' '.join(problem.split())}", file=sys.stderr)
     if result["problems"]:

@@ -44,7 +44,7 @@ class Evaluation:
 
     def __init__(self, loaded: LoadedSuite, out: Path, connection: models.Connection, json_file: Path | None) -> None:
         self.loaded, self.suite, self.out, self.json_file = loaded, loaded.suite, out, json_file
-        self.connection = replace(connection, journal=connection.journal or out / "journal.jsonl", dry_run=False)
+        self.connection = replace(connection, journal=connection.journal or out / "journal.sqlite", dry_run=False)
         self._verbs = Verbs(loaded, out, self.connection)
 
     def check(self) -> None:

@@ -157,6 +157,7 @@ class Verbs:
                 options=known(options),
                 models=[self.model(each) for each in models_in(options)],
                 retriever=_makers_of(options),
+                **self._epoch(options),
                 dataset=self.dataset_content,
                 chosen=[suite.config, suite.split, suite.limit, suite.column, suite.seed],
             )
@@ -170,7 +171,13 @@ class Verbs:
             seed=self.suite.seed,
             models=[self.model(name) for name in models_in(options)],
             replies=content_of(self.replies),
+            **self._epoch(options),
         )
+
+    def _epoch(self, options: Options) -> dict[str, int]:
+        """Returns the epoch of the answers that a step with models uses; nothing where none was ever asked afresh."""
+        epoch = self.connection.epoch() if set(models_in(options)) - {LEXICAL} else 0
+        return {"epoch": epoch} if epoch else {}
 
     def model(self, name: str) -> Any:
         """Returns what changes the answers of a model; for one that cannot be opened, why."""

@@ -7,8 +7,6 @@ from pathlib import Path
 from fcconan.errors import InputError
 
 _MANIFEST = "manifest.json"
-# How every line of a journal begins.
-_JOURNAL = b'{"key": "'
 
 
 def check_files(
@@ -48,28 +46,6 @@ def check_files(
             if _same(path, other):
                 raise InputError(f"{path} is named by {before} and {option}: give each a file of its own")
         seen.append((option, path))
-
-
-def check_journal(path: Path) -> None:
-    """Checks that a file is a journal of answers, or none yet, before answers are appended to it.
-
-    A line that a kill has torn may be short, but begins as all do.
-
-    Raises:
-        InputError: It is something else.
-    """
-    try:
-        if not path.is_file() or not path.stat().st_size:
-            return
-        with path.open("rb") as file:
-            first, *others = file.read(2 * len(_JOURNAL)).split(b"\n")
-    except OSError:
-        return  # said by the journal itself, with what to do
-    torn = bool(first) and all(_JOURNAL.startswith(each[: len(_JOURNAL)]) for each in (first, *others[:1]))
-    if not (first.startswith(_JOURNAL) or torn):
-        raise InputError(
-            f"{path} is no journal of answers, so nothing is read from it or appended to it: choose another --journal"
-        )
 
 
 def files_of_models(names: Iterable[str]) -> tuple[list[Path], list[Path]]:

@@ -173,12 +173,11 @@ class Work:
         items: "list[Item]",
     ) -> bool:
         from fcconan.cli.watch import Watched
-        from fcconan.generate.card import Dated
         from fcconan.generate.generator import ModelGenerator
         from fcconan.generate.pick import BestOf
+        from fcconan.models.origins import origins_of
 
-        dated = Dated(model)
-        watched = Watched(dated)
+        watched = Watched(model)
         watched_judge = None if judge is None else Watched(judge)
         pick = _pick(plan, judged, watched_judge)
         name = None if template is None else template.name
@@ -186,7 +185,8 @@ class Work:
         generator = ModelGenerator(watched, plan, pick=pick, name=self.system, format=name, own_template=own)
         result = self._generate(generator, items)
         best = pick if isinstance(pick, BestOf) else None
-        dates = dated.dates(self.connection.journal_path())
+        origins = origins_of(model)
+        dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
         if best is not None:
@@ -240,7 +240,7 @@ class Work:
                     f"{option} does not hold for a retriever behind an endpoint: choose another, or leave it out"
                 )
         return Client(
-            journal=self.connection.journal_path(),
+            journal=self.connection.answers(),
             base_url=self.connection.base_url,
             api_key_variable=self.connection.key_variable,
             timeout=self.connection.timeout,

@@ -3,19 +3,21 @@
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.answer_runs import Fresh, begun, report_answers
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.llm.call import Call, Model, Reply
     from fcconan.llm.chat_format import Format
     from fcconan.llm.cost import Purse
+    from fcconan.models.answers import Answers, Run
 
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
@@ -23,7 +25,7 @@ BaseUrl = Annotated[
 KeyVariable = Annotated[str, typer.Option("--api-key-variable", help="Environment variable that holds the key.")]
 JournalFile = Annotated[
     Path | None,
-    typer.Option("--journal", help="Where answers are kept; default: the cache. A second run asks nothing."),
+    typer.Option("--journal", help="File of paid answers; default: in the cache. A second run asks nothing."),
 ]
 Concurrency = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at once, of a panel together.")]
 PerMinute = Annotated[
@@ -50,6 +52,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and
 Device = Annotated[str | None, typer.Option("--device", help="Of local models: cpu, cuda, ...")]
 BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Prompts a batch of local models.")]
 LEXICAL = "lexical"
+_SENT = "model requests prompt_tokens completion_tokens requests_without_count from_store cost".split()
 _FIXED = ("model", "messages", "response_format", "n", "stream")  # what the package itself must know
 MODEL_HELP = "Name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 
@@ -73,6 +76,8 @@ class Connection:
         dry_run: Whether nothing is sent, and calls are counted.
         device: Of local models.
         batch_size: Of local models.
+        fresh: True asks everything again; None goes on with an interrupted run that does; False gives that up.
+        run: Which stored answers may be used; it is no option.
     """
 
     base_url: BaseUrl = None
@@ -89,6 +94,8 @@ class Connection:
     dry_run: DryRun = False
     device: Device = None
     batch_size: BatchSize = 8
+    fresh: Fresh = None
+    run: "Run | None" = field(default=None, compare=False)
 
     @cached_property
     def purse(self) -> "Purse | None":
@@ -102,17 +109,39 @@ class Connection:
         return None if self.max_cost is None else Purse(self.max_cost)
 
     def journal_path(self) -> Path:
-        """Returns the file of answers.
+        """Returns the file of answers that is given, or the one in the cache.
 
         Raises:
             InputError: The file holds something else.
         """
-        from fcconan.cli.files import check_journal
+        from fcconan.models.answers_file import check_answers_file
         from fcconan.retrieve.kept import default_folder
 
-        path = self.journal or default_folder() / "journal.jsonl"
-        check_journal(path)
+        path = self.journal or default_folder() / "journal.sqlite"
+        check_answers_file(path)
         return path
+
+    def answers(self) -> "Answers":
+        """Returns the store of answers.
+
+        Raises:
+            InputError: The file cannot be used.
+        """
+        from fcconan.models.answers import Answers
+
+        path = self.journal_path()
+        return Answers(path) if self.run is None else self.run.answers(path)
+
+    def epoch(self) -> int:
+        """Returns the epoch of the run's answers; a fresh run that sends something opens it first.
+
+        Raises:
+            InputError: The file cannot be used.
+        """
+        answers = self.answers()
+        if answers.is_fresh and not self.dry_run:
+            answers.prepare()
+        return answers.epoch
 
     def check_files(
         self,
@@ -134,10 +163,13 @@ class Connection:
             InputError: It would.
         """
         from fcconan.cli.files import check_files, files_of_models
+        from fcconan.models.answers_file import store_path
 
         recorded, local = files_of_models(names)
+        journal = self.journal_path()
+        store = {} if store_path(journal) == journal else {"the store of --journal": store_path(journal)}
         check_files(
-            {**written, "--journal": self.journal_path()},
+            {**written, "--journal": journal, **store},
             read=[*read, self.prices, *recorded],
             folders=[*folders, *local],
         )
@@ -170,7 +202,7 @@ class Connection:
 
             return LocalModel(
                 rest,
-                journal=self.journal_path(),
+                journal=self.answers(),
                 device=self.device,
                 batch_size=self.batch_size,
                 template=template,
@@ -185,7 +217,7 @@ class Connection:
         sharing = [each for each in beside if _at_endpoint(each)] or [name]
         share, more = divmod(self.concurrency, len(sharing))
         client = Client(
-            journal=self.journal_path(),
+            journal=self.answers(),
             base_url=self.base_url,
             api_key_variable=self.key_variable,
             timeout=self.timeout,
@@ -232,7 +264,7 @@ def connected(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]
     Args:
         without: Fields of `Connection` that the verb has no option for.
     """
-    names = [each.name for each in fields(Connection) if each.name not in without]
+    names = [each.name for each in fields(Connection) if each.name not in (*without, "run")]
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(run)
@@ -248,7 +280,11 @@ def connected(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]
         @wraps(run)
         def wrapped(**values: Any) -> None:
             given = {name: values.pop(name) for name in names}
-            run(**values, connection=replace(place.default, **given))
+            connection = replace(place.default, **given)
+            with begun(
+                run.__module__, {**values, **vars(connection)}, connection.fresh, dry_run=connection.dry_run
+            ) as answering:
+                run(**values, connection=replace(connection, run=answering))
 
         # What Typer makes options of.
         wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -363,10 +399,10 @@ def print_rehearsals(
         write_json(json_file, {"dry_run": found})
 
 
-def print_used(opened: Iterable[Any]) -> list[dict[str, Any]]:
+def print_used(opened: Sequence[Any]) -> list[dict[str, Any]]:
     """Prints what models behind an endpoint were sent in this run, and returns it; others count nothing.
 
-    `cost` is that of the counted tokens; None without prices.
+    `cost` is that of the counted tokens; None without prices. For all models, it prints how many answers were stored.
     """
     from fcconan.cli.output import print_table
 
@@ -375,6 +411,7 @@ def print_used(opened: Iterable[Any]) -> list[dict[str, Any]]:
         budget = getattr(getattr(model, "client", None), "budget", None)
         if budget is not None:
             used, cost = budget.used, budget.cost
+            origins = model.client.origins.summary(model.name)
             found.append(
                 {
                     "model": model.name,
@@ -383,9 +420,11 @@ def print_used(opened: Iterable[Any]) -> list[dict[str, Any]]:
                     "completion_tokens": used.completion_tokens,
                     "requests_without_count": used.uncounted,
                     "cost": None if cost is None else round(cost, 6),
+                    **origins,
                 }
             )
     if found:
-        shown = [name for name in found[0] if name != "cost" or found[0]["cost"] is not None]
+        shown = [name for name in _SENT if name != "cost" or found[0]["cost"] is not None]
         print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in found])
+    report_answers(opened)
     return found

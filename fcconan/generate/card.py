@@ -6,7 +6,6 @@ It follows from the replies and from what is kept on disk: a second run writes t
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from fcconan.errors import InputError
 from fcconan.generate.item import Item
 from fcconan.identity import digest
-from fcconan.llm.call import Call, Model, Reply
-from fcconan.llm.journal import Journal
 
 if TYPE_CHECKING:
     from fcconan.generate.parts import Part
@@ -27,57 +24,6 @@ _PACKAGES = {
     "found": ("sentence-transformers", "scikit-learn", "rank-bm25", "bm25s"),
 }
 COUNTED = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
-_SAMPLED = ("temperature", "top_p", "top_k", "seed")
-
-
-class Dated:
-    """A model whose calls are noted, so that the dates of their answers can be found in the journal.
-
-    Args:
-        model: The model.
-
-    Attributes:
-        name: The model's.
-        configuration: The model's.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self.model, self.name, self.configuration = model, model.name, model.configuration
-        self._asked: set[str] = set()
-
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Yields the model's replies."""
-
-        def noted() -> Iterator[Call]:
-            for call in calls:
-                self._asked.add(_of_call(self.model, call))
-                yield call
-
-        yield from self.model.replies(noted())
-
-    def dates(self, journal: Path) -> tuple[str, str] | None:
-        """Returns when the first and the last of the answers came (ISO 8601, UTC); None where no answer has a date.
-
-        Args:
-            journal: The file that keeps the answers.
-
-        Raises:
-            InputError: It cannot be read.
-        """
-        if "endpoint" not in self.configuration and self.configuration.get("kind") != "local":
-            return None  # recorded answers, which no journal keeps
-        first = last = None
-        for record in Journal(journal).records():
-            at = record.get("at")
-            if at and self._is_mine(record["request"]) and _of_request(record["request"]) in self._asked:
-                first, last = min(first or at, at), max(last or at, at)
-        return None if first is None or last is None else (first, last)
-
-    def _is_mine(self, request: Mapping[str, Any]) -> bool:
-        if "endpoint" in self.configuration:
-            body = request.get("body") or {}
-            return request.get("endpoint") == self.configuration["endpoint"] and body.get("model") == self.name
-        return bool(request.get("local") == self.configuration)
 
 
 def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
@@ -211,19 +157,3 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _cell(value: Any) -> str:
     return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _of_call(model: Model, call: Call) -> str:
-    body = model.body(call) if hasattr(model, "body") else asdict(call.sampling)
-    return _key(call.messages, call.sample, body)
-
-
-def _of_request(request: Mapping[str, Any]) -> str:
-    body = request.get("body") or {}
-    return _key(body.get("messages"), request.get("sample"), body)
-
-
-def _key(messages: Any, sample: Any, body: Mapping[str, Any]) -> str:
-    limit = body.get("max_tokens", body.get("max_completion_tokens"))  # reasoning models have another name for it
-    sampled = [body.get(name) for name in _SAMPLED]
-    return digest(json.dumps([messages, sample, sampled, limit, list(body.get("stop") or ())], sort_keys=True))

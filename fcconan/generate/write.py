@@ -9,11 +9,9 @@ from fcconan.errors import InputError
 from fcconan.generate.generator import Generator
 from fcconan.generate.item import GENERATED, Generated, Item, Row
 from fcconan.identity import reply_id
-from fcconan.places import Places
 
 Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # how the flags begin that tell of one
-_64_BITS = (1 << 64) - 1
 
 
 def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags | None = None) -> Iterator[Row]:
@@ -85,7 +83,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, str], dict[str, Any]] = {}
-        self._seen = Places()
+        self._seen: set[int] = set()  # of hashes, for ids are long
 
     def add(self, row: Row) -> None:
         """Counts a row.
@@ -93,13 +91,13 @@ class Tally:
         Raises:
             InputError: There was a row with its id already.
         """
-        short = hash(row["reply_id"]) & _64_BITS
-        if self._seen.of(short):
+        short = hash(row["reply_id"])
+        if short in self._seen:
             raise InputError(
                 f"the reply {row['reply_id']} of {row['system']} to the item {row['item_id']} stands there twice: "
                 "remove one, or tell them apart by a column reply_id"
             )
-        self._seen.add(short, 0)
+        self._seen.add(short)
         part = self._parts.setdefault(
             (row["system"], row["strategy"]),
             {

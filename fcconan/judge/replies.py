@@ -8,7 +8,6 @@ from fcconan import identity
 from fcconan.catalog import check_built
 from fcconan.errors import InputError
 from fcconan.hub_folders import release_folder
-from fcconan.places import Places
 from fcconan.row_files import SUFFIXES, read_rows
 from fcconan.row_ids import cell_list, id_of, is_missing
 
@@ -20,7 +19,6 @@ _OTHER_NAMES = {
     "references": ("reference",),
 }
 UNKNOWN = "unknown"
-_64_BITS = (1 << 64) - 1
 
 
 def load_replies(
@@ -57,7 +55,7 @@ class Replies:
             InputError: A file lacks a column, there are no rows, an id is none or stands twice, or what should be a
                 text is none.
         """
-        seen = Places()
+        seen: set[int] = set()  # of hashes, for ids are long
         number = 0
         for file in self.files:
             names: dict[str, str | None] | None = None
@@ -65,13 +63,13 @@ class Replies:
                 names = names or self._names(row, file)
                 place = f"{file}, row {number}"
                 complete = _complete(row, names | _later_columns(row, names), place)
-                short = hash(complete["reply_id"]) & _64_BITS
-                if seen.of(short):
+                short = hash(complete["reply_id"])
+                if short in seen:
                     raise InputError(
                         f"{place}: the reply {complete['reply_id']} stands there already; remove one, or tell them "
                         "apart by a column `reply_id`"
                     )
-                seen.add(short, number)
+                seen.add(short)
                 yield complete
         if not number:
             raise InputError(f"{', '.join(map(str, self.files))} has no rows: give replies to judge")

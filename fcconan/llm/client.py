@@ -10,9 +10,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
-from fcconan.llm.journal import Journal, Request
 from fcconan.llm.response import Answer, Body, Check, EndpointError
 from fcconan.llm.session import Begun, Job, Known, Result, Session, Settings, answer_from, is_done
+from fcconan.models.answers import Answers
+from fcconan.models.origins import Origins
+from fcconan.models.requests import Request
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 
@@ -27,7 +29,7 @@ class Client:
     answers are kept, never failures.
 
     Args:
-        journal: The file that keeps the answers.
+        journal: The file that holds the answers (see `Answers`), or the opened store.
         base_url: Where the endpoint is, with its `/v1`; by default OPENAI_BASE_URL, then OpenAI.
         api_key_variable: The environment variable that holds the key.
         timeout: Seconds without a sign of the endpoint after which a request has failed. A request whose answer goes on
@@ -42,6 +44,8 @@ class Client:
 
     Attributes:
         endpoint: The address without user and password, for configurations and messages.
+        answers: The store of answers.
+        origins: Where the answers of this run came from.
         budget: The given one.
         sent: Requests that were sent so far, repetitions among them.
     """
@@ -49,7 +53,7 @@ class Client:
     def __init__(
         self,
         *,
-        journal: Path,
+        journal: Path | Answers,
         base_url: str | None = None,
         api_key_variable: str = "OPENAI_API_KEY",
         timeout: float = 60,
@@ -70,7 +74,8 @@ class Client:
                 raise InputError(f"{name} is {number}: give a number above {least}")
         self._base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
         self.endpoint = _without_secrets(self._base_url)
-        self.journal = Journal(journal)
+        self.answers = journal if isinstance(journal, Answers) else Answers(journal)
+        self.origins = Origins()
         self.sent = 0
         self._key_variable = api_key_variable
         self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
@@ -80,7 +85,7 @@ class Client:
     def send_all(
         self, path: str, bodies: Sequence[Body], *, sample: int = 0, check: Check | None = None
     ) -> list[Answer]:
-        """Answers requests from the journal and sends the others, each distinct one once.
+        """Answers requests from the store and sends the others, each distinct one once.
 
         Args:
             path: Where they go, such as `/chat/completions`.
@@ -111,8 +116,8 @@ class Client:
         return Request(self.endpoint, path, body, sample)
 
     def known(self, request: Request, check: Check | None = None) -> Answer | None:
-        """Returns the answer that `send_all` would take from the journal, or None; sends nothing."""
-        return answer_from(self.journal, request, check, look=False)
+        """Returns the answer that `send_all` would take from the store, or None; sends nothing."""
+        return answer_from(self.answers, self.origins, request, check)
 
     def run(self, jobs: "Iterable[Known[Result] | Job[Result]]") -> Generator[Result, None, None]:
         """Runs jobs, many at a time, and yields their results in the order of the jobs.
@@ -131,7 +136,7 @@ class Client:
                 if isinstance(job, Known):
                     begun.append(job)
                 else:
-                    session = session or Session(self._settings())
+                    session = session or self._session()
                     begun.append(session.begin(job))
                 while begun and (is_done(begun[0]) or len(begun) >= _AHEAD * self._concurrency):
                     yield _result(begun.popleft(), session)
@@ -141,6 +146,11 @@ class Client:
             if session is not None:
                 session.close()
                 self.sent += session.sent
+
+    def _session(self) -> Session:
+        settings = self._settings()
+        self.answers.prepare()
+        return Session(settings)
 
     def _settings(self) -> Settings:
         key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
@@ -155,7 +165,8 @@ class Client:
         return Settings(
             self._base_url,
             self.endpoint,
-            self.journal,
+            self.answers,
+            self.origins,
             key,
             self._key_variable,
             self._timeout,
@@ -183,7 +194,7 @@ def _without_secrets(url: str) -> str:
         raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}")
-    if parts.query or parts.fragment:  # it may hold a key, and the journal must tell addresses apart without it
+    if parts.query or parts.fragment:  # it may hold a key, and the store must tell addresses apart without it
         raise InputError(f"the address of {parts.hostname} has a `?` or `#`: give one such as {OPENAI_URL}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", parts.path, "", ""))

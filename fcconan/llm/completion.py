@@ -1,4 +1,4 @@
-"""Reads a chat completion, OpenAI's shape of an answer, which the journal keeps for every back end."""
+"""Reads a chat completion, OpenAI's shape of an answer, in which answers of every back end are stored."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -77,7 +77,7 @@ def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
             alternatives: dict[str, float] = {}
             for each in (*(entry.get("top_logprobs") or ()), entry):  # two tokens may have one text: the likelier one
                 token, logprob = str(each["token"]), each["logprob"]
-                # What is impossible is left out: minus infinity is no JSON, and the journal could not keep it.
+                # What is impossible is left out: minus infinity is no JSON, and the store could not hold it.
                 if logprob is not None and isfinite(float(logprob)):
                     alternatives[token] = max(float(logprob), alternatives.get(token, float(logprob)))
             tokens.append(TokenAlternatives(str(entry["token"]), alternatives))

@@ -11,9 +11,9 @@ from fcconan.llm.call import Call, Reply, Sampling
 from fcconan.llm.client import Client
 from fcconan.llm.completion import fault, read_reply
 from fcconan.llm.decoding import stop_in
-from fcconan.llm.journal import Request
 from fcconan.llm.response import Answer
 from fcconan.llm.session import Job, Known, Session
+from fcconan.models.requests import Request
 
 _PATH = "/chat/completions"
 
@@ -56,8 +56,8 @@ class EndpointModel:
 
     @cached_property
     def _inherits(self) -> bool:
-        """Whether the journal held anything at first. If not, it holds what was sent since, which sending looks for."""
-        return len(self.client.journal) > 0
+        """Whether the store held anything at first. If not, it holds what was sent since, which sending looks for."""
+        return not self.client.answers.is_empty()
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Yields one reply for every call, in their order; many are asked at the same time.
@@ -89,7 +89,7 @@ class EndpointModel:
         return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
     def known(self, call: Call) -> Reply | None:
-        """Returns the reply that is in the journal, or None."""
+        """Returns the reply that is stored, or None."""
         return self._known(_Requests(self, call))
 
     def _known(self, requests: "_Requests") -> Reply | None:

@@ -1,4 +1,4 @@
-"""Chat models on this machine, through transformers: batched, seeded, and every finished answer in a journal.
+"""Chat models on this machine, through transformers: batched, seeded, and every finished answer stored.
 
 A draw belongs to its call alone: the numbers behind it come from seed, sample number and messages, so neither the
 order of the calls nor the batch size changes it. What padding changes is the last bits of the scores, and only
@@ -23,8 +23,10 @@ from fcconan.llm.call import Call, Reply
 from fcconan.llm.chat_format import Format, control_tokens, held_token, prompt_tokens
 from fcconan.llm.completion import read_reply
 from fcconan.llm.decoding import Batch, Row, kept_tokens, longest
-from fcconan.llm.journal import Finished, Journal, request_key
 from fcconan.llm.weights import loading, locate, locate_base, needs_peft, one_line
+from fcconan.models.answers import Answers
+from fcconan.models.origins import Origins
+from fcconan.models.requests import Finished, request_key
 
 # What is said by an allocator that has nothing left, besides torch's own error.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -48,7 +50,7 @@ class LocalModel:
     Args:
         model: A folder, or a name on the Hugging Face Hub. A folder may hold an adapter that peft wrote; the model
             that it was trained upon is then loaded with it.
-        journal: The file that keeps the answers.
+        journal: The file that holds the answers (see `Answers`), or the opened store.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto` for all accelerators together; by default the first one.
         dtype: `float32`, `bfloat16`, `float16`, or `auto` for that of the weights.
         batch_size: Calls that are answered together.
@@ -61,6 +63,8 @@ class LocalModel:
     Attributes:
         name: The folder's own name, or the name on the Hub.
         configuration: All that changes the answers, besides the calls and last bits.
+        answers: The store of answers.
+        origins: Where the answers of this run came from.
 
     Raises:
         InputError: The folder or the model is not there, or a setting is out of range.
@@ -70,7 +74,7 @@ class LocalModel:
         self,
         model: str | Path,
         *,
-        journal: Path,
+        journal: Path | Answers,
         device: str | None = None,
         dtype: str = "auto",
         batch_size: int = 8,
@@ -87,7 +91,8 @@ class LocalModel:
         self._source, commit, weights = locate(str(model), revision)
         self.name = str(model) if commit else Path(self._source).resolve().name
         self._commit, self._adapter = commit, None if commit else locate_base(Path(self._source))
-        self.journal = Journal(journal)
+        self.answers = journal if isinstance(journal, Answers) else Answers(journal)
+        self.origins = Origins()
         self._device, self._dtype, self._batch_size = device, dtype, batch_size
         self._context, self._plain, self._template = context, plain, template
         self.configuration: dict[str, Any] = {
@@ -140,13 +145,17 @@ class LocalModel:
         for key, call, request in zip(keys, calls, requests, strict=True):
             if key in known or key in rows:
                 continue
-            body = self.journal.get(request)
-            made = self._row(call, request) if body is None else read_reply(body)
+            stored = self.answers.get(request)
+            if stored is not None:
+                self.origins.add(self.name, stored)
+            made = self._row(call, request) if stored is None else read_reply(stored.response)
             if isinstance(made, Reply):
                 known[key] = made
             else:
                 rows[key] = made
         waiting = list(rows.values())
+        if waiting:
+            self.answers.prepare()
         while waiting:
             batch = self._first(waiting)
             start = time.monotonic()
@@ -155,10 +164,11 @@ class LocalModel:
                 waiting = [row.anew() for row in waiting]
                 continue
             seconds = round(time.monotonic() - start, 3)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
+            at = datetime.now(UTC).isoformat(timespec="milliseconds")
             finished = [Finished(row.request, self._body(row), at, seconds) for row in batch]
-            for row, body in zip(batch, self.journal.put_all(finished), strict=True):
-                known[request_key(row.request)] = read_reply(body)
+            for row, stored in zip(batch, self.answers.put_all(finished), strict=True):
+                self.origins.add(self.name, stored)
+                known[request_key(row.request)] = read_reply(stored.response)
             waiting = waiting[len(batch) :]
         return [known[key] for key in keys]
 

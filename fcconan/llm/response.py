@@ -21,7 +21,7 @@ Reason = Literal["bad_request", "too_long", "rate_limited", "server_error", "tim
 
 _SHORTEST_KEY = 8  # a shorter one is a word that stands for none, and may occur in what an endpoint says
 _LARGEST = 64 << 20  # bytes of a response, unpacked; a thousandth of them may be sent
-_DEEPEST = 200  # objects and lists in one another, as far as the journal can write them
+_DEEPEST = 200  # objects and lists in one another, as far as JSON is read again
 # How endpoints say that a prompt does not fit into the model's context.
 _TOO_LONG = re.compile(r"context (?:length|size|window)|too many tokens|too many input tokens", re.IGNORECASE)
 _STOPPING = {
@@ -121,11 +121,11 @@ def said_by(raw: bytes) -> tuple[str, object]:
 
 
 def read_body(raw: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Returns the JSON object of a body that the journal can keep, or None; and what is wrong with the body."""
+    """Returns the JSON object of a body that the store can hold, or None; and what is wrong with the body."""
     try:
         body = orjson.loads(raw)
     except ValueError:
-        try:  # half characters, very large numbers, and what is no number, which the journal could not keep
+        try:  # half characters, very large numbers, and what is no number, which the store could not hold
             body = json.loads(raw, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
         except (ValueError, RecursionError) as error:
             return None, f"the body is no JSON ({one_line(error)})"

@@ -1,7 +1,6 @@
-"""Runs requests to an endpoint, many at a time: repetitions, waiting, cost, and the journal before anything else."""
+"""Runs requests to an endpoint, many at a time: repetitions, waiting, cost, and every answer stored before its use."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -14,14 +13,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import orjson
-
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
-from fcconan.llm.journal import Finished, Journal, Request
 from fcconan.llm.response import (
     Answer,
-    Body,
     Check,
     one_line,
     read_body,
@@ -32,11 +27,14 @@ from fcconan.llm.response import (
     too_large,
 )
 from fcconan.llm.signals import signals_held
+from fcconan.models.answer_rows import Stored
+from fcconan.models.answers import Answers
+from fcconan.models.origins import Origins
+from fcconan.models.requests import Finished, Request, encoded
 
 Result = TypeVar("Result")
 
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
-_GATHERING = 0.02  # seconds; a group of answers costs the disk as much as one
 _WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
 
 
@@ -54,7 +52,8 @@ class Settings:
     Attributes:
         url: The address.
         endpoint: The address without user and password, for messages.
-        journal: Keeps the answers.
+        answers: The store of answers.
+        origins: Counts where they came from.
         key: The key.
         key_variable: The environment variable that holds it, for messages.
         timeout: Seconds without a sign of the endpoint.
@@ -68,7 +67,8 @@ class Settings:
 
     url: str
     endpoint: str
-    journal: Journal
+    answers: Answers
+    origins: Origins
     key: str
     key_variable: str
     timeout: float
@@ -109,7 +109,7 @@ class Session:
         self._error: BaseException | None = None
         # What is being asked, so that nothing is asked twice at the same time.
         self._asked: dict[str, asyncio.Future[Answer]] = {}
-        self._waiting: list[tuple[Finished, asyncio.Future[dict[str, Any]]]] = []
+        self._waiting: list[tuple[Finished, asyncio.Future[Stored]]] = []
         self._writing: asyncio.Task[None] | None = None
         self._free = asyncio.Semaphore(settings.concurrency)
         self._settled = asyncio.Event()
@@ -176,7 +176,7 @@ class Session:
         return begun.result()
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
-        """Answers a request from the journal, or sends it; when this returns, an answer is on the disk.
+        """Answers a request from the store, or sends it; when this returns, an answer is on the disk.
 
         Raises:
             EndpointError: The endpoint refuses every request.
@@ -184,7 +184,7 @@ class Session:
         """
         key = request.key
         if key not in self._asked:
-            known = answer_from(self._settings.journal, request, check, look=True)
+            known = answer_from(self._settings.answers, self._settings.origins, request, check)
             if known is not None:
                 return known
             return await self._first(request, check)
@@ -262,14 +262,9 @@ class Session:
     async def _finish(self, request: Request, check: Check | None) -> Answer:
         settings = self._settings
         for attempt in range(settings.retries + 1):
-            began = time.monotonic()
             answer, retry_after = await self._send_once(request, check)
             if answer.body is not None:
-                now = datetime.now(UTC).isoformat(timespec="milliseconds")
-                seconds = round(time.monotonic() - began, 3)
-                kept = await self._keep(Finished(request, answer.body, now, seconds))
-                # What stands in the journal may be of an earlier version, which checked less.
-                return answer if check is not None and check(request.body, kept) else Answer(kept)
+                return answer
             if answer.reason in ("bad_request", "too_long") or (retry_after or 0) > _LONGEST_WAIT:
                 break
             wait = min(settings.backoff * 2.0 ** min(attempt, 60), _LONGEST_WAIT)
@@ -282,7 +277,10 @@ class Session:
         return answer
 
     async def _send_once(self, request: Request, check: Check | None) -> tuple[Answer, float | None]:
-        """Sends a request once; returns what came of it and how long the endpoint wants us to wait."""
+        """Sends a request once; returns what came of it and how long the endpoint wants us to wait.
+
+        The next request may go once the answer is on the disk: a kill repeats as many as may be under way, and no more.
+        """
         budget = self._settings.budget
         async with self._free:
             aside = 0.0
@@ -295,11 +293,19 @@ class Session:
             try:
                 await self._turn()
                 self.sent += 1
+                began = time.monotonic()
                 answer, retry_after, charged = await self._post(request, check)
                 usage = (answer.body or {}).get("usage")
             finally:
                 if budget is not None:
                     budget.settle(aside, usage if isinstance(usage, Mapping) else None, charged=charged)
+            if answer.body is not None:
+                now = datetime.now(UTC).isoformat(timespec="milliseconds")
+                stored = await self._store(Finished(request, answer.body, now, round(time.monotonic() - began, 3)))
+                # A stored answer may be of an earlier version, which checked less.
+                if check is None or not check(request.body, stored.response):
+                    answer = Answer(stored.response)
+                self._settings.origins.add(request.body.get("model"), stored)
         return answer, retry_after
 
     async def _turn(self) -> None:
@@ -352,9 +358,9 @@ class Session:
             status, one_line(said, settings.key), code, endpoint=settings.endpoint, key_variable=settings.key_variable
         )
 
-    async def _keep(self, finished: Finished) -> dict[str, Any]:
-        """Puts an answer into the journal; those that come while the disk is busy are written together."""
-        standing: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+    async def _store(self, finished: Finished) -> Stored:
+        """Stores an answer; those that come while the disk is busy are written together."""
+        standing: asyncio.Future[Stored] = self._loop.create_future()
         standing.add_done_callback(_seen)
         self._waiting.append((finished, standing))
         if self._writing is None:
@@ -364,19 +370,17 @@ class Session:
     async def _write(self) -> None:
         try:
             while self._waiting:
-                if not self._ending:
-                    await asyncio.sleep(_GATHERING)
                 batch, self._waiting = self._waiting, []
                 try:
-                    kept = await asyncio.to_thread(self._settings.journal.put_all, [finished for finished, _ in batch])
+                    stored = await asyncio.to_thread(self._settings.answers.put_all, [done for done, _ in batch])
                 except Exception as error:
                     for _, standing in batch:
                         if not standing.done():
                             standing.set_exception(error)
                 else:
-                    for (_, standing), response in zip(batch, kept, strict=True):
+                    for (_, standing), each in zip(batch, stored, strict=True):
                         if not standing.done():
-                            standing.set_result(response)
+                            standing.set_result(each)
         finally:
             self._writing = None
 
@@ -396,19 +400,20 @@ def is_done(begun: "Known[Any] | Begun[Any]") -> bool:
     return isinstance(begun, Known) or begun.done()
 
 
-def answer_from(journal: Journal, request: Request, check: Check | None, *, look: bool) -> Answer | None:
-    """Returns what a journal holds as the answer to a request, or None.
+def answer_from(answers: Answers, origins: Origins, request: Request, check: Check | None) -> Answer | None:
+    """Returns the stored answer to a request, or None.
 
     Args:
-        journal: The journal.
+        answers: The store.
+        origins: Counts the answer.
         request: The whole request.
         check: Says what is wrong with an answer, which is then none; None for no check.
-        look: As of `Journal.get`.
     """
-    response = journal.get(request, look=look)
-    if response is None or (check is not None and check(request.body, response)):
+    stored = answers.get(request)
+    if stored is None or (check is not None and check(request.body, stored.response)):
         return None
-    return Answer(response)
+    origins.add(request.body.get("model"), stored)
+    return Answer(stored.response)
 
 
 def _proxy(url: str) -> str | None:
@@ -438,11 +443,3 @@ def _has_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def encoded(body: Body) -> bytes:
-    """Returns a body as JSON in UTF-8."""
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # half characters, which JSON can write and UTF-8 cannot
-        return json.dumps(body).encode()

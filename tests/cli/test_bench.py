@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import fcconan
+from fcconan.models.answers import Answers
 from fcconan.retrieve.suite import load_suite
 from fcconan.score.ranx_metrics import ranx_values
 from tests.conftest import RunCli
@@ -242,13 +243,13 @@ def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_pa
         command += ["gpt-4o", *QUICK, "--runs", str(tmp_path / "runs"), "--concurrency", "2"]
         command += ["--json", str(tmp_path / "result.json")]
         killed = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        journal = tmp_path / "runs" / "journal.jsonl"
+        journal = tmp_path / "runs" / "journal.sqlite"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and (not journal.is_file() or journal.read_bytes().count(b"\n") < 5):
+        while time.monotonic() < deadline and len(Answers(journal)) < 5:
             time.sleep(0.02)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        finished = journal.read_bytes().count(b"\n")
+        finished = len(Answers(journal))
         assert 5 <= finished < 24
         assert not (tmp_path / "result.json").exists()
         before = len(log.read_text().splitlines())

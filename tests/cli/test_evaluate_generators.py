@@ -504,6 +504,17 @@ def test_models_of_one_endpoint_share_a_journal_and_only_what_is_new_is_asked(en
     assert [body["model"] for body in endpoint.bodies[24:]] == ["long"] * 4
 
 
+def test_fresh_asks_all_models_again_once(endpoint: Server) -> None:
+    _at_endpoint()
+    _statuses()
+    assert len(endpoint.requests) == 24
+    again = _statuses("--fresh")
+    assert [again[step] for step in ("replies/short", "replies/long", "ratings/1", "comparisons/1")] == ["done"] * 4
+    assert len(endpoint.requests) == 48
+    assert set(_statuses().values()) == {"kept"}
+    assert len(endpoint.requests) == 48
+
+
 def test_what_failed_for_a_passing_reason_is_asked_again(endpoint: Server) -> None:
     good = endpoint.behaviour
     endpoint.behaviour = lambda body, number: error(503) if body["model"] == "long" else good(body, number)

@@ -19,7 +19,7 @@ from fcconan.build import build
 from fcconan.catalog import content_folder
 from fcconan.generate.generator import PASSING
 from fcconan.generate.item import GENERATED
-from fcconan.llm.journal import Journal
+from fcconan.models.answers import Answers
 from fcconan.row_files import read_rows
 from tests.cli.judging import Done, fcconan, judge
 from tests.generate.folders import write_lines
@@ -129,7 +129,7 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
     assert (counts["n"], counts["missing"], counts["tokens"]) == (3, {}, {"prompt": 21, "completion": 9})
     assert said["dataset"]["items"] == 3
     assert said["failed_requests"] == 0
-    at = [record["at"] for record in Journal(Path("journal")).records()]
+    at = [record["at"] for record in Answers(Path("journal")).records()]
     assert said["answers"] == {"first": min(at), "last": max(at)}
     before = content()
     assert f"The answers came between {min(at)} and {max(at)}." in before["replies.jsonl.card.md"].decode()
@@ -448,12 +448,12 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         time.sleep(0.005)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    known = [record["key"] for record in Journal(Path("killed")).records()]
+    known = [record["key"] for record in Answers(Path("killed")).records()]
     assert 2 <= len(known) < LIMIT
     assert not Path("replies.jsonl").exists()
     assert fcconan("generate", *options, *drawn, "--journal", "killed").status == 0
     went_on = Path("replies.jsonl").read_bytes()
-    keys = [record["key"] for record in Journal(Path("killed")).records()]
+    keys = [record["key"] for record in Answers(Path("killed")).records()]
     assert keys[: len(known)] == known
     assert len(keys) == len(set(keys)) == LIMIT
     assert fcconan("generate", *options, *drawn, "--journal", "undisturbed").status == 0

@@ -644,7 +644,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --prompt none.yaml", "none.yaml: No such file or directory"),
         (f"{STUB} --prompt unknown.yaml", "unknown.yaml: there is no variable reply; choose among aspect, "),
         (f"{STUB} --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
-        (f"{STUB} --journal folder", "the journal folder cannot be used (Is a directory): choose another file"),
+        (f"{STUB} --journal folder", "the file of answers folder cannot be used (Is a directory): choose another file"),
         (f"{STUB} --max-cost 1", "--max-cost needs --prices FILE, with the price of the model"),
         (f"{STUB} --prices prices.yaml", "prices.yaml has no price for stub: add `stub: {input: ..., output: ...}`"),
         (f"{STUB} --prices prices.yaml --max-cost 1", "prices.yaml has no price for stub: add "),
@@ -684,8 +684,8 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("audit --ratings header.csv", "header.csv: no rows, nothing to audit; give files that `fcconan judge` wrote"),
         ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),
         ("audit --ratings replies.csv --own stub", "--own stub: expected RATER=SYSTEM, such as gpt:rubric=gpt"),
-        ("show", "there is no journal at "),
-        ("show --journal none", "there is no journal at none: give the --journal of a run"),
+        ("show", "there is no file of answers at "),
+        ("show --journal none", "there is no file of answers at none: give the --journal of a run"),
         ("prompt --task nonsense", f"unknown task 'nonsense': {TASKS}"),
         ("prompt --strategy none", "there is no strategy 'none': choose one of direct, rubric, g-eval, "),
         ("prompt --dataset none", "none is neither a dataset folder nor a file of rows: "),
@@ -747,5 +747,5 @@ def test_a_disk_that_cannot_be_written_is_said_in_one_line(replies: Path, server
     Path("closed").mkdir(mode=0o500)
     assert rate(replies, server, out="closed/out.csv").complaint.startswith("closed/out.csv cannot be written: ")
     assert rate(replies, server, "--journal", "closed/journal").complaint.startswith(
-        "the journal closed/journal cannot"
+        "the file of answers closed/journal cannot"
     )

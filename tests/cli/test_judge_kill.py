@@ -22,14 +22,13 @@ import pytest
 from fcconan.build import build
 from fcconan.cli import app
 from fcconan.judge.kept import KeptRatings
-from fcconan.llm.journal import Journal
+from fcconan.models.answers import Answers
 from tests.cli.judging import slowly, texts_of
 from tests.llm.server import Body, Server, use_key
 
 REPLIES = 40
 REQUESTS = REPLIES * 4  # the aspects of cseval
 KILLS = 10
-CUT = 50  # records that are left whole
 DELAY = 0.02  # of an answer, in seconds
 PATIENCE = 60.0
 
@@ -99,7 +98,7 @@ def named(body: Body) -> str:
 
 def finished(journal: Path) -> set[str]:
     """The requests whose answers are in the journal."""
-    return {named(record["request"]["body"]) for record in Journal(journal).records()}
+    return {named(record["request"]["body"]) for record in Answers(journal).records()}
 
 
 @pytest.fixture(scope="module")
@@ -179,33 +178,12 @@ def test_two_runs_on_one_journal_both_finish(demo: Path, undisturbed: bytes, tmp
         for run in runs:
             run.succeed()
     assert [out.read_bytes() for out in outs] == [undisturbed, undisturbed]
-    lines = journal.read_bytes().splitlines()
-    records = [json.loads(line) for line in lines]
+    records = list(Answers(journal).records())
     assert len(records) == len({record["key"] for record in records}) == REQUESTS
     for record in records:
         body = record["request"]["body"]
         assert record["response"]["model"] == "stub-stub"
         assert texts_of(body)["counter_narrative"]
-
-
-def test_a_journal_cut_in_the_middle_of_a_record_is_gone_on_with(
-    demo: Path, undisturbed: bytes, tmp_path: Path
-) -> None:
-    journal, out = tmp_path / "journal", tmp_path / "ratings.parquet"
-    with Server(slowly(0)) as server:
-        finish(demo, server, journal, out)
-        whole = journal.read_bytes().splitlines(keepends=True)
-        kept, torn = whole[:CUT], whole[CUT]
-        journal.write_bytes(b"".join(kept) + torn[: len(torn) // 2])
-        out.unlink()
-        server.requests.clear()
-        finish(demo, server, journal, out)
-        assert len(server.requests) == REQUESTS - CUT
-    assert out.read_bytes() == undisturbed
-    lines = journal.read_bytes().splitlines(keepends=True)
-    assert lines[:CUT] == kept
-    assert lines[CUT] == torn[: len(torn) // 2] + b"\n"
-    assert len(lines) == REQUESTS + 1
 
 
 def test_edited_ratings_of_an_unfinished_run_are_computed_again(

@@ -11,11 +11,13 @@ import pytest
 import yaml
 
 from fcconan.build import build
+from fcconan.models.answers import Answers
 from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
 from tests.llm.server import Action, Body, Server, completion, error, says, use_key
+from tests.models.old import old_line
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +62,13 @@ COMPARE = "compare replies.csv --model stub --base-url URL"
         (f"{RATE} --out x.csv --json prices.yaml --prices prices.yaml", "prices.yaml is read, and --json would"),
         (f"{RATE} --out x.csv --json p.yaml --prompt p.yaml", "p.yaml is read, and --json would destroy it: "),
         (f"{RATE} --out x.csv --model replay:answers.csv --json answers.csv", "answers.csv is read, and --json would "),
-        (f"{RATE} --out x.csv --journal replies.csv", "replies.csv is no journal of answers, so nothing is read from "),
+        (f"{RATE} --out x.csv --journal replies.csv", "replies.csv is not a file of answers, so nothing is read from "),
         (f"{RATE} --out here/x.csv --strategy grounded --background here", "here/x.csv is in the folder here, which "),
         (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
         (f"{COMPARE} --out x.csv --journal x.csv", "x.csv is named by --out and --journal: give each a file of its "),
-        (f"{COMPARE} --out x.csv --journal replies.csv", "replies.csv is no journal of answers, so nothing is read "),
+        (f"{COMPARE} --out x.csv --journal replies.csv", "replies.csv is not a file of answers, so nothing is read "),
         ("audit --ratings replies.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose "),
-        ("show --journal replies.csv", "replies.csv is no journal of answers, so nothing is read from it or appended"),
+        ("show --journal replies.csv", "replies.csv is not a file of answers, so nothing is read from it or"),
         (
             "calibrate replies.csv --ratings r.csv --aspect relevance --model stub --out s.yaml --json s.log.jsonl",
             "s.log.jsonl is named by --out (its log) and --json: give each a file of its own",
@@ -100,7 +102,7 @@ def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: 
     place = demo / "replies" / "x.csv" if option == "--out" else demo / "manifest.json"
     told = f"{place} is in the folder {demo}, which holds the release only: choose another {option}"
     if option == "--journal":
-        told = f"{place} is no journal of answers, so nothing is read from it or appended to it: choose another"
+        told = f"{place} is not a file of answers, so nothing is read from it or written to it: choose another"
     for dataset in (demo, replies):
         assert rate(dataset, server, option, place).complaint.startswith(told)
     assert json.loads((demo / "manifest.json").read_text(encoding="utf-8"))["name"] == "demo"
@@ -111,13 +113,31 @@ def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: 
     assert server.requests == []
 
 
-@pytest.mark.parametrize("torn", [1, 9, 40])
-def test_a_journal_whose_first_line_was_torn_is_one(replies: Path, server: Server, torn: int) -> None:
+def old_journal(path: Path, line_end: bytes = b"\n") -> int:
+    """Makes a journal of an earlier version of the answers in `journal`, which goes; returns its lines."""
+    answers = Answers(Path("journal"))
+    lines = [old_line(each["request"], each["response"], each["at"], each["seconds"]) for each in answers.records()]
+    answers.close()
+    Path("journal").unlink()
+    path.write_bytes(b"".join(lines).replace(b"\n", line_end))
+    return len(lines)
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_a_journal_of_an_earlier_version_is_not_paid_for_again(replies: Path, server: Server, line_end: bytes) -> None:
     assert rate(replies, server).status == 0
-    first, *others = Path("journal").read_bytes().splitlines(keepends=True)
-    Path("journal").write_bytes(first[:torn] + b"\n" + b"".join(others))
-    assert rate(replies, server).status == 0
-    assert len(server.requests) == 17
+    sent, ratings = len(server.requests), Path("out.parquet").read_bytes()
+    path = Path("old.jsonl")
+    assert old_journal(path, line_end) == sent > 0
+    whole = path.read_bytes()
+    done = rate(replies, server, "--journal", path)
+    assert done.stderr == f"fcconan: answers imported from old.jsonl into old.sqlite: {sent}\n"
+    assert (len(server.requests), Path("out.parquet").read_bytes(), path.read_bytes()) == (sent, ratings, whole)
+    again = rate(replies, server, "--journal", path)
+    assert (again.stderr, len(server.requests)) == ("", sent)
+    path.unlink()
+    assert rate(replies, server, "--journal", path).status == 0
+    assert len(server.requests) == sent
 
 
 def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: Server) -> None:
@@ -320,19 +340,26 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     priced = ("--prices", "prices.yaml", "--json", "out.json")
     done = rate(replies, server, *priced)
     used = {"model": "stub", "requests": 16, "prompt_tokens": 16 * 7, "completion_tokens": 16 * 3}
-    assert summary()["used"] == [used | {"requests_without_count": 0, "cost": 16 * (7 * 1000 + 3 * 10000) / 1e6}]
+    used |= {"requests_without_count": 0}
+    by = {"model": "stub-stub", "system_fingerprint": None}
+    new: dict[str, Any] = {"answers": 16, "from_store": 0, "stored_first": None, "stored_last": None}
+    new |= {"cost": 16 * (7 * 1000 + 3 * 10000) / 1e6, "answered_by": [by | {"from_store": 0, "new": 16}]}
+    assert summary()["used"] == [used | new]
+    assert "stored ones" not in done.stdout
     assert "What was sent in this run" in done.stdout and "0.592" in done.stdout
-    assert rate(replies, server, *priced).status == 0
+    again = rate(replies, server, *priced)
+    assert again.status == 0
+    days = [each["at"][:10] for each in Answers(Path("journal")).records()]
+    period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    assert f"stub: 16 of 16 answers were stored ones, of {period}; --fresh asks again" in again.stdout
     nothing = {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "requests_without_count": 0}
-    assert summary()["used"] == [{"model": "stub", **nothing, "cost": 0.0}]
+    (found,) = summary()["used"]
+    stored = {"answers": 16, "from_store": 16, "answered_by": [by | {"from_store": 16, "new": 0}]}
+    assert found.items() >= {"model": "stub", **nothing, "cost": 0.0, **stored}.items()
+    assert [found[name][:10] for name in ("stored_first", "stored_last")] == [min(days), max(days)]
     assert compare(replies, server, "--json", "out.json").status == 0
-    assert summary()["used"][0] | {"cost": 0} == used | {
-        "requests": 4,
-        "prompt_tokens": 4 * 7,
-        "completion_tokens": 4 * 3,
-        "requests_without_count": 0,
-        "cost": 0,
-    }
+    tokens = {"prompt_tokens": 4 * 7, "completion_tokens": 4 * 3, "requests_without_count": 0}
+    assert summary()["used"][0].items() >= {"model": "stub", "requests": 4, **tokens, "from_store": 0}.items()
     assert summary()["used"][0]["cost"] is None
     assert fcconan("judge", "rate", replies, "--model", "lexical", "--out", "l.csv", "--json", "out.json").status == 0
     assert summary()["used"] == []

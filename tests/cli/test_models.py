@@ -81,12 +81,12 @@ def test_what_is_said_is_in_the_connection(given: list[tuple[str, Connection]]) 
         "--prices",
         "p",
     ]
-    told += ["--max-cost", "1.5", "--dry-run", "--device", "cpu", "--batch-size", "4"]
+    told += ["--max-cost", "1.5", "--dry-run", "--device", "cpu", "--batch-size", "4", "--fresh"]
     done = run(given, "one", *told, "--last")
     assert done.exit_code == 0, done.output
-    expected = Connection("u", "K", Path("j"), 2, 5.0, 9.0, 0, False, ["a=1"], Path("p"), 1.5, True, "cpu", 4)
+    expected = Connection("u", "K", Path("j"), 2, 5.0, 9.0, 0, False, ["a=1"], Path("p"), 1.5, True, "cpu", 4, True)
     assert given == [("one True", expected)]
-    assert all(getattr(expected, each.name) != each.default for each in fields(Connection))
+    assert all(getattr(expected, each.name) != each.default for each in fields(Connection) if each.name != "run")
 
 
 def test_an_option_that_a_verb_does_not_have_is_refused(given: list[tuple[str, Connection]]) -> None:

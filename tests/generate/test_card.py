@@ -1,7 +1,6 @@
-"""The generation card, and the dates of answers."""
+"""The generation card."""
 
 import json
-from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ import pytest
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.generate.card import Dated, card_of, card_path, dataset_of, packages_of, write_card
+from fcconan.generate.card import card_of, card_path, dataset_of, packages_of, write_card
 from fcconan.generate.parts import open_part
-from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.journal import Finished, Journal
 from tests.generate.folders import write_lines
 from tests.generate.said import ITEMS
 
@@ -73,90 +70,6 @@ def test_a_card_is_written_next_to_its_file(tmp_path: Path) -> None:
         write_card(tmp_path / "none" / "replies.csv", SUMMARY)
 
 
-class Stub:
-    """A model of which somebody else has filled the journal."""
-
-    name = "stub"
-
-    def __init__(self, configuration: dict[str, Any], fields: dict[str, Any] | None = None) -> None:
-        self.configuration = configuration
-        if fields is not None:
-            self.body = lambda call: {"model": "stub", "messages": call.messages, **fields}
-
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        for _ in calls:
-            yield Reply("x")
-
-
-LOCAL = {"kind": "local", "model": "stub", "weights": "12"}
-SAMPLED = {"temperature": 0.0, "max_tokens": 512, "top_p": None, "stop": ["\n"], "seed": 0, "top_logprobs": 0}
-
-
-def asked(text: str, sample: int = 0) -> Call:
-    return Call([{"role": "user", "content": text}], Sampling(stop=("\n",)), sample=sample)
-
-
-def record(text: str, at: str | None, sample: int = 0, fields: dict[str, Any] | None = None, **where: Any) -> Finished:
-    body = {"model": "stub", "messages": [{"role": "user", "content": text}], **SAMPLED, **(fields or {})}
-    return Finished({"path": "/chat/completions", "body": body, "sample": sample, **where}, {"choices": []}, at)
-
-
-def test_dates_are_those_of_the_answers_to_these_calls(tmp_path: Path) -> None:
-    here: dict[str, Any] = {"local": LOCAL}
-    Journal(tmp_path / "journal").put_all(
-        [
-            record("a", "2026-01-05", **here),
-            record("b", "2026-01-03", **here),
-            record("c", "2026-01-04", sample=1, **here),
-            record("d", None, **here),
-            # None of these is an answer to one of the calls.
-            record("a", "2026-01-01", sample=1, **here),
-            record("a", "2026-01-01", fields={"temperature": 1.0}, **here),
-            record("a", "2026-01-01", fields={"seed": 1}, **here),
-            record("a", "2026-01-01", fields={"top_k": 5}, **here),
-            record("a", "2026-01-01", fields={"max_tokens": 5}, **here),
-            record("a", "2026-01-01", fields={"stop": []}, **here),
-            record("a", "2026-01-09", local={**LOCAL, "weights": "13"}),
-            record("a", "2026-01-09", endpoint="http://x/v1"),
-            record("e", "2026-01-09", **here),
-        ]
-    )
-    model = Dated(Stub(LOCAL))
-    assert model.dates(tmp_path / "journal") is None
-    assert len(list(model.replies([asked("a"), asked("b"), asked("c", 1), asked("d")]))) == 4
-    assert model.dates(tmp_path / "journal") == ("2026-01-03", "2026-01-05")
-    assert model.dates(tmp_path / "none") is None
-
-
-def test_dates_of_an_endpoint_are_found_in_either_form(tmp_path: Path) -> None:
-    where = {"endpoint": "http://x/v1"}
-    fields = {"temperature": 0.0, "seed": 0, "stop": ["\n"], "reasoning_effort": "low"}
-    body = {"model": "stub", **fields}
-
-    def sent(text: str, at: str, **limit: Any) -> Finished:
-        messages = [{"role": "user", "content": text}]
-        request = {"path": "/chat/completions", "body": {**body, **limit, "messages": messages}, "sample": 0, **where}
-        return Finished(request, {"choices": []}, at)
-
-    Journal(tmp_path / "journal").put_all(
-        [
-            sent("a", "2026-01-02", max_tokens=512),
-            sent("b", "2026-01-03", max_completion_tokens=512),
-            sent("a", "2026-01-01", max_tokens=5),
-            sent("a", "2026-01-01", model="other", max_tokens=512),
-        ]
-    )
-    model = Dated(Stub({"endpoint": "http://x/v1", "model": "stub"}, {**fields, "max_tokens": 512}))
-    list(model.replies([asked("a"), asked("b")]))
-    assert model.dates(tmp_path / "journal") == ("2026-01-02", "2026-01-03")
-    other = Dated(Stub({"endpoint": "http://y/v1", "model": "stub"}, {**fields, "max_tokens": 512}))
-    list(other.replies([asked("a")]))
-    assert other.dates(tmp_path / "journal") is None
-    replayed = Dated(Stub({"replay": "x.csv"}))
-    list(replayed.replies([asked("a")]))
-    assert replayed.dates(tmp_path / "journal") is None
-
-
 def test_the_messages_are_named_by_file_and_content(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "messages.jsonl", [{"hate_speech": each.hate_speech} for each in ITEMS])
     found = dataset_of(open_part(path, config=None, split=None), ITEMS)
@@ -172,7 +85,7 @@ def test_versions_are_those_of_what_was_used() -> None:
     own = {"fcconan": fcconan.__version__}
     assert packages_of({"strategy": "reference"}) == own
     assert packages_of({"model": {"endpoint": "x"}}) == own | {"aiohttp": version("aiohttp")}
-    local = packages_of({"model": LOCAL, "examples": {"k": 3}})
+    local = packages_of({"model": {"kind": "local", "model": "stub", "weights": "12"}, "examples": {"k": 3}})
     assert local.keys() >= {"fcconan", "torch", "transformers", "scikit-learn"}
     assert local["torch"] == version("torch")
     assert "aiohttp" not in local

@@ -23,8 +23,8 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.llm import response
 from fcconan.llm.client import OPENAI_URL, Answer, Client, EndpointError
-from fcconan.llm.journal import Journal
 from fcconan.llm.session import Job, Known, Session
+from fcconan.models.answers import Answers
 from tests.llm.server import KEY, Action, Behaviour, Server, always, error, first, use_key
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +91,7 @@ def test_passing_faults_are_tried_a_bounded_number_of_times(tmp_path: Path, acti
         one = client(server, tmp_path, timeout=0.3)
         (answer,) = one.send_all(CHAT, [body()])
         assert (answer.body, answer.reason, len(server.requests)) == (None, reason, 3)
-        assert len(one.journal) == 0
+        assert len(one.answers) == 0
         server.behaviour = first(4, action)  # the next one fails, the one after it does not
         (answer,) = one.send_all(CHAT, [body()])
         assert (said(answer), len(server.requests)) == ('{"ranking": ["c1"]}', 5)
@@ -239,7 +239,7 @@ def test_a_body_of_the_wrong_shape_is_asked_again_and_not_kept(tmp_path: Path) -
     with Server(first(1, Action(body={"x": 1}))) as server:
         one = client(server, tmp_path)
         (answer,) = one.send_all(CHAT, [body()], check=check)
-        assert (answer.reason, len(server.requests), len(one.journal)) == (None, 2, 1)
+        assert (answer.reason, len(server.requests), len(one.answers)) == (None, 2, 1)
         server.behaviour = always(Action(body={"x": 1}))
         (answer,) = one.send_all(CHAT, [body("Tessok")], check=check)
         assert (answer.body, answer.reason, answer.detail) == (None, "bad_body", "no choices")
@@ -351,13 +351,12 @@ def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
         killed = start(journal, server, 40)
         try:
             end = time.monotonic() + 30
-            while time.monotonic() < end and (not journal.exists() or journal.read_bytes().count(b"\n") < 8):
+            while time.monotonic() < end and len(Answers(journal)) < 8:
                 time.sleep(0.01)
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
-        lines = journal.read_text().splitlines(keepends=True)
-        finished = [json.loads(line)["request"]["body"]["input"][0] for line in lines if line.endswith("\n")]
+        finished = [each["request"]["body"]["input"][0] for each in Answers(journal).records()]
         assert 8 <= len(finished) < 40
         server.behaviour = always(Action())
         resumed = start(journal, server, 40)
@@ -365,7 +364,7 @@ def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
         assert (resumed.returncode, output.strip()) == (0, "40")
         sent = Counter(sent["input"][0] for sent in server.bodies)
         assert (len(sent), {sent[text] for text in finished}) == (40, {1})
-        # Only what was under way at the kill, at most one request for each of the two threads, was sent twice.
+        # Only the requests under way at the kill, of which there are two at most, were sent twice.
         assert 40 <= sent.total() <= 42
 
 
@@ -483,7 +482,7 @@ def test_who_stops_early_keeps_what_was_answered_and_leaves_no_thread(tmp_path: 
         assert time.monotonic() - start < 10
         assert len(server.requests) in (3, 4)  # the fourth may have been on its way
         assert threads() == []
-    assert len(Journal(tmp_path / "journal.jsonl")) == 3
+    assert len(Answers(tmp_path / "journal.jsonl")) == 3
 
 
 def test_a_refusal_of_all_is_raised_while_an_earlier_job_still_waits(

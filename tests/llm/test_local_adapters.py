@@ -11,8 +11,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.journal import Journal
 from fcconan.llm.local import LocalModel
+from fcconan.models.answers import Answers
 from tests.llm.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]
@@ -48,7 +48,7 @@ def replies(model: LocalModel) -> list[Reply]:
 
 
 def texts(journal: Path) -> list[str]:
-    return [each["response"]["choices"][0]["message"]["content"] for each in Journal(journal).records()]
+    return [each["response"]["choices"][0]["message"]["content"] for each in Answers(journal).records()]
 
 
 def merged(base: Path, adapter: Path) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.llm.call import Call, Sampling
-from fcconan.llm.journal import Journal
 from fcconan.llm.local import LocalModel
+from fcconan.models.answers import Answers
 from tests.llm.tiny_chat import TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(temperature=1.0, max_tokens=12)) for text in TEXTS[:7]]
@@ -97,7 +97,7 @@ def test_only_a_single_call_that_does_not_fit_ends_the_run(tiny: Path, tmp_path:
     ):
         list(model.replies(CALLS[:2]))
     assert memory.rows == [2, 1]
-    assert len(Journal(tmp_path / "journal")) == 0
+    assert len(Answers(tmp_path / "journal")) == 0
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(tiny: Path, tmp_path: Path, memory: Memory) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from fcconan.llm.client import Client
-from fcconan.llm.journal import Journal
 from fcconan.llm.session import Session
 from fcconan.llm.signals import signals_held
+from fcconan.models.answers import Answers
 from tests.llm.server import Action, Server, embeddings, use_key
 
 REQUEST = {"model": "m", "input": ["text"]}
@@ -60,7 +60,7 @@ def test_a_signal_while_a_session_ends_costs_no_answer_and_leaves_nothing_open(
     (session,) = ended
     assert session._loop.is_closed()
     assert session._thread is None or not session._thread.is_alive()
-    assert [record["request"]["body"] for record in Journal(tmp_path / "journal").records()] == [REQUEST]
+    assert [record["request"]["body"] for record in Answers(tmp_path / "journal").records()] == [REQUEST]
 
 
 def test_a_signal_ends_a_loop_that_sleeps() -> None:

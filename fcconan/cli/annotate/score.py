@@ -86,7 +86,7 @@ def run(
     opened = None
     if model is not None:
         connection = models.Connection(
-            base_url=base_url, journal=Path("never-written.jsonl"), prices=prices, max_cost=max_cost
+            base_url=base_url, journal=Path("never-written.sqlite"), prices=prices, max_cost=max_cost
         )
         opened = connection.open(model)
     # Processes of their own count on their own.
@@ -149,7 +149,7 @@ def _scorer(
 
 
 def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple[Path, Any]]") -> models.Rehearsal:
-    """Goes through all that the judge would be asked; every shard has a journal of its own."""
+    """Goes through all that the judge would be asked; every shard has a file of answers of its own."""
     rehearsal = models.Rehearsal(model)
     for journal, rows in questions:
         rehearsal.model = scorer.model(journal)
@@ -162,13 +162,13 @@ def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple
 def _finished_are_told(work: "Scoring", mine: "Sequence[Shard]") -> "Iterator[None]":
     """Says how far the work has come where the money ends."""
     from fcconan.llm.cost import CostLimitError
-    from fcconan.llm.journal import Journal
+    from fcconan.models.answers import Answers
 
     try:
         yield
     except CostLimitError as error:
         left = [shard for shard in mine if not work.is_finished(shard)]
-        answers = sum(len(Journal(work.journal(shard))) for shard in left)
+        answers = sum(len(Answers(work.journal(shard))) for shard in left)
         raise CostLimitError(
             f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
             "the others)"

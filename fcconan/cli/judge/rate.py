@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fcconan.judge.summary import Summary
     from fcconan.judge.task import Task
     from fcconan.llm.call import Model
+    from fcconan.models.answers import Answers
     from fcconan.rows import Columns
 
 NAME = "rate"
@@ -131,7 +132,7 @@ def run(
         return
     judges = _judges(opened, plan, knowledge, name)
     total = sum(1 for _ in replies) * (1 if panel is not None else len(judges))
-    with _rated(judges, replies, panel, connection.journal_path()) as rated:
+    with _rated(judges, replies, panel, connection.answers()) as rated:
         summary = _write(progress(rated, total, "rating"), LABELLED if chosen.labels else RATED, out)
     failed = sum(getattr(judge, "failed", 0) for judge in judges)
     result = summary.result(
@@ -236,11 +237,12 @@ def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name
 
 @contextmanager
 def _rated(
-    judges: list[Any], replies: Iterable["Row"], panel: str | None, journal: Path
+    judges: list[Any], replies: Iterable["Row"], panel: str | None, answers: "Answers"
 ) -> "Iterator[Iterator[list[Row]]]":
-    """Has replies rated by a panel, or by one judge after the other, whose rows are kept beside the journal.
+    """Has replies rated by a panel, or by one judge after the other, whose rows are kept next to the answers.
 
-    What is kept goes once the rows are written: a run that is stopped before goes on with it.
+    What is kept goes once the rows are written: a run that is stopped before goes on with it. A fresh run keeps none:
+    they may be of older answers.
     """
     from fcconan.judge.kept import KeptRatings
     from fcconan.judge.panel import rate_together
@@ -249,7 +251,12 @@ def _rated(
     if panel is not None:
         yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
         return
-    kept = [KeptRatings(judge, journal) if isinstance(judge, ModelJudge) else judge for judge in judges]
+    kept = [KeptRatings(judge, answers.path) if isinstance(judge, ModelJudge) else judge for judge in judges]
+    if answers.is_fresh:
+        for each in kept:
+            if isinstance(each, KeptRatings):
+                each.forget()
+        kept = list(judges)
     yield _one_after_another(kept, replies)
     for each in kept:
         if isinstance(each, KeptRatings):

@@ -15,6 +15,9 @@ def run(
     contains: Annotated[str | None, typer.Option("--contains", help="Only where a prompt or answer has this.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Show and count this model only.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the last ones.")] = 5,
+    merge: Annotated[
+        list[Path] | None, typer.Option("--merge", help="First take over the answers of this file, of another machine.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write counts to this file.")] = None,
 ) -> None:
     """Show what was asked and answered, and count calls and tokens."""
@@ -24,15 +27,18 @@ def run(
     from fcconan.cli.models import Connection
     from fcconan.cli.output import print_table, printable, write_json
     from fcconan.errors import InputError
-    from fcconan.llm.journal import Journal
+    from fcconan.models.answers import Answers
+    from fcconan.models.answers_file import store_path
 
-    path = Connection(journal=journal).journal_path()  # refuses what is no journal
-    if not path.is_file():
-        raise InputError(f"there is no journal at {path}: give the --journal of a run")
-    check_files({"--json": json_file}, read=[path])
+    path = Connection(journal=journal).journal_path()  # refuses other files
+    for other in merge or ():
+        typer.echo(f"New answers of {printable(str(other))}: {Answers(path).merge(other)}")
+    if not path.is_file() and not store_path(path).is_file():
+        raise InputError(f"there is no file of answers at {path}: give the --journal of a run")
+    check_files({"--json": json_file}, read=[path, store_path(path)])
     counts: dict[str, Counter[str]] = {}
     last: deque[dict[str, Any]] = deque(maxlen=limit)
-    for record in Journal(path).records():
+    for record in Answers(path).records():
         name = _model(record)
         if model is not None and name != model:
             continue
@@ -48,7 +54,7 @@ def run(
     for record in last:
         typer.echo(printable(_readable(record)))
     rows = [(name, each["answers"], each["prompt_tokens"], each["completion_tokens"]) for name, each in counts.items()]
-    print_table(f"Journal {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
+    print_table(f"Answers in {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
     if json_file is not None:
         write_json(json_file, {"journal": str(path), "models": {name: dict(each) for name, each in counts.items()}})
 

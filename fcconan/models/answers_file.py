@@ -1,0 +1,240 @@
+"""The sqlite file that holds paid answers: where it is, how it is opened, and which files are refused."""
+
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fcconan.errors import InputError
+
+# How a file of sqlite begins, and how a line of a JSONL journal does, which earlier versions wrote.
+_SQLITE = b"SQLite format 3\0"
+OLD_LINE = b'{"key": "'
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # editors on Windows put it in front
+_SUFFIX = ".sqlite"
+_OLD_SUFFIX = ".jsonl"
+_APPLICATION = 0x46434E41  # "FCNA", in the header of the file
+_VERSION = 1
+_WAIT = 60.0  # seconds for another process to finish its transaction
+_SCHEMA = (
+    "CREATE TABLE answers (key BLOB NOT NULL, sample INTEGER NOT NULL, epoch INTEGER NOT NULL, request TEXT NOT NULL, "
+    "response TEXT NOT NULL, at TEXT, seconds REAL, usage TEXT, checksum BLOB NOT NULL, UNIQUE (key, sample, epoch))",
+    "CREATE TABLE epochs (epoch INTEGER PRIMARY KEY, run TEXT NOT NULL, finished TEXT)",
+    "CREATE TABLE imports (file TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL)",
+    "CREATE TABLE probes (filler BLOB)",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+
+# Closing a file drops all locks that the process has on it, those of sqlite, too: a store that is open here is never
+# opened in another way. Device and inode of each, and how many connections it has.
+_open: Counter[tuple[int, int]] = Counter()
+_opening = threading.RLock()
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that is counted while it is open."""
+
+    counted: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Closes it."""
+        with _opening:
+            super().close()
+            if self.counted is not None:
+                _open[self.counted] -= 1
+                self.counted = None
+
+
+def store_path(path: Path) -> Path:
+    """Returns the sqlite file in which the answers of a given file are stored.
+
+    It is the file itself, unless that is a JSONL journal of an earlier version, or has the name of one: then it is a
+    file next to it, with the suffix `.sqlite`.
+    """
+    beside = path.with_name(path.name + _SUFFIX)
+    if path.suffix == _OLD_SUFFIX and _beginning(path)[: len(_SQLITE)] != _SQLITE:
+        return path.with_suffix(_SUFFIX)
+    return beside if is_old_journal(path) or (not path.exists() and beside.exists()) else path
+
+
+def old_journals(store: Path) -> list[Path]:
+    """Returns the journals of earlier versions whose answers belong into a store."""
+    if store.suffix != _SUFFIX:
+        return []
+    return [path for path in (store.with_suffix(_OLD_SUFFIX), store.with_suffix("")) if is_old_journal(path)]
+
+
+def is_old_journal(path: Path) -> bool:
+    """Tells whether a file is a JSONL journal. The first line may be torn or damaged, and then the second one tells."""
+    first, *others = _beginning(path).removeprefix(BYTE_ORDER_MARK).split(b"\n")
+    torn = bool(first) and all(OLD_LINE.startswith(each[: len(OLD_LINE)]) for each in (first, *others[:1]))
+    return first.startswith(OLD_LINE) or torn
+
+
+def check_answers_file(path: Path) -> None:
+    """Checks that a file is a store or a journal of answers, or is missing or empty, so that one may be made there.
+
+    Raises:
+        InputError: The file is something else.
+    """
+    beginning = _beginning(path)
+    if beginning and not beginning.startswith(_SQLITE) and not is_old_journal(path):
+        raise InputError(
+            f"{path} is not a file of answers, so nothing is read from it or written to it: choose another --journal"
+        )
+
+
+def connect(path: Path, *, write: bool) -> sqlite3.Connection:
+    """Opens a store. A writer makes it, with its folders, if it is missing or empty.
+
+    The file is in WAL mode, where a reader and a writer never wait for each other; where that is refused, as on network
+    file systems, it has a rollback journal. Every commit is on the disk before it returns.
+
+    Raises:
+        InputError: The file is no store, or one of a newer version.
+        sqlite3.Error: It cannot be opened; `usable` makes one line of it.
+    """
+    if write:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with _opening:
+        check_answers_file(path)
+        connection = _opened(path, "rwc" if write else "rw")
+    try:
+        if write:
+            _make(connection)
+        _check(connection, path)
+        if write:
+            _choose_mode(connection)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if write or not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+            raise
+        # A folder that cannot be written has no room for the files of the WAL mode.
+        connection = _opened(path, "ro&immutable=1")
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    connection.text_factory = bytes
+    return connection
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Makes one line of errors of sqlite and of the system.
+
+    Raises:
+        InputError: There was such an error.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        if path.is_dir():
+            raise InputError(_cannot(path, "Is a directory")) from error
+        if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            raise InputError(
+                f"the file of answers {path} is damaged ({error}): put a copy in its place, or save what is left with "
+                f"`sqlite3 {path} .recover`; without it, all is paid for again"
+            ) from error
+        raise InputError(_cannot(path, error)) from error
+    except OSError as error:
+        raise InputError(_cannot(path, error.strerror or error)) from error
+
+
+def _cannot(path: Path, reason: object) -> str:
+    return f"the file of answers {path} cannot be used ({reason}): choose another file, or free its disk"
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    with _opening:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=_Connection
+        )
+        connection.counted = _place(path)
+        _open[connection.counted] += 1
+    return connection
+
+
+def _place(path: Path) -> tuple[int, int]:
+    now = path.stat()
+    return now.st_dev, now.st_ino
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    if _is_new(connection):
+        with transaction(connection):
+            if _is_new(connection):  # another process may have been faster
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Runs statements as one transaction, which is on the disk at the end, or undone after an error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return not tables and _header(connection) == (0, 0)
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    return application, version
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    application, version = _header(connection)
+    if (application, version) == (0, 0) and _is_new(connection):
+        return  # another process is about to make it
+    if application != _APPLICATION:
+        raise InputError(f"{path} is a database of another program: choose another --journal")
+    if version > _VERSION:
+        raise InputError(
+            f"{path} has answers in version {version} of their format, and this version of fcconan reads version "
+            f"{_VERSION}: update fcconan, or choose another --journal"
+        )
+
+
+def _choose_mode(connection: sqlite3.Connection) -> None:
+    mode, end = None, time.monotonic() + _WAIT
+    while mode is None:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname.startswith("SQLITE_BUSY") and time.monotonic() < end:
+                time.sleep(0.01)  # another process is doing the same, for which sqlite does not wait
+            else:
+                mode = "refused"
+    if mode != "wal":
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with _opening:
+            if not path.is_file():
+                return b""
+            if _open[_place(path)]:
+                return _SQLITE
+            with path.open("rb") as file:
+                return file.read(64)
+    except OSError:
+        return b""  # reported when the file is opened

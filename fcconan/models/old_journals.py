@@ -1,0 +1,46 @@
+"""Reads the journals of answers that earlier versions wrote: JSONL, a line for each answer.
+
+A line is `{"key": "...", "crc32": "...", "at": ..., "seconds": ..., "usage": ..., "request": ..., "response": ...}`.
+The CRC-32 is that of everything after it, up to and with the line feed. A line that was copied with CRLF, or lost its
+line feed at the end of the file, is whole.
+"""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fcconan.models.answers_file import BYTE_ORDER_MARK, OLD_LINE
+from fcconan.models.requests import Finished, from_json
+
+_DIGITS = 64
+_SUM = b'", "crc32": "'
+_SUM_DIGITS = 8
+
+
+def lines_of(path: Path) -> Iterator[Finished | None]:
+    """Yields the answers of a journal in their order; None for a damaged line.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        for line in file:
+            text = line.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
+            if text:
+                yield _answer(text + b"\n")
+
+
+def _answer(line: bytes) -> Finished | None:
+    begin = len(OLD_LINE) + _DIGITS
+    end = begin + len(_SUM) + _SUM_DIGITS
+    if not line.startswith(_SUM, begin) or line[end - _SUM_DIGITS : end] != b"%08x" % zlib.crc32(line[end:]):
+        return None
+    try:
+        found: Any = from_json(line)
+    except (ValueError, RecursionError):
+        return None
+    request, response = found.get("request"), found.get("response")
+    if not isinstance(request, dict) or not isinstance(response, dict):
+        return None
+    return Finished(request, response, found.get("at"), found.get("seconds"))
