@@ -3,11 +3,12 @@ twice.
 """
 
 import os
+import re
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
+from fcconan.data.addresses import OPENAI_URL, endpoint_address
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
 from fcconan.llm.journal import Journal, Request
@@ -16,7 +17,6 @@ from fcconan.llm.session import Begun, Job, Known, Result, Session, Settings, an
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 
-OPENAI_URL = "https://api.openai.com/v1"
 _AHEAD = 8  # jobs that are begun for every one that may run, so that one slow answer does not hold up the others
 
 
@@ -68,8 +68,8 @@ class Client:
         ):
             if not number > least:
                 raise InputError(f"{name} is {number}: give a number above {least}")
-        self._base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
-        self.endpoint = _without_secrets(self._base_url)
+        self._address = endpoint_address(base_url)
+        self.endpoint = self._address.url
         self.journal = Journal(journal)
         self.sent = 0
         self._key_variable = api_key_variable
@@ -144,20 +144,22 @@ class Client:
 
     def _settings(self) -> Settings:
         key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
+        # Who mistakes the option gives the key itself.
+        is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", self._key_variable)
+        variable = self._key_variable if is_name else "the environment variable that --api-key-variable names"
         if not key:
-            raise InputError(
-                f"no key for {self.endpoint}: set {self._key_variable} (to any word, if the endpoint needs none)"
-            )
+            raise InputError(f"no key for {self.endpoint}: set {variable} (to any word, if the endpoint needs none)")
         if not (key.isascii() and key.isprintable()):  # the connection would refuse it, and print it
             raise InputError(
-                f"{self._key_variable} holds characters that no key has, such as a line break: set it to the key alone"
+                f"{variable} holds characters that no key has, such as a line break: set it to the key alone"
             )
+        address = self._address
         return Settings(
-            self._base_url,
             self.endpoint,
             self.journal,
-            key,
-            self._key_variable,
+            address.authorization or f"Bearer {key}",
+            (key, *address.secrets),
+            variable,
             self._timeout,
             self._retries,
             self._concurrency,
@@ -173,17 +175,3 @@ def _result(begun: "Known[Result] | Begun[Result]", session: Session | None) -> 
         return begun.result
     assert session is not None  # which began it
     return session.result(begun)
-
-
-def _without_secrets(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}")
-    if parts.query or parts.fragment:  # it may hold a key, and the journal must tell addresses apart without it
-        raise InputError(f"the address of {parts.hostname} has a `?` or `#`: give one such as {OPENAI_URL}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", parts.path, "", ""))
