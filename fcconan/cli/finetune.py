@@ -84,7 +84,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was done to this file.")] = None,
 ) -> None:
     """Fine-tune a model on pairs; `generate --model local:OUT` then uses it."""
-    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.generate.finetune import Finetuner
     from fcconan.generate.finetune_model import Base
     from fcconan.generate.finetune_settings import load_finetuning
@@ -135,7 +135,7 @@ def run(
             write_json(json_file, {"dry_run": plan})
         return
     before = finetuner.finished(out)
-    report = before or finetuner.run(out, say=lambda line: typer.echo(printable(line), err=True))
+    report = before or finetuner.run(out, say=lambda line: typer.echo(line, err=True))
     if json_file is not None:
         write_json(json_file, report)
     print_table("Validation perplexity of a reply token", *_rows(report))
@@ -222,12 +222,10 @@ def _figure(value: float | None) -> str:
 
 
 def _summary(report: dict[str, Any], out: Path) -> str:
-    from fcconan.cli.output import printable
-
     memory = "" if report["peak_bytes"] is None else f", {report['peak_bytes'] / 2**30:.2f} GiB at most"
     worse = report["after"]["validation_loss"] >= report["before"]["validation_loss"]
     better = " No epoch was better than the untuned model!" if worse else ""
-    return printable(
+    return (
         f"{report['seconds']:.0f} s of training{memory}. Written to {out}.{better} Generate with it:\n"
         f"  fcconan generate DATASET --model local:{out} --task {report['prompt']['name']} --out replies.parquet"
     )

@@ -176,7 +176,7 @@ def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", n
 
 def _print_result(result: "Calibration", out: Path, failed: int) -> None:
     """Prints how well the steps do, the steps, and what is to be known of them."""
-    from fcconan.cli.output import print_table, printable
+    from fcconan.cli.output import print_table
 
     named = (("calibrated steps", result.report), ("the task's own steps", result.baseline), ("gain", result.gain))
     rows = [
@@ -196,7 +196,7 @@ def _print_result(result: "Calibration", out: Path, failed: int) -> None:
         rows,
     )
     for number, step in enumerate(result.steps.steps, start=1):
-        print(printable(f"{number}. {step}"))
+        print(f"{number}. {step}")
     summary = result.parts["report"]
     if shared := summary["shared_texts"]:
         print(

@@ -75,7 +75,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
-    from fcconan.cli.output import check_json_target, printable
+    from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched, why_nothing
     from fcconan.judge.compare import compare
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
@@ -130,7 +130,7 @@ def run(
     nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
     if nothing:
         what = f"{opened.name} compared nothing"
-        print(printable(why_nothing(what, counts["invalid"], [watched], expected=EXPECTED[protocol])))
+        print(why_nothing(what, counts["invalid"], [watched], expected=EXPECTED[protocol]))
     configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": orders}
     told = {"out": str(out), **counts, "failed_requests": failed, "judge": configuration, "used": used}
     finish(told, json_file, failed=failed > 0 or nothing)

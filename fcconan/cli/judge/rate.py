@@ -79,7 +79,7 @@ def run(
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.judge.ratings_table import print_ratings
-    from fcconan.cli.output import check_json_target, printable
+    from fcconan.cli.output import check_json_target
     from fcconan.judge.rate import LABELLED, RATED
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
@@ -143,7 +143,7 @@ def run(
     used = models.print_used(opened)
     nothing = _nothing(judges, result["rows"], expected_answer(questions))
     for line in nothing:
-        print(printable(line))
+        print(line)
     finish({"out": str(out), **result, "used": used}, json_file, failed=failed > 0 or len(nothing) == len(judges))
 
 

@@ -22,7 +22,7 @@ def run(
 
     from fcconan.cli.files import check_files
     from fcconan.cli.models import Connection
-    from fcconan.cli.output import print_table, printable, write_json
+    from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
     from fcconan.llm.journal import Journal
 
@@ -46,7 +46,7 @@ def run(
         if contains is None or contains in text:
             last.append(record)
     for record in last:
-        typer.echo(printable(_readable(record)))
+        typer.echo(_readable(record))
     rows = [(name, each["answers"], each["prompt_tokens"], each["completion_tokens"]) for name, each in counts.items()]
     print_table(f"Journal {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
     if json_file is not None:
