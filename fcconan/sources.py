@@ -154,7 +154,7 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
                     finished.put((key, error))
 
     # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
-    for _ in range(max(1, jobs)):
+    for _ in range(max(1, min(jobs, len(recipe.sources)))):
         threading.Thread(target=work, daemon=True).start()
     found: dict[str, Path] = {}
     label = f"{recipe.name}: upstream files"

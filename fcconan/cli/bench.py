@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import seed_option
+
 if TYPE_CHECKING:
     from fcconan.retrieve.collection import Collection
     from fcconan.retrieve.suite import Maker
@@ -44,7 +46,7 @@ def run(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
     depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
+    seed: Annotated[int, seed_option("Of ties, bootstrap and tests.")] = 0,
     resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests, 100 or more.")] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
     sparsity: Annotated[

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import seed_option
+
 if TYPE_CHECKING:
     from fcconan.generate.finetune import Lesson
     from fcconan.generate.finetune_settings import Finetuning
@@ -54,7 +56,7 @@ def run(
     warmup_steps: Annotated[int | None, typer.Option("--warmup-steps", help="Of the schedule.")] = None,
     max_length: Annotated[int | None, typer.Option("--max-length", help="Tokens; longer pairs are left out.")] = None,
     dtype: Annotated[str | None, typer.Option("--dtype", help="auto, float32 or bfloat16.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of every draw.")] = None,
+    seed: Annotated[int | None, seed_option("Of every draw.")] = None,
     validation: Annotated[
         str, typer.Option("--validation", help="A share of the pairs, or the split or the file of validation pairs.")
     ] = "0.1",

@@ -10,6 +10,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import finish
+from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ Samples = Annotated[int | None, typer.Option("--samples", help="How often each q
 Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades by their probability.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling; -1 sends none.")]
+Seed = Annotated[int | None, seed_option("Of sampling; -1 sends none.", least=-1)]
 
 Name = Annotated[
     str | None, typer.Option("--name", help="The rater's name; default: the model's, and what is not as usual.")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fcconan.cli import models
+from fcconan.cli.options import seed_option
 
 NAME = "rubric"
 EXAMPLE = (
@@ -27,7 +28,7 @@ def run(
     low: Annotated[int, typer.Option("--low", help="Lowest grade.")] = 1,
     high: Annotated[int, typer.Option("--high", help="Highest grade.")] = 5,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="A low grade is praise.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of sampling.")] = 0,
+    seed: Annotated[int, seed_option("Of sampling.")] = 0,
     connection: models.Connection = SLOW,
 ) -> None:
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""
