@@ -264,7 +264,6 @@ def _forms(character: str) -> bytes:
     wide = character.encode("utf-16-be", "surrogatepass")
     units = [wide[at : at + 2].hex() for at in range(0, len(wide), 2)]
     forms = [
-        re.escape(plain),
         "".join(f"(?i:%(?:25)*{byte:02x})" for byte in plain).encode(),
         "".join(rf"(?i:\\+u{unit})" for unit in units).encode(),
         "".join(rf"(?i:\\+x{byte:02x})" for byte in plain).encode(),
@@ -273,4 +272,5 @@ def _forms(character: str) -> bytes:
         forms.append(rf"(?i:\\+x{units[0][2:]})".encode())
     if character in "\"'\\/":
         forms.append(rb"\\+" + re.escape(plain))
+    forms.append(re.escape(plain))  # last, because a backslash may begin one of the others
     return b"(?:" + b"|".join(forms) + b")"
