@@ -56,6 +56,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     Raises:
         InputError: As `release_folder`.
     """
+    endpoint = hub_address().with_login  # checked before the client is imported, which fails on a wrong address
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -64,7 +65,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
     limit_waiting()
-    hub = HfApi(endpoint=hub_address().with_login)
+    hub = HfApi(endpoint=endpoint)
     try:
         with quiet():  # it writes addresses, with whatever is in them
             try:

@@ -31,6 +31,7 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
+from fcconan.data.addresses import hub_address
 from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError
 
@@ -80,6 +81,8 @@ def _options(
 ) -> None:
     if debug:
         os.environ[DEBUG] = "1"  # worker processes inherit it
+    if "HF_ENDPOINT" in os.environ:
+        hub_address()  # before any library imports the Hub's client, which fails on a wrong address and prints it
     if version:
         import fcconan
 

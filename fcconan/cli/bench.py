@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli.options import seed_option
+from fcconan.cli.options import MOST_RESAMPLES, seed_option
 
 if TYPE_CHECKING:
     from fcconan.retrieve.collection import Collection
@@ -47,7 +47,9 @@ def run(
     k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
     depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
     seed: Annotated[int, seed_option("Of ties, bootstrap and tests.")] = 0,
-    resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests, 100 or more.")] = 10_000,
+    resamples: Annotated[
+        int, typer.Option("--resamples", max=MOST_RESAMPLES, help="Of bootstrap and tests, 100 or more.")
+    ] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
     sparsity: Annotated[
         bool, typer.Option("--sparsity", help="Show what sparser labels would do to the scores.")

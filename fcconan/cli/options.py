@@ -4,6 +4,7 @@ from typing import Any
 
 import typer
 
+MOST_RESAMPLES = 1_000_000  # more give nothing but a longer wait, and no memory holds them
 LARGEST_SEED = 2**32 - 1  # of numpy's legacy generator, which scikit-learn and transformers use
 
 

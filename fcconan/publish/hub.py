@@ -82,14 +82,15 @@ class Hub:
     """
 
     def __init__(self, repo_id: str) -> None:
+        address = hub_address()  # checked before the client is imported, which fails on a wrong address
         from huggingface_hub import HfApi, get_token
 
         limit_waiting()
         self.repo_id = repo_id
         self._token = get_token()
-        self.endpoint = hub_address().url
+        self.endpoint = address.url
         # Without a token of its own the client would look for one again at every request.
-        self._api = HfApi(endpoint=hub_address().with_login, token=self._token or False, library_name="fcconan")
+        self._api = HfApi(endpoint=address.with_login, token=self._token or False, library_name="fcconan")
 
     @property
     def url(self) -> str:

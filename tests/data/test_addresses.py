@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -18,7 +19,7 @@ from fcconan.errors import InputError
 from fcconan.llm.journal import Request
 
 EXAMPLE = "https://api.example/v1"
-USER, PASSWORD = "ombrey-user", "tarn-lamp-9"  # noqa: S105
+USER, PASSWORD = "ombrey-user", "tarn-lamp-9"
 KEY = 'sk-"tarn/lamps+9=\\x'
 
 
@@ -194,7 +195,7 @@ def test_bytes_without_a_secret_are_the_same_object() -> None:
     assert masked(raw, ["tarn-lamp-9"]) is raw
 
 
-def test_the_secrets_of_the_environment_are_known(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_the_secrets_of_the_environment_are_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {
         "OPENAI_API_KEY": "key-of-openai",
         "MY_TOKEN": "my-own-token",
@@ -205,7 +206,7 @@ def test_the_secrets_of_the_environment_are_known(monkeypatch: pytest.MonkeyPatc
         "HF_HOME": str(tmp_path),
     }.items():
         monkeypatch.setenv(name, value)
-    (tmp_path / "token").write_text("hf_stored_token\n")  # type: ignore[operator]
+    (tmp_path / "token").write_text("hf_stored_token\n")
     found = environment_secrets()
     assert {"key-of-openai", "my-own-token", "proxy%40word", "proxy@word", "hub-user-name", "hf_stored_token"} <= set(
         found

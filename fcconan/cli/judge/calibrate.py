@@ -11,7 +11,7 @@ from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
-from fcconan.cli.options import seed_option
+from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(
     published: Annotated[
         list[str] | None, typer.Option("--published", help="A choice of the published code; see docs/judges.md.")
     ] = None,
-    resamples: Annotated[int, typer.Option("--resamples", help="Of the bootstrap over HS.")] = 1000,
+    resamples: Annotated[int, typer.Option("--resamples", max=MOST_RESAMPLES, help="Of the bootstrap over HS.")] = 1000,
     seed: Annotated[int, seed_option("Of parts, examples, sampling and bootstrap.")] = 0,
     config: inputs.Config = "replies",
     split: inputs.Split = None,
