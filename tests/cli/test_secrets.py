@@ -117,7 +117,13 @@ def test_what_an_endpoint_repeats_of_the_key_is_masked(
     _check(tmp_path, done.stdout, done.stderr, shown.stdout, shown.stderr)
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, id=name, marks=[pytest.mark.long] if name == "calibrate" else [])
+        for name, command in COMMANDS.items()
+    ],
+)
 def test_a_login_in_the_address_is_used_and_written_nowhere(
     run_cli: RunCli, server: Server, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
