@@ -7,7 +7,7 @@ import typer
 
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
-from fcconan.cli.options import seed_option
+from fcconan.cli.options import MOST_ROWS, seed_option
 
 NAME = "generate"
 EXAMPLE = "Example: fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet"
@@ -80,7 +80,7 @@ Column = Annotated[
     list[str] | None,
     typer.Option("--column", help="NAME=COLUMN of the file, such as hate_speech=HS; with --from, of that file."),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="The first messages only.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first messages only.")]
 
 
 @models.connected(without=("structured",))

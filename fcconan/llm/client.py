@@ -2,6 +2,7 @@
 twice.
 """
 
+import math
 import os
 import re
 from collections import deque
@@ -60,14 +61,15 @@ class Client:
         budget: Budget | None = None,
         own_thread: bool = False,
     ) -> None:
-        for name, number, least in (
-            ("timeout", timeout, 0),
-            ("retries", retries, -1),
-            ("concurrency", concurrency, 0),
-            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0),
+        for name, number, least, most in (
+            ("timeout", timeout, 0, 1_000_000),
+            ("retries", retries, -1, 1_000_000),
+            ("concurrency", concurrency, 0, 1_000_000),
+            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, math.inf),
         ):
-            if not number > least:
-                raise InputError(f"{name} is {number}: give a number above {least}")
+            if not least < number <= most:
+                up_to = "" if math.isinf(most) else f" and up to {most}"
+                raise InputError(f"{name} is {number}: give a number above {least}{up_to}")
         self._address = endpoint_address(base_url)
         self.endpoint = self._address.url
         self.journal = Journal(journal)

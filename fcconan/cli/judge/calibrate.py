@@ -11,7 +11,7 @@ from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
-from fcconan.cli.options import MOST_RESAMPLES, seed_option
+from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ def run(
     column: inputs.Column = None,
     background: inputs.Background = None,
     passages: inputs.PassageCount = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first rated replies only.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first rated replies only.")
+    ] = None,
     connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:

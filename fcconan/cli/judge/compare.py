@@ -9,6 +9,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, print_failed
+from fcconan.cli.options import MOST_ROWS
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def run(
         str, typer.Option("--one-order", help="Where one order has no readable answer: invalid, or take the other.")
     ] = "invalid",
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Compare so many pairs only, spread over systems and items.")
+        int | None,
+        typer.Option(
+            "--budget", min=1, max=MOST_ROWS, help="Compare so many pairs only, spread over systems and items."
+        ),
     ] = None,
     context: Annotated[
         int | None, typer.Option("--context", min=1, help="Tokens that the model can read and write.")

@@ -10,7 +10,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import finish
-from fcconan.cli.options import seed_option
+from fcconan.cli.options import MOST_ROWS, MOST_SAMPLES, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ StrategyName = Annotated[
 StepsFiles = Annotated[
     list[Path] | None, typer.Option("--steps", help="Calibrated steps, for auto-cseval; once for each aspect.")
 ]
-Samples = Annotated[int | None, typer.Option("--samples", help="How often each question is asked.")]
+Samples = Annotated[int | None, typer.Option("--samples", max=MOST_SAMPLES, help="How often each question is asked.")]
 Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades by their probability.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
@@ -74,7 +74,7 @@ def run(
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first replies only.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first replies only.")] = None,
     connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:

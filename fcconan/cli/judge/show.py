@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fcconan.cli.options import MOST_ROWS
+
 NAME = "show"
 EXAMPLE = "Example: fcconan judge show --journal answers.jsonl --limit 3"
 
@@ -14,7 +16,7 @@ def run(
     journal: Annotated[Path | None, typer.Option("--journal", help="The file of answers; default: the cache.")] = None,
     contains: Annotated[str | None, typer.Option("--contains", help="Only where a prompt or answer has this.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Show and count this model only.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the last ones.")] = 5,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="How many, the last ones.")] = 5,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write counts to this file.")] = None,
 ) -> None:
     """Show what was asked and answered, and count calls and tokens."""
