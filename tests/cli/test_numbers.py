@@ -25,7 +25,7 @@ def _commands(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
 COMMANDS = _commands(typer.main.get_command(app))
 SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts for option in each.params)}
 # What a command needs besides its seed, so that only the seed is wrong.
-NEEDED = {
+NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "train-retriever": ["data", "--out", "out"],
     "generate": ["data", "--model", "m", "--out", "out"],

@@ -63,7 +63,7 @@ def test_what_hides_or_acts_is_written_out_and_the_rest_stays(text: str, shown: 
     assert printable(text) == shown
     assert printable(shown) == shown
     stream = io.StringIO()
-    print(text, file=Terminal(stream, ()))  # type: ignore[arg-type]
+    print(text, file=Terminal(stream, ()))
     assert stream.getvalue() == shown + "\n"
 
 
