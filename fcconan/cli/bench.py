@@ -129,8 +129,10 @@ def run(
     if report is not None:
         write_report(report, result, details, texts=texts)
     print_result(result, report)
+    own = {each.name for each in systems if not type(each).__module__.startswith("fcconan.")}
     for name, problem in result["problems"].items():
-        print(f"fcconan: system {name!r} {' '.join(problem.split())}", file=sys.stderr)
+        hint = f" ({TRACEBACK})" if name in own else ""
+        print(f"fcconan: system {name!r} {' '.join(problem.split())}{hint}", file=sys.stderr)
     if result["problems"]:
         raise typer.Exit(FAILED)
 
@@ -138,7 +140,8 @@ def run(
 def _partitions(collection: "Collection", partition: list[str] | None, qrels: list[str] | None) -> "Collection":
     from dataclasses import replace
 
-    from fcconan.errors import InputError
+    from fcconan.data.terminal import TRACEBACK
+from fcconan.errors import InputError
 
     for given in qrels or []:
         name, equals, file = given.partition("=")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fcconan.data.terminal import TRACEBACK
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.system import Rankings
 
@@ -94,5 +93,4 @@ def problem(found: Rankings, n_queries: int) -> str:
     query, reason = next(iter(found.failures.items()))
     n_failed = len(found.failures)
     first = "; the first" if n_failed > 1 else ""
-    said = found.explained.get(query) or f"{reason} ({TRACEBACK})"
-    return f"failed on {n_failed} of {n_queries} HS{first}: {said}"
+    return f"failed on {n_failed} of {n_queries} HS{first}: {found.explained.get(query, reason)}"
