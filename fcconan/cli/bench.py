@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
+from fcconan.data.terminal import TRACEBACK
 
 if TYPE_CHECKING:
     from fcconan.retrieve.collection import Collection
@@ -140,8 +141,7 @@ def run(
 def _partitions(collection: "Collection", partition: list[str] | None, qrels: list[str] | None) -> "Collection":
     from dataclasses import replace
 
-    from fcconan.data.terminal import TRACEBACK
-from fcconan.errors import InputError
+    from fcconan.errors import InputError
 
     for given in qrels or []:
         name, equals, file = given.partition("=")

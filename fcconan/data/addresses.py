@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
-from urllib.request import getproxies, proxy_bypass
 
 from fcconan.errors import InputError
 
@@ -193,6 +192,8 @@ def proxy_for(url: str) -> Address | None:
     Raises:
         InputError: The environment names something that is not the address of a proxy.
     """
+    from urllib.request import getproxies, proxy_bypass  # slow to import
+
     target = urlsplit(url)
     named = getproxies().get(target.scheme)
     if not named or proxy_bypass(target.hostname or ""):
@@ -207,7 +208,9 @@ def environment_secrets() -> tuple[str, ...]:
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     with suppress(OSError, ValueError):
         found.add(Path(os.environ.get("HF_TOKEN_PATH") or Path(home, "token")).read_text(encoding="utf-8").strip())
-    for text in [*(os.environ.get(name, "") for name in _ADDRESS_VARIABLES), *getproxies().values()]:
+    for name, text in os.environ.items():
+        if name not in _ADDRESS_VARIABLES and not name.lower().endswith("_proxy"):
+            continue
         user = re.search(r"//([^\s/]*)@", text)
         if user is not None:
             _, _, password = user[1].partition(":")
