@@ -396,7 +396,7 @@ def test_a_module_that_ends_python_is_bad_input(tmp_path: Path, monkeypatch: pyt
     made = maker(tmp_path, "  a: { kind: bm25 }")
     assert complaint(made.make, "velmari_script:make") == (
         "velmari_script:make cannot be imported (SystemExit: usage: me): give module:factory, with the module on the "
-        "Python path"
+        "Python path; `fcconan --debug COMMAND` shows the traceback"
     )
 
 
