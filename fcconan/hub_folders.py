@@ -1,10 +1,10 @@
 """Folders of datasets that are published on the Hugging Face Hub, by their names there."""
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fcconan.data.addresses import hub_address
 from fcconan.errors import InputError
 from fcconan.row_files import SUFFIXES
 
@@ -56,6 +56,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     Raises:
         InputError: As `release_folder`.
     """
+    endpoint = hub_address().with_login  # checked before the client is imported, which fails on a wrong address
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -65,7 +66,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
     limit_waiting()
-    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT", "").rstrip("/") or None)
+    hub = HfApi(endpoint=endpoint)
     try:
         with quiet():  # it writes addresses, with whatever is in them
             try:
@@ -119,10 +120,10 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
         RevisionNotFoundError,
     )
 
-    from fcconan.publish.hub import said, without_credentials
+    from fcconan.publish.hub import said
 
     if isinstance(error, GatedRepoError):
-        address = f"{without_credentials(hub.endpoint)}/datasets/{name}"
+        address = f"{hub_address().url}/datasets/{name}"
         return InputError(f"{name} is gated: ask for access at {address}, then log in with `hf auth login` or HF_TOKEN")
     if isinstance(error, RepositoryNotFoundError):
         return InputError(

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
 from fcconan.build.recipe import Recipe, Source
+from fcconan.data.addresses import Address, parse_address
 from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 
@@ -39,11 +40,22 @@ def cache_folder() -> Path:
 
 
 def source_url(source: Source) -> str:
-    """Returns the raw URL of an upstream file; `$FCCONAN_RAW_URL` replaces the host, for a proxy."""
+    """Returns the raw URL of an upstream file, without user name and password.
+
+    Raises:
+        InputError: `$FCCONAN_RAW_URL`, which replaces the host, is not a valid address.
+    """
+    return f"{_raw_host().url}/{_place(source)}"
+
+
+def _raw_host() -> Address:
+    return parse_address(os.environ.get("FCCONAN_RAW_URL") or RAW_URL, "FCCONAN_RAW_URL", example=RAW_URL)
+
+
+def _place(source: Source) -> str:
     from urllib.parse import quote
 
-    base = os.environ.get("FCCONAN_RAW_URL", RAW_URL).rstrip("/")
-    return f"{base}/{source.repository}/{source.commit}/{quote(source.path)}"
+    return f"{source.repository}/{source.commit}/{quote(source.path)}"
 
 
 def name_with_hash(path: Path) -> str:
@@ -143,7 +155,7 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
                     finished.put((key, error))
 
     # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
-    for _ in range(max(1, jobs)):
+    for _ in range(max(1, min(jobs, len(recipe.sources)))):
         threading.Thread(target=work, daemon=True).start()
     found: dict[str, Path] = {}
     label = f"{recipe.name}: upstream files"
@@ -207,7 +219,7 @@ def _download(source: Source, target: Path) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with fresh.open("wb") as file:
-                    downloader(source_url(source), _LimitedFile(source, file), None)
+                    downloader(f"{_raw_host().with_login}/{_place(source)}", _LimitedFile(source, file), None)
                 break
             except OSError as error:
                 response = getattr(error, "response", None)
@@ -219,6 +231,11 @@ def _download(source: Source, target: Path) -> None:
                 if final or attempt == ATTEMPTS:
                     raise
                 time.sleep(attempt * PAUSE_SECONDS)
+            except ValueError as error:  # of urllib3, whose message repeats the address
+                raise InputError(
+                    f"{source_url(source)} cannot be fetched ({_reason(error)}): check the addresses in http_proxy and "
+                    "https_proxy"
+                ) from error
         _verified(fresh, source, f"{source_url(source)}")
         fresh.replace(target)
 

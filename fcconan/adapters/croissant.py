@@ -4,12 +4,14 @@ The description is no file of the release: it names the place from which files a
 release lies somewhere, and the Hub writes one of its own for what it holds.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fcconan.adapters.card import Card, read_card
 from fcconan.build.release import table_path
+from fcconan.data.addresses import shown
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 
@@ -66,6 +68,11 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
     """
     place = Path(folder)
     manifest, card = read_manifest(place), read_card(place)
+    if url is not None and re.match(r"[a-z][\w+.-]*:|//", url, re.IGNORECASE) and (safe := shown(url)) != url:
+        raise InputError(
+            f"--url: {safe!r} is the address where everybody fetches the files: leave out user name, password, query "
+            "and fragment"
+        )
     base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
     aliases: dict[str, list[str]] = {}
     for alias, config in manifest.get("aliases", {}).items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data.addresses import endpoint_address
 from fcconan.errors import InputError
 from fcconan.identity import pair_id
 
@@ -207,6 +208,11 @@ class JudgeScorer:
         if len(task.aspects) > 1:
             names = ", ".join(aspect.name for aspect in task.aspects)
             raise InputError(f"the task {task.name} has the aspects {names}, a score is of one: name it with --aspect")
+        if base_url and (address := endpoint_address(base_url)).user is not None:
+            raise InputError(
+                f"--base-url: the address {address.url} has a user name and a password, which the folder of the scores "
+                "would keep: leave --base-url out and set OPENAI_BASE_URL to the whole address"
+            )
         self._asked: dict[str, Any] = {
             "task": task.model_dump(mode="json"),
             "model": model,

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fcconan.build.recipe import Expectations, Recipe, load_recipe
+from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -196,8 +197,9 @@ def status(message: str, progress: bool | None) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(message):
+    with Console(file=trusted(sys.stderr)).status(escape(cleaned(message))):
         yield
 
 

@@ -31,6 +31,8 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
+from fcconan.data.addresses import hub_address
+from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError
 
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
@@ -41,7 +43,8 @@ app = typer.Typer(
     help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Typer would drop escape sequences silently; the streams write them out.
+    context_settings={"help_option_names": ["-h", "--help"], "color": True},
 )
 for verb in (
     list_datasets,
@@ -72,7 +75,14 @@ app.add_typer(judge.app)
 def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of every error, also of your own system's.")
+    ] = False,
 ) -> None:
+    if debug:
+        os.environ[DEBUG] = "1"  # worker processes inherit it
+    if "HF_ENDPOINT" in os.environ:
+        hub_address()  # before any library imports the Hub's client, which fails on a wrong address and prints it
     if version:
         import fcconan
 
@@ -97,12 +107,23 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be Unicode
+    protect_streams()
+    debug = os.environ.get(DEBUG)
+    try:
+        _run()
+    finally:
+        if debug is None:
+            os.environ.pop(DEBUG, None)
+
+
+def _run() -> None:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
         if status == INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
     except InputError as error:
+        show_traceback(error)
         _fail(str(error), 2)
     except TyperException as error:
         context = getattr(error, "ctx", None)
@@ -114,6 +135,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
+        show_traceback(error)
         if error.filename is not None:
             _fail(f"{error.filename}: {error.strerror}: check the path and its permissions", 2)
         _fail(f"the result cannot be printed or written ({error.strerror or error})", 1)
@@ -123,6 +145,10 @@ def main() -> None:
         if stop.code == TERMINATED:
             _fail(STOPPED, TERMINATED)
         raise
+    except Exception as error:
+        show_traceback(error)
+        hint = "report it with this traceback" if is_debugging() else TRACEBACK
+        _fail(f"unexpected error ({type(error).__name__}: {' '.join(str(error).split())[:300]}): {hint}", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -132,7 +158,5 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    from fcconan.cli.output import printable
-
-    print(printable("fcconan: " + " ".join(message.split())), file=sys.stderr)
+    print("fcconan: " + " ".join(message.split()), file=sys.stderr)
     sys.exit(code)

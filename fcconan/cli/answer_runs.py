@@ -56,15 +56,14 @@ def run_of(command: str, values: Mapping[str, Any], fresh: bool | None) -> "Run"
 
 def report_answers(models: Iterable[Any]) -> None:
     """Prints how many answers were stored ones and from when, and whether different models answered under one name."""
-    from fcconan.cli.output import printable
     from fcconan.models.origins import origins_of
 
     for origins in {id(found): found for model in models if (found := origins_of(model)) is not None}.values():
         for name in origins.models:
             if (line := origins.stored(name)) is not None:
-                print(printable(line))
+                print(line)
             if (change := origins.change(name)) is not None:
-                print(printable(f"fcconan: {change}"), file=sys.stderr)
+                print(f"fcconan: {change}", file=sys.stderr)
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.answer_runs import Fresh, report_answers, run_of
+from fcconan.cli.options import MOST_RESAMPLES, seed_option
+from fcconan.data.terminal import TRACEBACK
 
 if TYPE_CHECKING:
     from fcconan.retrieve.collection import Collection
@@ -46,8 +48,10 @@ def run(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Cutoff of metrics without one.")] = 10,
     depth: Annotated[int, typer.Option("--depth", min=1, help="CNs asked of every system.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Of ties, bootstrap and tests.")] = 0,
-    resamples: Annotated[int, typer.Option("--resamples", help="Of bootstrap and tests, 100 or more.")] = 10_000,
+    seed: Annotated[int, seed_option("Of ties, bootstrap and tests.")] = 0,
+    resamples: Annotated[
+        int, typer.Option("--resamples", max=MOST_RESAMPLES, help="Of bootstrap and tests, 100 or more.")
+    ] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
     primary: Annotated[
         str | None,
@@ -97,8 +101,7 @@ def run(
     from fcconan.report import check_report, write_report
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
-    from fcconan.retrieve.kept import default_folder
-    from fcconan.retrieve.kept_epochs import EpochRuns
+    from fcconan.retrieve.kept import KeptRuns, default_folder
     from fcconan.retrieve.suite import Maker, load_suite
 
     given = [Path(each.partition("=")[2]) for each in qrels or ()]
@@ -141,7 +144,7 @@ def run(
 
     maker = Maker(chosen, collection.train, client=client, device=device, batch_size=batch_size)
     systems = _systems(maker, system, encoder, run_file)
-    kept = EpochRuns(folder, lambda: answering.answers(folder / "journal.sqlite")) if reuse else None
+    kept = KeptRuns(folder, lambda: answering.answers(folder / "journal.sqlite")) if reuse else None
     result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)
     if sparsity and result["systems"]:
         from fcconan.score.sparsity import study
@@ -159,8 +162,10 @@ def run(
     report_answers(asking)
     if not result["problems"]:
         answering.finish()
+    own = {each.name for each in systems if not type(each).__module__.startswith("fcconan.")}
     for name, problem in result["problems"].items():
-        print(f"fcconan: system {name!r} {' '.join(problem.split())}", file=sys.stderr)
+        hint = f" ({TRACEBACK})" if name in own else ""
+        print(f"fcconan: system {name!r} {' '.join(problem.split())}{hint}", file=sys.stderr)
     if result["problems"]:
         raise typer.Exit(FAILED)
 

@@ -288,8 +288,6 @@ class Evaluation:
         self, step: str, key: str, files: Sequence[Path], work: Callable[[], object], *, clear: bool = True
     ) -> None:
         """Does a step, unless it is done; what fails stands in the record, and others go on."""
-        from fcconan.cli.output import printable
-
         if self._steps.is_kept(step, key):
             self._steps.keep(step)
             return
@@ -302,7 +300,7 @@ class Evaluation:
             complete = stopped.exit_code == 0
         except InputError as error:
             self._steps.fail(step, str(error))
-            print(printable(f"{step} failed: {error}"))
+            print(f"{step} failed: {error}")
             return
         self._steps.end(step, key, files, complete=complete)
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import seed_option
+
 if TYPE_CHECKING:
     from fcconan.generate.finetune import Lesson
     from fcconan.generate.finetune_settings import Finetuning
@@ -54,7 +56,7 @@ def run(
     warmup_steps: Annotated[int | None, typer.Option("--warmup-steps", help="Of the schedule.")] = None,
     max_length: Annotated[int | None, typer.Option("--max-length", help="Tokens; longer pairs are left out.")] = None,
     dtype: Annotated[str | None, typer.Option("--dtype", help="auto, float32 or bfloat16.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of every draw.")] = None,
+    seed: Annotated[int | None, seed_option("Of every draw.")] = None,
     validation: Annotated[
         str, typer.Option("--validation", help="A share of the pairs, or the split or the file of validation pairs.")
     ] = "0.1",
@@ -84,7 +86,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was done to this file.")] = None,
 ) -> None:
     """Fine-tune a model on pairs; `generate --model local:OUT` then uses it."""
-    from fcconan.cli.output import check_json_target, print_table, printable, write_json
+    from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.generate.finetune import Finetuner
     from fcconan.generate.finetune_model import Base
     from fcconan.generate.finetune_settings import load_finetuning
@@ -135,7 +137,7 @@ def run(
             write_json(json_file, {"dry_run": plan})
         return
     before = finetuner.finished(out)
-    report = before or finetuner.run(out, say=lambda line: typer.echo(printable(line), err=True))
+    report = before or finetuner.run(out, say=lambda line: typer.echo(line, err=True))
     if json_file is not None:
         write_json(json_file, report)
     print_table("Validation perplexity of a reply token", *_rows(report))
@@ -222,12 +224,10 @@ def _figure(value: float | None) -> str:
 
 
 def _summary(report: dict[str, Any], out: Path) -> str:
-    from fcconan.cli.output import printable
-
     memory = "" if report["peak_bytes"] is None else f", {report['peak_bytes'] / 2**30:.2f} GiB at most"
     worse = report["after"]["validation_loss"] >= report["before"]["validation_loss"]
     better = " No epoch was better than the untuned model!" if worse else ""
-    return printable(
+    return (
         f"{report['seconds']:.0f} s of training{memory}. Written to {out}.{better} Generate with it:\n"
         f"  fcconan generate DATASET --model local:{out} --task {report['prompt']['name']} --out replies.parquet"
     )

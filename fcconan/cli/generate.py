@@ -7,6 +7,7 @@ import typer
 
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
+from fcconan.cli.options import MOST_ROWS, seed_option
 
 NAME = "generate"
 EXAMPLE = "Example: fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet"
@@ -41,7 +42,7 @@ MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Longest rep
 Stop = Annotated[
     list[str] | None, typer.Option("--stop", help="A reply ends before this; \\n is a line break; once for each.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=-1, max=1_000_000_000, help="Of draws and choices; -1 sends none.")]
+Seed = Annotated[int, seed_option("Of draws and choices; -1 sends none.", least=-1, largest=1_000_000_000)]
 Candidates = Annotated[int | None, typer.Option("--candidates", min=1, help="Replies drawn for each message.")]
 Pick = Annotated[str | None, typer.Option("--pick", help="Which of them counts: first, random or judge.")]
 JudgeModel = Annotated[str | None, typer.Option("--judge", help="The model that rates them, named as --model.")]
@@ -79,7 +80,7 @@ Column = Annotated[
     list[str] | None,
     typer.Option("--column", help="NAME=COLUMN of the file, such as hate_speech=HS; with --from, of that file."),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="The first messages only.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first messages only.")]
 
 
 @models.connected(without=("structured",))

@@ -295,23 +295,23 @@ class Work:
         }
 
     def _finish(self, result: dict[str, Any], used: list[dict[str, Any]] | None = None) -> None:
-        from fcconan.cli.output import print_table, printable, write_json
+        from fcconan.cli.output import print_table, write_json
         from fcconan.generate.card import COUNTED, counts_of, write_card
 
         card = write_card(self.out, result)
         print_table(f"Replies in {self.out}", COUNTED, counts_of(result))
         for note in result.get("notes", ()):
-            print(printable(note))
+            print(note)
         if result.get("picked"):
             picked = result["picked"]
             told = f"Messages whose reply {picked['by']} chose: {picked['judged']}"
             drawn = f"without a rated candidate, so that a draw decided: {picked['unjudged']}"
-            print(printable(f"{told}; {drawn}; with one candidate, or only equal ones: {picked['alike']}"))
+            print(f"{told}; {drawn}; with one candidate, or only equal ones: {picked['alike']}")
         if result.get("failed_requests"):
             failed = result["failed_requests"]
             requests = "1 request" if failed == 1 else f"{failed} requests"
             print(f"{requests} failed for a passing reason: run the command again to ask again")
-        print(printable(f"How they were made: {card}"))
+        print(f"How they were made: {card}")
         if self.json_file is not None:
             sent = {} if used is None else {"used": used}
             write_json(self.json_file, {"out": str(self.out), "card": str(card), **result, **sent})
@@ -372,25 +372,23 @@ def may_be_mended(summary: Path) -> bool:
 
 def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> None:
     """Says why there is no reply at all, where that is so."""
-    from fcconan.cli.output import printable
     from fcconan.cli.watch import why_nothing
     from fcconan.generate.plan import NO_BACKGROUND, NO_CANDIDATES
 
     (counts,) = result["systems"]
     if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # of which the notes tell
-        print(printable(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words")))
+        print(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words"))
 
 
 def _tell_rated(best: "BestOf", watched: "Watched") -> bool:
     """Says why no candidate was rated, where that is so; returns whether any was, or none had to be."""
     from fcconan.cli.judge.rate import expected_answer
-    from fcconan.cli.output import printable
     from fcconan.cli.watch import why_nothing
 
     if best.judged or not best.unjudged:
         return True
     expected = expected_answer(best.judge.plan.questions())
-    print(printable(why_nothing(f"{best.judge.name} rated nothing", best.missing, [watched], expected=expected)))
+    print(why_nothing(f"{best.judge.name} rated nothing", best.missing, [watched], expected=expected))
     return False
 
 

@@ -2,16 +2,14 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
 from fcconan.whole_files import write_whole
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -24,11 +22,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.table import Table
     from rich.text import Text
 
-    heads = [printable(column) for column in columns]
-    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    heads = [cleaned(column) for column in columns]
+    cells = [[cleaned(str(cell)) for cell in row] for row in rows]
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
-    console = Console(width=None if sys.stdout.isatty() else 1_000, highlight=False)
-    console.print(printable(title), markup=False, emoji=False)
+    # Rich draws with escape sequences, so it writes to the trusted stream, and everything that it shows is cleaned.
+    console = Console(file=trusted(sys.stdout), width=None if sys.stdout.isatty() else 1_000, highlight=False)
+    console.print(cleaned(title), markup=False, emoji=False)
     widths = [
         max(cell_len(line) for cell in (head, *(row[place] for row in cells)) for line in cell.split("\n"))
         for place, head in enumerate(heads)
@@ -62,23 +61,10 @@ def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
     return groups or [[0]]
 
 
-def printable(text: str) -> str:
-    """Returns a text in which control characters are written out, so that none of them reaches a terminal.
-
-    Line breaks and tabs stay.
-    """
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
-
-
 def tell_progress(line: str) -> None:
     """Prints what a long command is about, to people only."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
-
-
-def printable_name(name: str) -> str:
-    """Returns a name that somebody else gave to something as one line in which nothing is hidden or turned around."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in name)
 
 
 def check_json_target(path: Path | None, out: Path) -> None:

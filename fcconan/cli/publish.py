@@ -54,7 +54,7 @@ def run(
     ] = None,
 ) -> None:
     """Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit."""
-    from fcconan.cli.output import check_json_target, printable, write_json
+    from fcconan.cli.output import check_json_target, write_json
     from fcconan.publish import HubFailure, publish
 
     check_json_target(json_file, source)
@@ -75,7 +75,7 @@ def run(
             drop_columns=drop_column or (),
         )
     except HubFailure as failure:
-        print(printable("fcconan: " + " ".join(str(failure).split())), file=sys.stderr)
+        print("fcconan: " + " ".join(str(failure).split()), file=sys.stderr)
         raise typer.Exit(FAILED) from failure
     if json_file is not None:
         write_json(json_file, publication.as_json())
@@ -83,7 +83,8 @@ def run(
 
 
 def _print(publication: "Publication") -> None:
-    from fcconan.cli.output import print_table, printable, printable_name
+    from fcconan.cli.output import print_table
+    from fcconan.data.terminal import printable_name
     from fcconan.publish.restricted import listed
 
     plan, done = publication.plan, publication.done
@@ -118,4 +119,4 @@ def _print(publication: "Publication") -> None:
         f'  datasets.load_dataset("{plan.repo_id}", "{config}", split="{next(iter(splits))}", revision="{plan.tag}")'
     )
     for line in lines:
-        typer.echo(printable(line))
+        typer.echo(line)

@@ -29,7 +29,7 @@ def run(
     ] = True,
 ) -> None:
     """Write results as one folder of pages that works without a server and loads nothing."""
-    from fcconan.cli.output import print_table, printable
+    from fcconan.cli.output import print_table
     from fcconan.errors import InputError
     from fcconan.report.site.inputs import find_inputs
     from fcconan.report.site.pages import pages_of
@@ -50,5 +50,5 @@ def run(
         [(page.title, page.lead, str(each.path)) for page, each in zip(pages, found, strict=True)],
     )
     for line in left_out:
-        typer.echo(printable(line))
+        typer.echo(line)
     typer.echo(f"Open {written[0] if out.is_absolute() else out / written[0].name}")

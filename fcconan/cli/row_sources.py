@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.errors import InputError
 from fcconan.row_ids import cell_text, is_missing, with_ids
 
@@ -35,12 +36,14 @@ Value = Annotated[
     list[str] | None,
     typer.Option("--value", help="RATER[:ASPECT]=COLUMN: files with a column for each rater; repeat it."),
 ]
-Resamples = Annotated[int, typer.Option("--resamples", min=0, help="Of the bootstrap over items; 0 for no intervals.")]
+Resamples = Annotated[
+    int, typer.Option("--resamples", min=0, max=MOST_RESAMPLES, help="Of the bootstrap over items; 0 for no intervals.")
+]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
 Baseline = Annotated[
     str | None, typer.Option("--baseline", help="Test each other system against this one. Default: all pairs.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every draw.")]
+Seed = Annotated[int, seed_option("Decides every draw.")]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")]
 
 # What rows of each kind hold that a rater says; a file with a column for each rater has it under the raters' names.

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from fcconan.cli.options import seed_option
+
 NAME = "train-retriever"
 EXAMPLE = "Example: fcconan train-retriever data/fc-conan --out models/minilm-cn --epochs 1"
 
@@ -23,7 +25,7 @@ def run(
     learning_rate: Annotated[float, typer.Option("--learning-rate", help="Peak of the schedule.")] = 2e-5,
     hard_negatives: Annotated[int, typer.Option("--hard-negatives", help="Hard negatives a pair.")] = 1,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", help="Of folds, batches and dropout.")] = 13,
+    seed: Annotated[int, seed_option("Of folds, batches and dropout.")] = 13,
     as_released: Annotated[
         bool, typer.Option("--as-released", help="Keep pairs of evaluated HS in other words, too.")
     ] = False,

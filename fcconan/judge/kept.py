@@ -27,18 +27,20 @@ class KeptRatings:
     Args:
         judge: The judge; another configuration has another file.
         beside: The store of paid answers, next to which the file is.
+        epoch: The epoch of the answers; ratings of another epoch are not used.
 
     Attributes:
         path: The file.
     """
 
-    def __init__(self, judge: ModelJudge, beside: Path) -> None:
+    def __init__(self, judge: ModelJudge, beside: Path, *, epoch: int = 0) -> None:
         self._judge, self._answers = judge, beside
         inputs = {
             "version": fcconan.__version__,
             "rater": judge.name,
             "configuration": judge.configuration,
             "task": judge.plan.task.model_dump(mode="json"),
+            "epoch": epoch,
         }
         key = digest(json.dumps(inputs, sort_keys=True, default=str))
         self.path = beside.with_name(f"{beside.name}.{key}.kept")

@@ -2,12 +2,14 @@
 twice.
 """
 
+import math
 import os
+import re
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
+from fcconan.data.addresses import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
 from fcconan.llm.response import Answer, Body, Check, EndpointError
@@ -18,7 +20,6 @@ from fcconan.models.requests import Request
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 
-OPENAI_URL = "https://api.openai.com/v1"
 _AHEAD = 8  # jobs that are begun for every one that may run, so that one slow answer does not hold up the others
 
 
@@ -64,16 +65,18 @@ class Client:
         budget: Budget | None = None,
         own_thread: bool = False,
     ) -> None:
-        for name, number, least in (
-            ("timeout", timeout, 0),
-            ("retries", retries, -1),
-            ("concurrency", concurrency, 0),
-            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0),
+        for name, number, least, most in (
+            ("timeout", timeout, 0, 1_000_000),
+            ("retries", retries, -1, 1_000_000),
+            ("concurrency", concurrency, 0, 1_000_000),
+            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, math.inf),
         ):
-            if not number > least:
-                raise InputError(f"{name} is {number}: give a number above {least}")
-        self._base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
-        self.endpoint = _without_secrets(self._base_url)
+            if not least < number <= most:
+                up_to = "" if math.isinf(most) else f" and up to {most}"
+                raise InputError(f"{name} is {number}: give a number above {least}{up_to}")
+        self._address = endpoint_address(base_url)
+        self.endpoint = self._address.url
+        proxy_for(self.endpoint)  # refuses a wrong proxy before anything is written
         self.answers = journal if isinstance(journal, Answers) else Answers(journal)
         self.origins = Origins()
         self.sent = 0
@@ -154,21 +157,23 @@ class Client:
 
     def _settings(self) -> Settings:
         key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
+        # Who mistakes the option gives the key itself.
+        is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", self._key_variable)
+        variable = self._key_variable if is_name else "the environment variable that --api-key-variable names"
         if not key:
-            raise InputError(
-                f"no key for {self.endpoint}: set {self._key_variable} (to any word, if the endpoint needs none)"
-            )
+            raise InputError(f"no key for {self.endpoint}: set {variable} (to any word, if the endpoint needs none)")
         if not (key.isascii() and key.isprintable()):  # the connection would refuse it, and print it
             raise InputError(
-                f"{self._key_variable} holds characters that no key has, such as a line break: set it to the key alone"
+                f"{variable} holds characters that no key has, such as a line break: set it to the key alone"
             )
+        address = self._address
         return Settings(
-            self._base_url,
             self.endpoint,
             self.answers,
             self.origins,
-            key,
-            self._key_variable,
+            address.authorization or f"Bearer {key}",
+            (key, *address.secrets),
+            variable,
             self._timeout,
             self._retries,
             self._concurrency,
@@ -184,17 +189,3 @@ def _result(begun: "Known[Result] | Begun[Result]", session: Session | None) -> 
         return begun.result
     assert session is not None  # which began it
     return session.result(begun)
-
-
-def _without_secrets(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is no address: give one such as {OPENAI_URL}")
-    if parts.query or parts.fragment:  # it may hold a key, and the store must tell addresses apart without it
-        raise InputError(f"the address of {parts.hostname} has a `?` or `#`: give one such as {OPENAI_URL}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return urlunsplit((parts.scheme, host if port is None else f"{host}:{port}", parts.path, "", ""))

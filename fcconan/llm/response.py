@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
+from fcconan.data.addresses import without_secrets
 from fcconan.errors import InputError
 from fcconan.llm.completion import whole_characters
 
@@ -19,7 +20,6 @@ Body = Mapping[str, Any]
 Check = Callable[[Body, Body], str | None]
 Reason = Literal["bad_request", "too_long", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
 
-_SHORTEST_KEY = 8  # a shorter one is a word that stands for none, and may occur in what an endpoint says
 _LARGEST = 64 << 20  # bytes of a response, unpacked; a thousandth of them may be sent
 _DEEPEST = 200  # objects and lists in one another, as far as JSON is read again
 # How endpoints say that a prompt does not fit into the model's context.
@@ -162,7 +162,7 @@ def _is_deep(body: Mapping[str, Any]) -> bool:
     return True
 
 
-def one_line(said: object, key: str = "") -> str:
-    """Returns one line of whole characters, without the key: some endpoints repeat it."""
-    text = " ".join(whole_characters(str(said)).split())
-    return (text.replace(key, "***") if len(key) >= _SHORTEST_KEY else text)[:300] or type(said).__name__
+def one_line(said: object, secrets: Iterable[str] = ()) -> str:
+    """Returns one line of whole characters, without secrets: some endpoints repeat them."""
+    text = " ".join(without_secrets(whole_characters(str(said)), secrets).split())
+    return text[:300] or type(said).__name__

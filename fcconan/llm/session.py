@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
+from fcconan.data.addresses import masked, proxy_for
 from fcconan.errors import InputError
 from fcconan.llm.cost import Budget
 from fcconan.llm.response import (
@@ -50,11 +49,11 @@ class Settings:
     """How requests are sent.
 
     Attributes:
-        url: The address.
-        endpoint: The address without user and password, for messages.
+        endpoint: The address without user and password.
         answers: The store of answers.
         origins: Counts where they came from.
-        key: The key.
+        authorization: The header that carries the key, or the address's user and password.
+        secrets: Texts that are masked in all that the endpoint sends.
         key_variable: The environment variable that holds it, for messages.
         timeout: Seconds without a sign of the endpoint.
         retries: How many times a failed request is sent again.
@@ -65,11 +64,11 @@ class Settings:
         own_thread: Work in a thread of its own even if the caller has no loop.
     """
 
-    url: str
     endpoint: str
     answers: Answers
     origins: Origins
-    key: str
+    authorization: str
+    secrets: tuple[str, ...]
     key_variable: str
     timeout: float
     retries: int
@@ -214,14 +213,14 @@ class Session:
         except ImportError as error:
             raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
         timeout = self._settings.timeout
-        headers = {"Content-Type": "application/json"}
-        if urlsplit(self._settings.url).username is None:  # user and password of the address go before the key
-            headers["Authorization"] = f"Bearer {self._settings.key}"
+        headers = {"Content-Type": "application/json", "Authorization": self._settings.authorization}
+        # The library would look for a proxy in a thread for every request, and read the user's .netrc as often.
+        proxy = proxy_for(self._settings.endpoint)
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # our own limit goes before it
             timeout=aiohttp.ClientTimeout(total=_WHOLE * timeout, sock_connect=timeout, sock_read=timeout),
             headers=headers,
-            proxy=_proxy(self._settings.url),
+            proxy=None if proxy is None else proxy.with_login,
         )
 
     async def _run(self, job: "Job[Result]") -> Result:
@@ -324,8 +323,9 @@ class Session:
         settings = self._settings
         whole = _WHOLE * settings.timeout
         try:
-            async with self._http.post(settings.url + request.path, data=encoded(request.body)) as response:
+            async with self._http.post(settings.endpoint + request.path, data=encoded(request.body)) as response:
                 raw = await read_whole(response)
+                raw = None if raw is None else masked(raw, settings.secrets)
                 status, headers = response.status, response.headers
                 turned = next((each for each in response.history if each.status not in (307, 308)), None)
         except TimeoutError as error:
@@ -335,7 +335,11 @@ class Session:
         except (aiohttp.ClientError, OSError) as error:
             # Without a connection nothing was sent; after any other error, an endpoint may have answered, and charged.
             sent = not isinstance(error, aiohttp.ClientConnectorError)
-            said = type(error).__name__ if isinstance(error, aiohttp.ClientResponseError) else one_line(error)
+            said = (
+                type(error).__name__
+                if isinstance(error, aiohttp.ClientResponseError)
+                else one_line(error, settings.secrets)
+            )
             return Answer(reason="connection", detail=said), None, sent
         if turned is not None:  # the request became a GET, whose answer is none to it
             place = turned.headers.get("Location", "nowhere")
@@ -349,13 +353,17 @@ class Session:
         if body is not None and check is not None:
             fault = check(request.body, body) or ""
         if fault or body is None:
-            return Answer(reason="bad_body", detail=one_line(fault, settings.key)), None, True
+            return Answer(reason="bad_body", detail=one_line(fault, settings.secrets)), None, True
         return Answer(body), None, True
 
     def _refused(self, status: int, said: str, code: object) -> Answer:
         settings = self._settings
         return refused(
-            status, one_line(said, settings.key), code, endpoint=settings.endpoint, key_variable=settings.key_variable
+            status,
+            one_line(said, settings.secrets),
+            code,
+            endpoint=settings.endpoint,
+            key_variable=settings.key_variable,
         )
 
     async def _store(self, finished: Finished) -> Stored:
@@ -414,27 +422,6 @@ def answer_from(answers: Answers, origins: Origins, request: Request, check: Che
         return None
     origins.add(request.body.get("model"), stored)
     return Answer(stored.response)
-
-
-def _proxy(url: str) -> str | None:
-    """Returns the proxy that the environment names for an address.
-
-    The library would look it up in a thread for every request, and read the user's .netrc as often.
-
-    Raises:
-        InputError: It is no HTTP proxy.
-    """
-    to = urlsplit(url)
-    named = getproxies().get(to.scheme)
-    if not named or proxy_bypass(to.hostname or ""):
-        return None
-    proxy = named if "://" in named else f"http://{named}"
-    if urlsplit(proxy).scheme not in ("http", "https"):
-        raise InputError(
-            f"the proxy that the environment names for {to.scheme} is no http:// address: set {to.scheme}_proxy to "
-            "one, or name the endpoint's host in no_proxy"
-        )
-    return proxy
 
 
 def _has_loop() -> bool:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from logging import ERROR
 from pathlib import Path
 
+from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.sources import cache_folder, sha256_of
@@ -188,8 +189,8 @@ def loading(name: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns what an error says, on one line that is not too long."""
-    said = " ".join(str(error).split()) or type(error).__name__
+    """Returns the message of an error without secrets, on one line that is not too long."""
+    said = " ".join(without_secrets(str(error), environment_secrets()).split()) or type(error).__name__
     if len(said) <= _LONGEST:
         return said
     head = said[:_LONGEST]

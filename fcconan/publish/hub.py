@@ -1,7 +1,6 @@
 """The Hub as publishing sees it: a dataset repository that is read and changed, and faults said in one line."""
 
 import logging
-import os
 import re
 import tempfile
 import warnings
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fcconan.data.addresses import MASK, hub_address, without_secrets
 from fcconan.data.json_text import parse_json
 from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
@@ -82,19 +82,20 @@ class Hub:
     """
 
     def __init__(self, repo_id: str) -> None:
-        from huggingface_hub import HfApi, constants, get_token
+        address = hub_address()  # checked before the client is imported, which fails on a wrong address
+        from huggingface_hub import HfApi, get_token
 
         limit_waiting()
         self.repo_id = repo_id
         self._token = get_token()
-        self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+        self.endpoint = address.url
         # Without a token of its own the client would look for one again at every request.
-        self._api = HfApi(endpoint=self.endpoint, token=self._token or False, library_name="fcconan")
+        self._api = HfApi(endpoint=address.with_login, token=self._token or False, library_name="fcconan")
 
     @property
     def url(self) -> str:
         """The page of the repository."""
-        return f"{without_credentials(self.endpoint)}/datasets/{self.repo_id}"
+        return f"{self.endpoint}/datasets/{self.repo_id}"
 
     @property
     def has_token(self) -> bool:
@@ -126,7 +127,7 @@ class Hub:
         if role == "read":
             raise InputError(
                 "the token may only read: make one that may write at "
-                f"{without_credentials(self.endpoint)}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
+                f"{self.endpoint}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
             )
 
     def read(self, *, files: bool = True) -> Remote:
@@ -304,20 +305,11 @@ class Hub:
 
 def said(error: object, token: str | None) -> str:
     """Returns what an error says, short, in one line, without the token, and without secrets in addresses."""
-    text = str(error)
-    if token:
-        # A token with odd characters is named as Python writes it.
-        for form in {token, repr(token)[1:-1], repr(token.encode(errors="surrogateescape"))[2:-1]}:
-            text = text.replace(form, "[token]")
+    text = without_secrets(str(error), (token,) if token else ())
     text = " ".join(text.split()) or type(error).__name__
-    text = re.sub(r"(?i)\b(bearer )(?!\[token\])[^\s'\"]+", r"\1[token]", text)
-    text = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]*", r"\1", without_credentials(text))
+    text = re.sub(r"(?i)\b(bearer )[^\s'\"]+", rf"\1{MASK}", text)
+    text = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]*", r"\1", text)
     return text if len(text) <= 300 else text[:297] + "..."
-
-
-def without_credentials(text: str) -> str:
-    """Returns a text without user names and passwords in its addresses."""
-    return re.sub(r"(\w://)[^\s/'\"]*@", r"\1", text)
 
 
 def limit_waiting() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from fcconan.build.release import read_table, table_path
 from fcconan.catalog import check_built
+from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.errors import InputError
 from fcconan.hub_folders import hub_release, is_hub_name
@@ -401,7 +402,8 @@ def _in_one_line(dataset: str) -> Iterator[None]:
             "score"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        said = without_secrets(str(error), environment_secrets()).strip() or type(error).__name__
+        reason = said.splitlines()[0][:200]
         raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
 
 

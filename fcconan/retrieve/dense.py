@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.errors import InputError
 from fcconan.llm.weights import known_hash, quiet_hub
 from fcconan.retrieve.system import Rankings
@@ -168,7 +169,8 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
         with quiet_hub():
             loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        said = without_secrets(str(error), environment_secrets()).strip() or type(error).__name__
+        reason = said.splitlines()[0][:200]
         raise InputError(
             f"the model {model} cannot be loaded ({reason}): check the name or folder and the device, or "
             "download it to "

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import fcconan
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.identity import digest
+from fcconan.models.answers import Answers
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.system import Rankings, Retriever
 
@@ -20,17 +21,20 @@ class KeptRuns:
 
     Args:
         folder: The folder; it is made when the first run is saved.
+        answers: Opens the answers from which systems behind an endpoint make their runs. A run of such a system
+            belongs to the epoch of its answers: after `--fresh` it ranks again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, answers: Callable[[], Answers] | None = None) -> None:
         self.folder = folder
+        self._answers = answers
 
     def checkpoint(self, system: Retriever, collection: Collection, depth: int) -> Checkpoint | None:
         """Returns the checkpoint of a run; None for a system that does not say what changes its output."""
         configuration = getattr(system, "configuration", None)
         if configuration is None:
             return None
-        inputs = {
+        inputs: dict[str, Any] = {
             "version": fcconan.__version__,
             "configuration": configuration,
             "dataset": collection.fingerprint,
@@ -39,9 +43,19 @@ class KeptRuns:
             "queries": _digest(list(collection.queries)),
             "depth": depth,
         }
+        if epoch := self._epoch(configuration):
+            inputs["epoch"] = epoch
         key = digest(json.dumps(inputs, sort_keys=True, default=str))
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
+
+    def _epoch(self, configuration: Any) -> int:
+        if self._answers is None or '"endpoint"' not in json.dumps(configuration, default=str):
+            return 0
+        answers = self._answers()
+        if answers.is_fresh:
+            answers.prepare()
+        return answers.epoch
 
 
 def load_run(checkpoint: Checkpoint) -> Rankings | None:

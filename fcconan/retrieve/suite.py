@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.catalog import content_folder
+from fcconan.data.terminal import TRACEBACK
 from fcconan.errors import InputError
 from fcconan.retrieve.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieve.fusion import Fusion
 from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal
+from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
 from fcconan.retrieve.trec import read_run
 from fcconan.wording import did_you_mean
 from fcconan.yaml_lines import YamlFile
@@ -287,9 +288,9 @@ class Maker:
             module = import_module(module_name)
         except (Exception, SystemExit) as error:  # whatever a user's module raises
             pass_on_signal(error)
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
-                f"{name} cannot be imported ({reason}): give module:factory, with the module on the Python path"
+                f"{name} cannot be imported ({reason_of(error)}): give module:factory, with the module on the Python "
+                f"path; {TRACEBACK}"
             ) from error
         if not hasattr(module, factory_name):
             raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
@@ -332,8 +333,9 @@ def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
         raise
     except (Exception, SystemExit) as error:
         pass_on_signal(error)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"{name} raised {reason}: a factory is called without arguments, or with train=") from error
+        raise InputError(
+            f"{name} raised {reason_of(error)}: a factory is called without arguments, or with train=; {TRACEBACK}"
+        ) from error
 
 
 def as_retriever(name: str, system: Any) -> Retriever:

@@ -5,6 +5,8 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from fcconan.data.addresses import environment_secrets, without_secrets
+from fcconan.data.terminal import show_traceback
 from fcconan.errors import InputError
 
 Ranking = list[tuple[str, float]]
@@ -96,8 +98,9 @@ def rank_all(
         raise
     except (Exception, SystemExit) as error:
         pass_on_signal(error)
+        show_traceback(error)
         if len(queries) == 1:
-            return Rankings(failures=dict.fromkeys(queries, _reason(error)))
+            return Rankings(failures=dict.fromkeys(queries, reason_of(error)))
         found = _one_by_one(system, queries, corpus, k, not_in_catalogue)
     extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
     return Rankings(check_run(system.name, found, queries, corpus, not_in_catalogue=not_in_catalogue), **extras)
@@ -114,7 +117,7 @@ def _one_by_one(
             raise
         except (Exception, SystemExit) as error:
             pass_on_signal(error)
-            merged.failures[query] = _reason(error)
+            merged.failures[query] = reason_of(error)
             continue
         merged.update(check_run(system.name, part, queries, corpus, not_in_catalogue=not_in_catalogue))
         if isinstance(part, Rankings):
@@ -133,8 +136,10 @@ def pass_on_signal(error: BaseException) -> None:
         raise error
 
 
-def _reason(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+def reason_of(error: BaseException) -> str:
+    """Returns type and message of an error of a user's own code on one line, without secrets."""
+    said = without_secrets(f"{type(error).__name__}: {error}", environment_secrets())
+    return " ".join(said.split())[:300]
 
 
 def check_run(

@@ -351,8 +351,10 @@ def test_a_system_of_ones_own(
         "bench", demo, "--system", "mine:Leaves", "--system", "bm25", *QUICK, "--json", tmp_path / "r.json",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (
-        1, "fcconan: system 'leaves' failed on 24 of 24 HS; the first: SystemExit: no abacus\n",
-    )  # fmt: skip
+        1,
+        "fcconan: system 'leaves' failed on 24 of 24 HS; the first: SystemExit: no abacus (`fcconan --debug COMMAND` "
+        "shows the traceback)\n",
+    )
     assert list(json.loads((tmp_path / "r.json").read_text())["systems"]) == ["bm25"]
 
 

@@ -649,7 +649,11 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --prices prices.yaml", "prices.yaml has no price for stub: add `stub: {input: ..., output: ...}`"),
         (f"{STUB} --prices prices.yaml --max-cost 1", "prices.yaml has no price for stub: add "),
         (f"{STUB} --prices broken.yaml", "broken.yaml, line 3: not valid YAML ("),
-        (f"{STUB} --base-url nonsense", "'nonsense' is no address: give one such as https://api.openai.com/v1"),
+        (
+            f"{STUB} --base-url nonsense",
+            "--base-url: 'nonsense' is not an address (expected http:// or https:// at its start): give one such as "
+            "https://api.openai.com/v1",
+        ),
         (f"{STUB} --timeout 0", "timeout is 0.0: give a number above 0"),
         (f"{STUB} --requests-per-minute 0", "requests_per_minute is 0.0: give a number above 0"),
         (f"{STUB} --concurrency 0", "Invalid value for '--concurrency': "),

@@ -3,7 +3,8 @@
 import pytest
 
 from fcconan.cli import output
-from fcconan.cli.output import print_table, printable_name
+from fcconan.cli.output import print_table
+from fcconan.data.terminal import printable_name
 
 
 def test_columns_that_do_not_fit_stand_below_with_the_first_one_again(
@@ -34,4 +35,4 @@ def test_as_many_columns_as_fit_stand_in_a_table(widths: list[int], room: int, t
 
 
 def test_names_from_elsewhere_stay_in_their_line() -> None:
-    assert printable_name("a\nb\u202ec d") == "a\\u000ab\\u202ec d"
+    assert printable_name("a\nb\u202ec d") == "a\\x0ab\\u202ec d"

@@ -150,10 +150,12 @@ class Server:
         headers: Those of every request.
         times: When each of them came, as `time.monotonic` counts.
         busiest: How many were being answered at the same time, at most.
+        authorization: The header that is accepted; with another one, the answer is 401.
     """
 
     def __init__(self, behaviour: Behaviour | None = None, log: Path | None = None) -> None:
         self.behaviour = behaviour or always(Action())
+        self.authorization = f"Bearer {KEY}"
         self.requests: list[tuple[str, Body]] = []
         self.headers: list[Message] = []
         self.times: list[float] = []
@@ -202,7 +204,7 @@ class Server:
                 body = json.loads(raw)
                 number = server._note(self.path, body, self.headers)
                 action = server.behaviour(body, number)
-                if self.headers["Authorization"] != f"Bearer {KEY}":
+                if self.headers["Authorization"] != server.authorization:
                     action = error(401)
                 server._ending.wait(action.delay)
                 self.close_connection = True

@@ -123,14 +123,12 @@ def test_no_secret_of_an_address_is_shown(
 
 
 def test_what_is_said_holds_no_token_however_it_is_written() -> None:
-    for token in ("hf_plain", "hf_with\x1bcontrol", "hf_of two", "hf_ä"):
+    for token in ("hf_plain", "hf_with\x1bcontrol", "hf_of two", "hf_ä-long", "hf_☃-long"):
         for written in (token, repr(token), repr(token.encode()), f"Bearer {token}"):
             found = said(ValueError(f"Illegal header value {written} here"), token)
-            assert "[token]" in found
+            assert "***" in found
             assert "hf_" not in found
-    assert (
-        said(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None) == "at https://x.org/y Bearer [token]"
-    )
+    assert said(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None) == "at https://x.org/y Bearer ***"
 
 
 def test_a_hub_that_accepts_and_says_nothing_is_given_up(

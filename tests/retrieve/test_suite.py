@@ -385,7 +385,8 @@ def test_a_module_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     made = maker(tmp_path, "  a: { kind: bm25 }")
     assert complaint(made.make, "no_such_module_of_ours:make") == (
         "no_such_module_of_ours:make cannot be imported (ModuleNotFoundError: No module named "
-        "'no_such_module_of_ours'): give module:factory, with the module on the Python path"
+        "'no_such_module_of_ours'): give module:factory, with the module on the Python path; "
+        "`fcconan --debug COMMAND` shows the traceback"
     )
 
 
@@ -395,7 +396,7 @@ def test_a_module_that_ends_python_is_bad_input(tmp_path: Path, monkeypatch: pyt
     made = maker(tmp_path, "  a: { kind: bm25 }")
     assert complaint(made.make, "velmari_script:make") == (
         "velmari_script:make cannot be imported (SystemExit: usage: me): give module:factory, with the module on the "
-        "Python path"
+        "Python path; `fcconan --debug COMMAND` shows the traceback"
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import row_sources
+from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
     from fcconan.annotate.campaign import Campaign
@@ -36,7 +37,7 @@ def run(
     report: Annotated[Path | None, typer.Option("--report", help="Write a page (HTML) to this file.")] = None,
     resamples: row_sources.Resamples = 10_000,
     confidence: row_sources.Confidence = 0.95,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
     json_file: row_sources.Json = None,
 ) -> None:
     """Measure how far raters agree, and show who drifts, answers by reflex or fails anchors."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import row_sources
+from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def run(
         typer.Option("--seconds-per-unit", min=0, help="For the estimate of time. Default: as measured so far."),
     ] = None,
     pay: Annotated[float | None, typer.Option("--pay-per-hour", min=0, help="For the estimate of pay.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign units to raters, in rounds and sessions, with overlaps, anchors, a quiz, and an estimate of the cost."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import seed_option
 from fcconan.cli.row_sources import PlacedRow, RowSources
 from fcconan.errors import InputError
 
@@ -96,7 +97,7 @@ def run(
     where: Annotated[list[str] | None, typer.Option("--where", help="COLUMN=VALUE: only these rows.")] = None,
     language: Annotated[str, typer.Option("--language", help="Of the texts, as in ISO 639-1.")] = "en",
     name: Annotated[str | None, typer.Option("--name", help="Of the campaign; default: of the folder.")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides every draw of the campaign.")] = 0,
+    seed: Annotated[int, seed_option("Decides every draw of the campaign.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report to this file.")] = None,
 ) -> None:
     """Make a campaign: what is judged, from a corpus, two lists of texts, or replies."""

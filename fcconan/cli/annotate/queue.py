@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fcconan.cli.options import seed_option
+
 if TYPE_CHECKING:
     from fcconan.annotate.queue import Batch
 
@@ -44,7 +46,7 @@ def run(
         bool, typer.Option("--while-open", help="Make a batch although the last one is not answered yet.")
     ] = False,
     show: Annotated[bool, typer.Option("--show", help="Only say where the queue stands.")] = False,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
     """Give raters the next batch: likely positives by what a model learned so far, and some by chance."""

@@ -9,6 +9,7 @@ from fcconan.cli import row_sources
 from fcconan.errors import InputError
 
 NAME = "raters"
+MOST_RATERS = 10_000
 EXAMPLE = "Example: fcconan annotate raters my-campaign --annotators 9 --validators 4"
 
 
@@ -23,10 +24,16 @@ def run(
     role: Annotated[str, typer.Option("--role", help="What those who join do: annotator or validator.")] = "annotator",
     invited: Annotated[bool, typer.Option("--invited", help="Those who join have to pass the quiz first.")] = False,
     annotators: Annotated[
-        int, typer.Option("--annotators", min=0, help="Let annotator-1 to annotator-N join, if they are not there.")
+        int,
+        typer.Option(
+            "--annotators", min=0, max=MOST_RATERS, help="Let annotator-1 to annotator-N join, if they are not there."
+        ),
     ] = 0,
     validators: Annotated[
-        int, typer.Option("--validators", min=0, help="Let validator-1 to validator-N join, if they are not there.")
+        int,
+        typer.Option(
+            "--validators", min=0, max=MOST_RATERS, help="Let validator-1 to validator-N join, if they are not there."
+        ),
     ] = 0,
     json_file: row_sources.Json = None,
 ) -> None:

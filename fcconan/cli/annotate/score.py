@@ -35,7 +35,9 @@ def run(
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder of the shards; a run that was stopped goes on there.")],
     top: Annotated[int | None, typer.Option("--top", min=1, help="Keep the best so many CNs of each HS.")] = None,
-    at_least: Annotated[float | None, typer.Option("--at-least", help="Keep pairs with this score or more.")] = None,
+    at_least: Annotated[
+        float | None, typer.Option("--at-least", min=-1e9, max=1e9, help="Keep pairs with this score or more.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes on this machine; default: 1.")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers see --out.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import row_sources
+from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def run(
         float | None, typer.Option("--seconds-per-unit", min=0, help="Plan: default: as measured, or as simulated.")
     ] = None,
     pay: Annotated[float | None, typer.Option("--pay-per-hour", min=0, help="Plan: for the cost.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
     json_file: row_sources.Json = None,
 ) -> None:
     """Answer for raters who err as described, to try a campaign; or plan one: cost, agreement, tiers, label errors."""

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fcconan.cli import row_sources
+from fcconan.cli.options import seed_option
 
 NAME = "validate"
 EXAMPLE = "Example: fcconan annotate validate my-campaign --sample 4000 --twice 0.1"
@@ -35,7 +36,7 @@ def run(
         ),
     ] = None,
     resamples: row_sources.Resamples = 10_000,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Default: follows from the campaign's.")] = None,
+    seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign final labels to validators who had no part in them, and sum up how many they agree with."""

@@ -7,6 +7,7 @@ import typer
 
 from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import figure, interval
+from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.errors import InputError
 
 NAME = "audit"
@@ -28,9 +29,11 @@ def run(
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
-    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Of the bootstrap over HS.")] = 10_000,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=100, max=MOST_RESAMPLES, help="Of the bootstrap over HS.")
+    ] = 10_000,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, seed_option("Of the bootstrap.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the findings to this file.")] = None,
 ) -> None:
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""

@@ -11,6 +11,7 @@ from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
+from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,14 +58,16 @@ def run(
     published: Annotated[
         list[str] | None, typer.Option("--published", help="A choice of the published code; see docs/judges.md.")
     ] = None,
-    resamples: Annotated[int, typer.Option("--resamples", help="Of the bootstrap over HS.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of parts, examples, sampling and bootstrap.")] = 0,
+    resamples: Annotated[int, typer.Option("--resamples", max=MOST_RESAMPLES, help="Of the bootstrap over HS.")] = 1000,
+    seed: Annotated[int, seed_option("Of parts, examples, sampling and bootstrap.")] = 0,
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
     background: inputs.Background = None,
     passages: inputs.PassageCount = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first rated replies only.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first rated replies only.")
+    ] = None,
     connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
@@ -176,7 +179,7 @@ def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", n
 
 def _print_result(result: "Calibration", out: Path, failed: int) -> None:
     """Prints how well the steps do, the steps, and what is to be known of them."""
-    from fcconan.cli.output import print_table, printable
+    from fcconan.cli.output import print_table
 
     named = (("calibrated steps", result.report), ("the task's own steps", result.baseline), ("gain", result.gain))
     rows = [
@@ -196,7 +199,7 @@ def _print_result(result: "Calibration", out: Path, failed: int) -> None:
         rows,
     )
     for number, step in enumerate(result.steps.steps, start=1):
-        print(printable(f"{number}. {step}"))
+        print(f"{number}. {step}")
     summary = result.parts["report"]
     if shared := summary["shared_texts"]:
         print(

@@ -9,6 +9,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, print_failed
+from fcconan.cli.options import MOST_ROWS
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def run(
         str, typer.Option("--one-order", help="Where one order has no readable answer: invalid, or take the other.")
     ] = "invalid",
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Compare so many pairs only, spread over systems and items.")
+        int | None,
+        typer.Option(
+            "--budget", min=1, max=MOST_ROWS, help="Compare so many pairs only, spread over systems and items."
+        ),
     ] = None,
     context: Annotated[
         int | None, typer.Option("--context", min=1, help="Tokens that the model can read and write.")
@@ -75,7 +79,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
-    from fcconan.cli.output import check_json_target, printable
+    from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched, why_nothing
     from fcconan.judge.compare import compare
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
@@ -130,7 +134,7 @@ def run(
     nothing = set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]
     if nothing:
         what = f"{opened.name} compared nothing"
-        print(printable(why_nothing(what, counts["invalid"], [watched], expected=EXPECTED[protocol])))
+        print(why_nothing(what, counts["invalid"], [watched], expected=EXPECTED[protocol]))
     configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": orders}
     told = {"out": str(out), **counts, "failed_requests": failed, "judge": configuration, "used": used}
     finish(told, json_file, failed=failed > 0 or nothing)

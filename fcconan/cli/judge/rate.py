@@ -10,6 +10,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import finish
+from fcconan.cli.options import MOST_ROWS, MOST_SAMPLES, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ StrategyName = Annotated[
 StepsFiles = Annotated[
     list[Path] | None, typer.Option("--steps", help="Calibrated steps, for auto-cseval; once for each aspect.")
 ]
-Samples = Annotated[int | None, typer.Option("--samples", help="How often each question is asked.")]
+Samples = Annotated[int | None, typer.Option("--samples", max=MOST_SAMPLES, help="How often each question is asked.")]
 Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades by their probability.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling; -1 sends none.")]
+Seed = Annotated[int | None, seed_option("Of sampling; -1 sends none.", least=-1)]
 
 Name = Annotated[
     str | None, typer.Option("--name", help="The rater's name; default: the model's, and what is not as usual.")
@@ -74,13 +75,13 @@ def run(
     config: inputs.Config = "replies",
     split: inputs.Split = None,
     column: inputs.Column = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first replies only.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, max=MOST_ROWS, help="The first replies only.")] = None,
     connection: models.Connection = models.DEFAULT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
 ) -> None:
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.judge.ratings_table import print_ratings
-    from fcconan.cli.output import check_json_target, printable
+    from fcconan.cli.output import check_json_target
     from fcconan.judge.rate import LABELLED, RATED
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
@@ -144,7 +145,7 @@ def run(
     used = models.print_used(opened)
     nothing = _nothing(judges, result["rows"], expected_answer(questions))
     for line in nothing:
-        print(printable(line))
+        print(line)
     finish({"out": str(out), **result, "used": used}, json_file, failed=failed > 0 or len(nothing) == len(judges))
 
 
@@ -241,8 +242,7 @@ def _rated(
 ) -> "Iterator[Iterator[list[Row]]]":
     """Has replies rated by a panel, or by one judge after the other, whose rows are kept next to the answers.
 
-    What is kept goes once the rows are written: a run that is stopped before goes on with it. A fresh run keeps none:
-    they may be of older answers.
+    What is kept goes once the rows are written: a run that is stopped before goes on with it.
     """
     from fcconan.judge.kept import KeptRatings
     from fcconan.judge.panel import rate_together
@@ -251,12 +251,12 @@ def _rated(
     if panel is not None:
         yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
         return
-    kept = [KeptRatings(judge, answers.path) if isinstance(judge, ModelJudge) else judge for judge in judges]
     if answers.is_fresh:
-        for each in kept:
-            if isinstance(each, KeptRatings):
-                each.forget()
-        kept = list(judges)
+        answers.prepare()  # which opens the epoch
+    epoch = answers.epoch
+    kept = [
+        KeptRatings(judge, answers.path, epoch=epoch) if isinstance(judge, ModelJudge) else judge for judge in judges
+    ]
     yield _one_after_another(kept, replies)
     for each in kept:
         if isinstance(each, KeptRatings):

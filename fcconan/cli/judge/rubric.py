@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fcconan.cli import models
+from fcconan.cli.options import seed_option
 
 NAME = "rubric"
 EXAMPLE = (
@@ -24,10 +25,10 @@ def run(
     model: Annotated[str, typer.Option("--model", help=f"{models.MODEL_HELP}.")],
     out: Annotated[Path, typer.Option("--out", help="The task file to write (.yaml).")],
     title: Annotated[str | None, typer.Option("--title", help="As raters read it; default: the name.")] = None,
-    low: Annotated[int, typer.Option("--low", help="Lowest grade.")] = 1,
-    high: Annotated[int, typer.Option("--high", help="Highest grade.")] = 5,
+    low: Annotated[int, typer.Option("--low", min=-1000, max=1000, help="Lowest grade.")] = 1,
+    high: Annotated[int, typer.Option("--high", min=-1000, max=1000, help="Highest grade.")] = 5,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="A low grade is praise.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of sampling.")] = 0,
+    seed: Annotated[int, seed_option("Of sampling.")] = 0,
     connection: models.Connection = SLOW,
 ) -> None:
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""

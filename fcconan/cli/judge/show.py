@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fcconan.cli.options import MOST_ROWS
+
 NAME = "show"
 EXAMPLE = "Example: fcconan judge show --journal answers.jsonl --limit 3"
 
@@ -14,7 +16,7 @@ def run(
     journal: Annotated[Path | None, typer.Option("--journal", help="The file of answers; default: the cache.")] = None,
     contains: Annotated[str | None, typer.Option("--contains", help="Only where a prompt or answer has this.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Show and count this model only.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the last ones.")] = 5,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="How many, the last ones.")] = 5,
     merge: Annotated[
         list[Path] | None, typer.Option("--merge", help="First take over the answers of this file, of another machine.")
     ] = None,
@@ -25,14 +27,14 @@ def run(
 
     from fcconan.cli.files import check_files
     from fcconan.cli.models import Connection
-    from fcconan.cli.output import print_table, printable, write_json
+    from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
     from fcconan.models.answers import Answers
     from fcconan.models.answers_file import store_path
 
     path = Connection(journal=journal).journal_path()  # refuses other files
     for other in merge or ():
-        typer.echo(f"New answers of {printable(str(other))}: {Answers(path).merge(other)}")
+        typer.echo(f"New answers of {other}: {Answers(path).merge(other)}")
     if not path.is_file() and not store_path(path).is_file():
         raise InputError(f"there is no file of answers at {path}: give the --journal of a run")
     check_files({"--json": json_file}, read=[path, store_path(path)])
@@ -52,7 +54,7 @@ def run(
         if contains is None or contains in text:
             last.append(record)
     for record in last:
-        typer.echo(printable(_readable(record)))
+        typer.echo(_readable(record))
     rows = [(name, each["answers"], each["prompt_tokens"], each["completion_tokens"]) for name, each in counts.items()]
     print_table(f"Answers in {path}", ("model", "answers", "prompt tokens", "completion tokens"), rows)
     if json_file is not None:

@@ -1,0 +1,186 @@
+"""Text from elsewhere reaches a terminal only with its unsafe characters written out; data files keep it as it is."""
+
+import csv
+import json
+import os
+import pty
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from tests.cli.judging import judge
+from tests.conftest import RunCli
+from tests.llm.server import Action, Body, Server, completion, use_key
+
+# A colour, a cursor movement, C1, a carriage return, bidirectional controls, separators, and characters that hide.
+SHOWN = (
+    r"a\x1b[31mb\x1b[2A\x9b1mc\x0dd\x08e\u202ef\u2066g\u2069\u200eh\u200fi\u061cj\u2028k\u2029l\u200bm\ufeff"
+    r"n\xado\u2060p\x7fq"
+)
+HOSTILE = SHOWN.encode().decode("unicode-escape")
+NAME = "".join(HOSTILE.split())  # names of systems have no white space
+ESCAPED = re.compile(r"\\(?:x|u00)1b\[31mb", re.IGNORECASE)
+MESSAGE = "Every Tessok cheats at cards."
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_key(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+def _write(name: str, *rows: tuple[object, ...]) -> str:
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return name
+
+
+def _unsafe(text: str) -> set[str]:
+    return {each for each in text if unicodedata.category(each) in ("Cc", "Cf", "Zl", "Zp", "Cs")} - {"\n"}
+
+
+def _rating(system: str) -> str:
+    _write("replies.csv", ("hate_speech", "text", "system"), (MESSAGE, "Who saw it?", system), (MESSAGE, "When?", "b"))
+    return "replies.csv"
+
+
+def _ratings(rater: str) -> str:
+    header = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high", "higher_is_better")
+    rows = [
+        (f"r{n}", who, "human", "warm", 1 + (n + len(who)) % 5, 1, 5, True) for n in range(6) for who in (rater, "b")
+    ]
+    return _write("ratings.csv", header, *rows)
+
+
+def _recipe(key: str) -> str:
+    Path("own.yaml").write_text(json.dumps({key: 1}))
+    return "own.yaml"
+
+
+def _module() -> str:
+    Path("mine.py").write_text(
+        f"class Bad:\n    name = {NAME!r}\n    def rank(self, *a):\n        raise ValueError({HOSTILE!r})\n"
+    )
+    return "mine:Bad"
+
+
+CASES = {
+    "a system in a table": lambda: ("metrics", _rating(HOSTILE), "--metric", "length-words", "--out", "out.csv"),
+    "a rater in a table": lambda: ("agree", _ratings(HOSTILE), "--resamples", 0),
+    "a column": lambda: ("agree", _write("odd.csv", (HOSTILE, "text"), ("1", "2"))),
+    "a file": lambda: ("agree", f"none{HOSTILE}.csv"),
+    "a value in a column": lambda: (
+        "agree",
+        _write("odd.csv", ("reply_id", "rater", "aspect", "value"), ("r", "a", "b", HOSTILE)),
+    ),
+    "a key of YAML": lambda: ("build", _recipe(HOSTILE), "--out", "out"),
+    "a command": lambda: (HOSTILE,),
+    "an option": lambda: ("list", f"--{HOSTILE}"),
+    "a value of an option": lambda: ("build", "demo", "--out", "out", "--tier-rule", HOSTILE),
+    "an aspect": lambda: ("judge", "prompt", "--task", "cseval", "--aspect", HOSTILE),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_names_from_elsewhere_are_shown_in_safe_form(run_cli: RunCli, case: object) -> None:
+    done = run_cli(*case())  # type: ignore[operator]
+    printed = done.stdout + done.stderr
+    assert _unsafe(printed) == set()
+    assert ESCAPED.search(printed), printed
+
+
+def test_a_system_of_ones_own_cannot_write_to_the_terminal(run_process: RunCli, demo: Path) -> None:
+    done = run_process("bench", demo, "--system", _module(), "--resamples", 100, "--json", "out.json")
+    assert (done.returncode, _unsafe(done.stdout + done.stderr)) == (1, set())
+    assert SHOWN.replace(r"\x0d", "").replace(r"\u2028", "").replace(r"\u2029", "") in done.stdout
+    assert json.loads(Path("out.json").read_text())["problems"].keys() == {NAME}  # data stay as they are
+    for more in (["--debug"], []):
+        done = run_process(*more, "bench", demo, "--system", "mine:Bad", "--resamples", 100)
+        assert _unsafe(done.stdout + done.stderr) == set()
+        assert ("in rank" in done.stderr) == bool(more)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from fcconan.build import build
+
+    folder = tmp_path_factory.mktemp("demo") / "dataset"
+    build("demo", folder, progress=False)
+    return folder
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+def test_what_an_endpoint_says_is_shown_in_safe_form(run_cli: RunCli, server: Server, status: int) -> None:
+    def behaviour(body: Body, number: int) -> Action:
+        return (
+            Action(200, completion(body, HOSTILE)) if status == 200 else Action(status, {"error": {"message": HOSTILE}})
+        )
+
+    server.behaviour = behaviour
+    common = ("--model", "stub", "--base-url", server.url, "--journal", "journal", "--retries", 0, "--no-schema")
+    done = run_cli("judge", "rate", _rating("a"), "--task", "cseval", *common, "--out", "out.parquet")
+    shown = run_cli("judge", "show", "--journal", "journal")
+    printed = done.stdout + done.stderr + shown.stdout + shown.stderr
+    assert _unsafe(printed) == set()
+    assert r"\x1b[31mb" in printed or status == 500  # of which nothing is printed
+    if status == 200:
+        assert json.dumps(HOSTILE, ensure_ascii=False)[1:-1].encode() in Path("journal").read_bytes()
+        assert SHOWN.replace(r"\x0d", "\\x0d") in shown.stdout
+
+
+@pytest.mark.parametrize("name", ["prompt", "generate"])
+def test_texts_of_a_dataset_are_shown_in_safe_form(run_cli: RunCli, server: Server, demo: Path, name: str) -> None:
+    server.behaviour = judge
+    rows = _write("replies.csv", ("hate_speech", "text", "system"), (f"{HOSTILE} {MESSAGE}", f"{HOSTILE}?", "a"))
+    if name == "prompt":
+        done = run_cli("judge", "prompt", "--task", "cseval", "--aspect", "relevance", "--dataset", rows)
+    else:
+        server.behaviour = lambda body, number: Action(body=completion(body, HOSTILE))
+        done = run_cli("generate", rows, "--model", "stub", "--base-url", server.url, "--out", f"{HOSTILE}.csv")
+        with Path(f"{HOSTILE}.csv").open(encoding="utf-8", newline="") as file:
+            assert [row["text"] for row in csv.DictReader(file)] == [HOSTILE]
+    assert (done.returncode, _unsafe(done.stdout + done.stderr)) == (0, set()), done.stderr
+    assert ESCAPED.search(done.stdout)
+
+
+def test_a_terminal_gets_styles_of_tables_and_no_other_escape_sequence(tmp_path: Path) -> None:
+    _rating(HOSTILE)
+    parent, child = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "fcconan",
+        "metrics",
+        "replies.csv",
+        "--metric",
+        "length-words",
+        "--out",
+        "out.csv",
+    ]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    with Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as process:
+        os.close(child)
+        raw = b""
+        try:
+            while part := os.read(parent, 1 << 16):
+                raw += part
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        assert process.wait() == 0, raw
+    os.close(parent)
+    text = raw.decode().replace("\r\n", "\n")
+    assert r"\x1b[31mb" in text
+    assert _unsafe(re.sub(r"\r? *[^\n\r]*it/s[^\n\r]*|\x1b\[[0-9;]*m|\r", "", text)) == set()
+    assert "\x1b[31m" not in text
+    assert "\x1b[1m" in text  # heads of columns are bold

@@ -1,0 +1,140 @@
+"""Numbers that no command can use: one line, exit code 2, and nothing written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from fcconan.cli import app
+from fcconan.cli.options import LARGEST_SEED
+from tests.conftest import RunCli
+
+SENDS_NONE = {"generate", "judge rate", "judge compare"}  # where -1 means that the model gets no seed
+
+
+def _commands(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if not hasattr(command, "commands"):
+        return {" ".join(path): command}
+    for name, each in command.commands.items():
+        found |= _commands(each, (*path, name))
+    return found
+
+
+COMMANDS = _commands(typer.main.get_command(app))
+SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts for option in each.params)}
+# What a command needs besides its seed, so that only the seed is wrong.
+NEEDED: dict[str, list[object]] = {
+    "bench": ["data"],
+    "train-retriever": ["data", "--out", "out"],
+    "generate": ["data", "--model", "m", "--out", "out"],
+    "finetune": ["data", "--model", "m", "--out", "out"],
+    "rank": ["data"],
+    "leaderboard": ["data", "ratings"],
+    "correlate": ["data", "ratings"],
+    "agree": ["ratings"],
+    "annotate new": ["out", "--task", "t"],
+    "annotate assign": ["c"],
+    "annotate agree": ["c"],
+    "annotate validate": ["c", "--sample", 1],
+    "annotate queue": ["c"],
+    "annotate simulate": ["c", "--out", "out"],
+    "judge rate": ["data", "--task", "t", "--model", "m", "--out", "out"],
+    "judge compare": ["data", "--model", "m", "--out", "out"],
+    "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
+    "judge audit": ["--ratings", "r"],
+    "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _refused(run_cli: RunCli, *arguments: object) -> str:
+    done = run_cli(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert list(Path().iterdir()) == []
+    return done.stderr
+
+
+def test_every_command_with_a_seed_is_in_the_table() -> None:
+    assert set(NEEDED) == SEEDED
+
+
+@pytest.mark.parametrize("seed", ["-1", "-2", "0.5", "nan", "one", "", str(2**32), "1" + "0" * 30, "9" * 5000])
+@pytest.mark.parametrize("command", sorted(NEEDED))
+def test_a_seed_that_is_none_is_refused(run_cli: RunCli, command: str, seed: str) -> None:
+    said = _refused(run_cli, *command.split(), *NEEDED[command], f"--seed={seed}")
+    if command in SENDS_NONE and seed == "-1":
+        assert "--seed" not in said
+    else:
+        assert said.startswith("fcconan: Invalid value for '--seed': "), said
+
+
+@pytest.mark.parametrize("seed", [0, 1_000_000_000])
+@pytest.mark.parametrize("command", sorted(NEEDED))
+def test_a_seed_that_can_be_used_is_accepted(run_cli: RunCli, command: str, seed: int) -> None:
+    assert "--seed" not in _refused(run_cli, *command.split(), *NEEDED[command], "--seed", seed)
+
+
+def test_the_largest_seed_can_be_used(run_cli: RunCli) -> None:
+    assert "--seed" not in _refused(run_cli, "rank", "data", "--seed", LARGEST_SEED)
+
+
+ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"{ASKING} --samples 1000000000", "'--samples'"),
+        (f"{ASKING} --limit {10**30}", "'--limit'"),
+        (f"judge compare r.csv --model m --out out --budget {10**30}", "'--budget'"),
+        (f"judge show --journal j --limit {10**30}", "'--limit'"),
+        ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
+        (f"annotate raters c --annotators {10**9}", "'--annotators'"),
+        (f"annotate raters c --validators {10**9}", "'--validators'"),
+        *(
+            (f"{command} --resamples {10**30}", "'--resamples'")
+            for command in (
+                "bench d",
+                "rank d",
+                "agree r",
+                "leaderboard d r",
+                "correlate d r",
+                "judge audit --ratings r",
+            )
+        ),
+    ],
+)
+def test_a_number_that_would_never_end_is_refused(run_cli: RunCli, command: str, said: str) -> None:
+    assert f"Invalid value for {said}: " in _refused(run_cli, *command.split())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("timeout", "nan"),
+        ("timeout", "inf"),
+        ("timeout", "1e308"),
+        ("timeout", "-1"),
+        ("timeout", "0"),
+        ("requests_per_minute", "nan"),
+        ("requests_per_minute", "-1"),
+        ("requests_per_minute", "0"),
+        ("retries", str(10**30)),
+        ("concurrency", str(10**30)),
+    ],
+)
+def test_a_number_of_a_connection_is_refused(run_cli: RunCli, tmp_path: Path, option: str, value: str) -> None:
+    (tmp_path / "r.csv").write_text("hate_speech,text,system\nEvery Tessok cheats.,Who saw it?,a\n")
+    done = run_cli(*ASKING.split(), f"--{option.replace('_', '-')}={value}", OPENAI_API_KEY="x")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"fcconan: {option} is ")
+
+
+def test_a_build_starts_no_more_threads_than_it_has_files(run_cli: RunCli) -> None:
+    assert run_cli("build", "demo", "--out", "out", "--jobs", 10**30).returncode == 0
