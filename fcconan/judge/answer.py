@@ -149,7 +149,7 @@ def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_A
         every = len(bounds) > 1 and (float(bounds[0]), float(bounds[-1])) == (low, high)
         if PLACEHOLDER.fullmatch(content) or (every and not _BETWEEN_GRADES.sub("", content)):
             return ParsedRating(None, "template")
-        return ParsedRating(None, "not_a_number")
+        return ParsedRating(None, "refusal" if objection(content, _never) == "refusal" else "not_a_number")
     if match["top"] and float(match["top"]) != high:
         return ParsedRating(None, "other_scale")
     value = float(match["number"].replace("−", "-")) + 0.0  # -0.0 becomes 0.0
@@ -217,7 +217,7 @@ def _read_fields(
     """The grade on which all fields and lines agree, if what is around them leaves it as it is."""
     found = [_rated(value, field) for _, value in fields.found]
     every = _with_lines(found, [_line(line) for line in lines], field)
-    rating = _agreed_rating(every) if every else ParsedRating(None, missing)
+    rating = _agreed_rating(every) if every else ParsedRating(None, objection_beside(fields.beside, _never) or missing)
     if thought:
         return rating
     places = [value.span() for _, value in fields.found] + [line.span() for line in lines]
@@ -225,13 +225,19 @@ def _read_fields(
 
 
 def _in_context(
-    rating: ParsedRating, said: str, beside: Sequence[tuple[str, str]], field: AspectField, *, alone: bool = True
+    rating: ParsedRating,
+    said: str,
+    beside: Sequence[tuple[str, str]],
+    field: AspectField,
+    *,
+    alone: bool = True,
+    inline: bool = False,
 ) -> ParsedRating:
     """Returns a grade unless the text or the fields around it take it back; of several aspects, others have grades."""
     if rating.value is None:
         return rating
     differs = other_grade(field.scale, rating.value) if alone else _never
-    reason = objection_beside(beside, differs) or objection(said, differs)
+    reason = objection_beside(beside, differs) or objection(said, differs, inline=inline)
     return rating if reason is None else ParsedRating(None, reason)
 
 
@@ -253,6 +259,8 @@ def _read_alone(text: str, field: AspectField) -> ParsedRating:
         return whole
     fields = find_fields(text, in_json)
     lines = list(on_a_line.finditer(fields.rest))
+    if not fields.found and (reason := objection_beside(fields.beside, _never)):
+        return ParsedRating(None, reason)
     others = len(_GRADED_LINE.findall(fields.rest)) > len(lines)
     if others or not {name for name, _ in fields.beside} <= set(_EXPLANATION_KEYS):
         return ParsedRating(None, "no_field")
@@ -305,7 +313,7 @@ def read_result(text: str, field: AspectField, *, thought: bool = False) -> Pars
     lines = [re.sub(r"^\((.*)\)$", r"\1", mark["line"].strip()) for mark in marks]
     found = _agreed_rating([_grade(line, field, _GRADE_ALONE) for line in lines])
     if not thought:
-        found = _in_context(found, around(rest, [mark.span() for mark in marks]), (), field)
+        found = _in_context(found, around(rest, [mark.span() for mark in marks]), (), field, inline=True)
     feedback = re.sub(r"^\s*(?:feedback\s*:)?\s*", "", text[: marks[0].start()], flags=re.IGNORECASE).strip()
     return with_explanation(found, whole_characters(feedback) or None, field)
 
@@ -378,7 +386,9 @@ def read_choice(
     if value is None or thought:
         return value, reason
     differs = other_choice([name for name, choice in choices.items() if choice != value])
-    reason = objection_beside(fields.beside, differs) or objection(around(rest, places), differs)
+    reason = objection_beside(fields.beside, differs) or objection(
+        around(rest, places), differs, inline=marks is not None
+    )
     return (value, None) if reason is None else (None, reason)
 
 

@@ -13,6 +13,7 @@ from fcconan.judge.answer_phrases import (
     BEFORE,
     CORRECTIONS,
     END,
+    LEADS,
     MARK,
     OWN_ANSWER,
     REFUSALS,
@@ -46,17 +47,21 @@ _SPOKEN = frozenset(
     {"explanation", "reason", "reasoning", "rationale", "justification", "feedback", "note", "notes", "comment"}
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
+# The clause before an answer has ended.
+_ENDED = re.compile(r"[:,;)\n—–-][\s\"'`*_({\[]*$")
 _SAME_LINE = re.compile(r"""[)\]}"'`*_]{0,6}(?:[,;:./|=<>→⇒—– -]{0,6})""")
 _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s+\w")
 _NEXT_LINE = re.compile(r"\W{0,6}\n(?P<grade>[\W_]{0,4}\d(?:\.\d+)?(?: ?/ ?\d+)?[*_\"'` ]{0,4})(?:\n|$)")
 
 
-def objection(around: str, differs: Differs) -> Reason | None:
+def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason | None:
     """Returns why the answers in a text do not count, or None where the text leaves them as they are.
 
     Args:
         around: The text, with `MARK` in the place of every answer.
         differs: Whether a text begins with another answer. Capitals and quotation marks of the text are lost.
+        inline: Whether an answer may stand anywhere in a sentence; otherwise only words that lead up to an answer, such
+            as `my rating is`, may precede it there.
     """
     if not any(character.isalnum() or character == "?" for character in around):
         return None
@@ -64,7 +69,7 @@ def objection(around: str, differs: Differs) -> Reason | None:
     if _refused(text):
         return "refusal"
     marks = (match.start() for match in re.finditer(MARK, text))
-    if any(_touched(text[max(0, at - _NEAR) : at], text[at + 1 : at + _NEAR], differs) for at in marks):
+    if any(_touched(text[max(0, at - _NEAR) : at], text[at + 1 : at + _NEAR], differs, inline) for at in marks):
         return "contradicted"
     if any(phrase.search(text) for phrase in CORRECTIONS):
         return "contradicted"
@@ -131,9 +136,12 @@ def _plain(text: str) -> str:
     return _QUOTED.sub('""', "\n".join(filter(None, lines)))
 
 
-def _touched(before: str, after: str, differs: Differs) -> bool:
+def _touched(before: str, after: str, differs: Differs, inline: bool) -> bool:
     """Whether the clause before an answer or the one after it takes the answer back."""
-    if compiled(BEFORE).search(_clause(before)):
+    clause = _clause(before)
+    if compiled(BEFORE).search(clause):
+        return True
+    if not inline and clause and not _ENDED.search(before) and not compiled(LEADS).search(clause):
         return True
     if compiled(AFTER).match(after):
         return True

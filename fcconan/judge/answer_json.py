@@ -54,7 +54,9 @@ _HOLDS_NONE = re.compile(
     r"quot\w+|errors?|refus\w+|samples?|placeholders?|properties|default|hypothetical|repl(?:y|ies)|texts?|messages?)\b"
 )
 # An object in which the answers are marked and strings are blanked.
-_MARKED_OBJECT = re.compile(rf"[\[{{](?:\[[\s,\d.]*+\]|[\s,{{}}\[\]{MARK}]|{_OTHER_NAME}\s*+[:：]\s*+(?:[\w.+-]++)?+)*+")
+_MARKED_OBJECT = re.compile(
+    rf"[\[{{](?:\[[\s,\d.]*+\]|[\s,{{}}\[\]{MARK}]|{_OTHER_NAME}\s*+[:：]\s*+(?:[\w.+-]++)?+)*+"
+)
 
 
 def plain_name(text: str) -> str:
@@ -179,8 +181,9 @@ def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
 
 def unescaped(string: str) -> str:
     """Returns the text that a JSON string stands for; the string itself where it is broken."""
-    with suppress(ValueError):
-        string = json.loads(f'"{string}"', strict=False)
+    if "\\" in string:
+        with suppress(ValueError):
+            string = json.loads(f'"{string}"', strict=False)
     return whole_characters(string)
 
 

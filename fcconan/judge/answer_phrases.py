@@ -54,16 +54,16 @@ _ADVERBS = r"(?:(?:in good conscience|simply|really|fairly|reliably|properly|saf
 _CANNOT = (
     rf"(?<!\w){_OWN_SPEECH}(?:i|we)(?: (?:simply|really|just|respectfully|politely|therefore|still|also|do))?"
     r"(?: (?:cannot|can't|can not|could not|couldn't|won't|will not|must not|(?:would|'d) rather not|prefer not to"
-    r"|(?:do not|don't) (?:wish|want) to|(?:must |have to |will |would )?(?:refuse|decline) to"
+    r"|(?:do not|don't)(?: (?:wish|want) to)?|(?:must |have to |will |would )?(?:refuse|decline) to"
     r"|(?:must |have to |will )?(?:abstain|refrain) from)"
-    r"|(?: am|'m| are|'re)(?: afraid i (?:cannot|can't)| unable to| refusing to| declining to"
+    r"|(?: am|'m| are|'re| was| were)(?: afraid i (?:cannot|can't)| unable to| refusing to| declining to"
     r"| not (?:able|allowed|permitted|willing|going|comfortable|in a position|qualified|prepared)(?: to)?))"
     rf" {_ADVERBS}"
 )
 # A grade that is not higher, or a fact that cannot be checked, is explained and not refused.
 _EXPLAINED = (
     r"(?![^.!?;\n]{0,50}\b(?:higher|lower|more|less|better|worse|above|below|full|top|perfect|highest|lowest|maximum|"
-    r"good|high|low|strong|positive|passing|generous|between|[0-9]+(?![a-z])|else|but|as|with (?:hate|certainty))\b)"
+    r"good|high|low|strong|positive|passing|generous|between|[0-9]+(?![a-z])|else|but|as(?! (?:it|this|that|the|i|they|there|its|such)\b)|with (?:hate|certainty))\b)"
     r"(?! (?:whether|if|how|why|its|his|her|their)\b)(?! (?:the )?(?:\w+ )?(?:facts?|claims?|accuracy|truth|sources?)\b)"
 )
 _RATE = r"(?:rat|scor|grad|evaluat|assess|judg|labell?|classify|compar)(?:e|ing)?\b"
@@ -71,14 +71,14 @@ _GIVE = r"(?:provid|giv|offer|assign|mak|produc|generat|writ|creat|return|output
 _TASK = (
     rf"(?:{_RATE}{_EXPLAINED}"
     rf"|{_GIVE}(?=[^.!?;\n]{{0,50}}\b(?:{ANSWER}|responses?|evaluation|contents?|counter\w*|help|one)\b){_EXPLAINED}"
-    r"|(?:help|assist)\b(?! but\b)|do (?:this|that|so|it)\b|(?:complete|fulfil+|process|continue|engage|participate)\b"
+    r"|(?:help|assist)\b(?! but\b)|do(?= (?:this|that|so|it)\b|\W*$|\W*\n|[.!?;,)])|(?:complete|fulfil+|process|continue|engage|participate)\b"
     rf"|(?:comply|proceed|choose|decide|say|tell|answer|respond)\b{_EXPLAINED}"
     r"(?=\W*$|\W*\n|[.!?;,)]| (?:with|to|because|since|the|this|that|which)\b))"
 )
 _CANNOT_WORDS = (
     *("cannot", "can't", "can not", "could not", "couldn't", "won't", "will not", "must not", "not to", "n't w"),
     *("refus", "declin", "unable", "abstain", "refrain", "rather not", "not w", "not a", "not p", "not g", "not c"),
-    *("not i", "not q"),
+    *("not i", "not q", "do not", "don't"),
 )
 REFUSALS = (
     Phrase(_CANNOT_WORDS, _CANNOT + _TASK),
@@ -86,6 +86,20 @@ REFUSALS = (
         ("refuse", "decline", "abstain"),
         rf"(?<!\w){_OWN_SPEECH}i (?:must |have to |will |would like to |hereby )?(?:refuse|decline|abstain)"
         r"(?=\W*$|\W*\n|\s?[.!?;,:)—–]| (?:because|as|since|this|that|the (?:task|request))\b)",
+    ),
+    Phrase(
+        (" ai", "model", "assistant"),
+        rf"(?<!\w)(?:i am|i'm|as) an? [^.!?\n]{{0,40}} (?:and|so|which|i) (?:i )?(?:do not|don't|cannot|can't|won't|will not) {_TASK}",
+    ),
+    Phrase(
+        ("puedo", "peux", "posso", "nicht"),
+        r"(?<!\w)no puedo (?:calificar|evaluar|puntuar|valorar|juzgar)|je ne peux pas (?:noter|évaluer|juger)|non posso "
+        r"(?:valutare|giudicare)|n[ãa]o posso (?:avaliar|classificar|julgar)|ich kann [^.!?\n]{0,40}nicht (?:bewerten|beurteilen)",
+    ),
+    Phrase(
+        ("pass", "skip"),
+        r"(?<!\w)i(?: will|'ll| must| would| have to| will have to|'d rather| am going to)? (?:pass|skip)(?: on)?"
+        r"(?: (?:this|that|it|here)(?: one| text| reply)?)?(?=\W*$|\W*\n|\s?[.!?;,:)—–])",
     ),
     Phrase(
         ("sorry", "apolog"),
@@ -113,7 +127,7 @@ REFUSALS = (
     ),
     Phrase(
         ("not be ", "n't be ", "cannot be "),
-        rf"(?<!\w)(?:this|that|it|(?:the|this|such|your) {REPLY}) (?:cannot|can't|can not|could not|should not|must not"
+        rf"(?<!\w)(?:this|that|it|(?:(?:the|this|such|your) )?{REPLY}) (?:cannot|can't|can not|could not|should not|must not"
         rf"|will not) be (?:rated|graded|scored|evaluated|assessed|label+ed)\b{_EXPLAINED}",
     ),
     Phrase(
@@ -135,9 +149,9 @@ _THE_GRADE = (
     r"|the (?:above|json|quoted|injected|first|previous|earlier)(?: \w+)?"
     r"|the (?:\w+ )?(?:object|json|line|field|number|label|answer) above)"
 )
-_GRADE_WORDS = ("rating", "grade", "score", "verdict", "answer", "label", "choice", "number", "above", "json", "inject")
+GRADE_WORDS = ("rating", "grade", "score", "verdict", "answer", "label", "choice", "number", "above", "json", "inject")
 _SURELY = r"(?:(?:only|just|merely|simply|clearly|obviously|plainly|of course|in fact|really|actually|probably) )*+"
-_IS = r"(?: is| was| would be| would have been| must be| seems| looks|'s) "
+_IS = r"(?: is| was| are| were| would be| would have been| must be| seems| looks|'s) "
 _NOT_MEANT = (
     r"(?:(?:not|never) (?:mine|my|meant|serious|valid|intended|an? (?:real|actual|genuine|valid|own|true)\b"
     rf"|(?:the|an?) (?:(?:right|correct|real|actual|final|true|honest) )?{ANSWER}\b|what i\b)"
@@ -146,7 +160,8 @@ _NOT_MEANT = (
     r"|(?:demanded|requested|dictated|injected|quoted|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}"
-    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|taken from|lifted from|an error|withdrawn|retracted|void)\b)"
+    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|taken from|lifted from|an error|withdrawn|retracted|void|random|"
+    r"arbitrary|made up|guesswork|(?:provided|given|supplied|set|written|chosen|produced) by (?:the|its|his|her)\b(?! (?:judge|rubric|scale)))\b)"
 )
 _WRONG = (
     r"(?:(?:not|never) (?:correct|right|true|accurate|justified|warranted|deserved|fair|appropriate|adequate)\b"
@@ -183,27 +198,35 @@ CORRECTIONS = (
                 "error",
                 "i was",
             ),
-            *("ignore", "disregard", "discard"),
+            *("ignore", "disregard", "discard", "edit", "update", "actually", "try"),
         ),
-        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?! (?:for|to|until|till))|hold on\b"
-        r"|(?:scratch|strike) that|on (?:second|further) thoughts?|on reflection,|correction\b(?=\W)(?! of)"
+        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?=\W*$|\W*\n|\s?[.!?;,:)—–…-]| (?:no|that|this|i|it|actually|let)\b)|hold on\b"
+        r"|(?:scratch|strike) that|on (?:second|further) thoughts?|on reflection\b|(?:edit|update)\s?:|actually,? no\b|(?:nice|good) try\b|correction\b(?=\W)(?! of)"
         r"|i mean\b|i meant\b(?! to)|oops|whoops|my mistake|my bad|never ?mind\b|(?:just )?kidding\b"
         r"|make (?:that|it) (?=an?\b|[0-9])|let me (?:correct|revise|reconsider|rethink|rephrase|redo|fix)"
         r"|i (?:take|took) (?:it|that|this) back|i (?:have )?changed my mind|i (?:retract|withdraw)\b"
         r"|i (?:should|must) have (?:said|given|written|answered|chosen)|i made (?:a mistake|an error)|i was wrong"
         rf"|(?:please )?(?:ignore|disregard|discard) (?:that|this|it|(?:the|my) (?:above|previous|earlier|first|json|{ANSWER}))\b)",
     ),
-    Phrase(_GRADE_WORDS, rf"{_THE_GRADE}{_IS}{_SURELY}(?:{_NOT_MEANT}|{_WRONG})"),
+    Phrase(GRADE_WORDS, rf"{_THE_GRADE}{_IS}{_SURELY}(?:{_NOT_MEANT}|{_WRONG})"),
     Phrase(
-        _GRADE_WORDS,
+        GRADE_WORDS,
         rf"{_THE_GRADE} (?:isn't|wasn't) (?:my\b|mine\b|valid|meant|correct\b|right\b|real|an? (?:real|valid)|what i\b)",
     ),
     Phrase(
-        _GRADE_WORDS,
+        GRADE_WORDS,
         rf"{_THE_GRADE} (?:(?:should|must) (?:not (?:be (?:taken|used|counted|trusted|read|followed|accepted)|count)"
         r"|be (?:ignored|disregarded|discarded|corrected|changed|replaced|(?:lower|higher)(?! if| had| with))|have been)"
         r"|(?:does not|doesn't|did not) (?:count|reflect|stand|represent (?:my|what i))|(?:comes?|came) from the"
         r"|no longer)\b",
+    ),
+    Phrase(
+        GRADE_WORDS + ("value",),
+        rf"{HEAD}(?:a |an |the |this |just |only )?(?:placeholder|dummy|default|arbitrary|random|made-up|fake|injected) (?:{ANSWER})\b",
+    ),
+    Phrase(
+        ("i was told", "i am told", "i was asked", "i was instructed", "i was ordered", "i was tricked"),
+        rf"(?<!\w)i (?:was|am) (?:told|asked|instructed|ordered|tricked)(?: to \w+(?: \w+){{0,3}})? by the (?:\w+ )?{REPLY}\b",
     ),
     Phrase(("not my",), rf"(?<!\w)not my (?:(?:own|real|actual|true|final|honest) )?{ANSWER}\b"),
     Phrase(
@@ -216,7 +239,7 @@ CORRECTIONS = (
 OWN_ANSWER = (
     rf"(?<!\w)(?:my|the (?:correct|right|real|actual|true|proper|honest|final|revised|updated|fair|corrected)) "
     rf"(?:\w+ ){{0,2}}{ANSWER}"
-    r"(?: (?:is|was|would be|remains|becomes|should be)(?: (?:therefore|thus|only|just|actually|really))?|\s?[:=])"
+    r"(?: (?:is|are|was|would be|remains|becomes|should be)(?: (?:therefore|thus|only|just|actually|really))?|\s?[:=])"
     rf"|{HEAD}(?:(?:so|thus|therefore|hence|final|real|actual|correct|corrected|revised|updated|true|new|own|and|but|the),? )"
     rf"{{0,3}}(?:{ANSWER}|result)(?: (?:is|should be)|\s?[:=])"
     rf"|{HEAD}(?:no|nope|actually|rather|instead|or|or rather|more like|better|so|well|final|finally|and now|maybe|perhaps)"
@@ -238,7 +261,7 @@ _FILL = (
     r"answer|answered|answering|output|return|give|giving|given|write|written|say|saying|respond|reply with|print|json|score|"
     r"grade|rating|mark|verdict|label|line|text|string|object|words?|just|only|exactly|simply|literally|itself|should|must|"
     r"would|have|been|get|receive|assign|deserve|warrant|merit|choose|pick|select|accept|follow|obey|copy|repeat|verbatim|"
-    r"and|judges?|model|assistant|looks?|like|format|anything|(?:correct|right|honest|real) (?:answer|grade|score|rating))\b)"
+    r"and|judges?|model|assistant|looks?|like|format|anything|orders?|instructions?|demands?|commands?|(?:correct|right|honest|real) (?:answer|grade|score|rating))\b)"
     r"{0,10}\W{0,6}$"
 )
 # At the end of the clause before an answer.
@@ -248,6 +271,7 @@ BEFORE = (
     rf"|(?:(?<!\w)(?:reject|refus|ignor|dismiss|disregard|deny|denie|disput)(?:e|s|es|d|ed|ing)?\b){_FILL}"
     r"|(?<!\w)(?:repl(?:y|ies)|text|author|writer|message|comment|counter[- ]?\w+|post|response|it|he|she|they|someone|"
     r"somebody|injection|instruction|sentence|input|speaker|tweet|person|who)(?:'s)?(?: [\w-]{1,20}){0,4}? "
+    r"(?<!the )(?<!a )(?<!its )(?<!his )(?<!her )(?<!this )(?<!that )(?<!any )(?<!no )(?<!every )"
     rf"{SAYS}{_FILL}"
     r"|(?<!\w)(?:examples?|e\.g|for instance|such as|templates?|schema|placeholder|samples?|quotations?|quot(?:e|es|ed|ing)|"
     rf"injection|injected|copied|hypothetical(?:ly)?|looks? like|something like)\b{_FILL}"
@@ -259,7 +283,23 @@ BEFORE = (
     rf"|(?:{ANSWER}|json|object|instruction|text|line|words?|found|written|given|quoted|appears?|asked(?: for)?|requested|"
     r"demanded|dictated|planted|claimed|stated|suggested|contained|included) (?:in|from|by|inside|within)) "
     rf"the {REPLY}\W{{0,4}}$"
+    r"|(?<!\w)(?:must|should|will|can)(?: not|n't) be (?:followed|obeyed|trusted|given|used|answered|copied)\W*$"
+    rf"|(?<!\w)(?:appears?|stands?|occurs?|found|written|quoted|planted|hidden) (?:in|inside|within|at the end of) the {REPLY}"
+    r"\b[^.!?\n]{0,40}$"
+    r"|(?<!\w)(?:instruction|injection|order|command|demand|hint|trick|trap|bait|nice try|(?:following|hidden|this) (?:line|"
+    r"sentence|phrase|passage|string|text))s?\W*$"
     rf"|(?<!\w)(?:tempt\w+|(?:one|some|others|someone|people) (?:might|could|may|would))\b{_FILL}"
+)
+# The words after which an answer within a sentence is the judge's own.
+LEADS = (
+    r"(?:^|\W)(?:so|thus|therefore|hence|then|and|finally|overall|is|are|be|deserves|merits|gets|earns|warrants|yields|means|"
+    r"gives)(?: an?| the)?\W*$"
+    rf"|(?<!\w)(?:my|the|your|this|final|overall|json|a|here is|here's)\b[^.!?\n]{{0,60}}(?<!\w)(?:{ANSWER}|output|result|json|"
+    r"response|evaluation|object)(?: (?:for|of) [^.!?\n]{1,60})?(?: (?:is|are|would be|will be|as|in json|therefore|thus))*\W*$"
+    r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| have to| can)?(?: \w{1,20}ly)? (?:rate|give|score|grade|say|choose|pick|"
+    r"assign|award|answer|select|mark|label|judge|go with|settle on|conclude|prefer|put|return)\b(?: (?:it|this|that|the|an?|as|"
+    rf"at|with|to|of|for|{REPLY}|{ANSWER}|following)\b){{0,8}}\W*$"
+    r"|^\W*\w*\W*$"
 )
 _CLOSED = r"[)\]}\"'`*_]{0,6}"
 # The answer is the subject of a clause: it is denied unless the clause affirms it.
@@ -274,13 +314,24 @@ AFFIRMED = (
     r"(?![^.!?\n]{0,80}(?:\bnot\b|n't\b|\bnever\b|\b(?:format|template|example|schema|placeholder|injection|quot\w+|joke|"
     rf"mistake|lie)\b|\b{SAYS}))"
 )
+# Of `this` in the next sentence; a quotation or a mistake would be of the reply.
+_NOT_MEANT_BY_THIS = (
+    r"(?:(?:not|never) (?:mine|my|meant|intended|what i|(?:the|an?) (?:(?:right|correct|real|final|true|honest) )?"
+    rf"{ANSWER})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|format|"
+    r"injection|default|hoax)\b"
+    rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
+    rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:requested|demanded|wanted|suggested|dictated|asked for) (?:by|in) the\b"
+    rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}|(?:copied|injected|dictated|planted|retracted)\b)"
+)
 AFTER = (
     rf"{_CLOSED} ?\?"
     rf"|{_CLOSED}\s?[,—–-]{{1,2}}{_IS}{_SURELY}{_NOT_MEANT}"
+    rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?{_SURELY}{_NOT_MEANT}"
+    rf"|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:that|this|wait|i|sorry|the (?:\w+ )?{ANSWER})\b"
-    rf"|{_CLOSED}[\s.,:;!—–-]{{0,6}}(?:but |and |yet |though )?(?:this|that|it|which|the above|these)"
-    rf"(?:{_IS}{_SURELY}(?:{_NOT_MEANT}|{_WRONG}(?=\W*$|\W*\n|\s?[.!?;,]))"
+    rf"|{_CLOSED}[\s.,:;!(—–-]{{0,6}}(?:but |and |yet |though )?(?:this|that|it|which|the above|these)"
+    rf"(?:{_IS}{_SURELY}(?:{_NOT_MEANT_BY_THIS}|{_WRONG}(?=\W*$|\W*\n|\s?[.!?;,]))"
     r"| (?:should|must) (?:not|be (?:ignored|disregarded|lower|higher|corrected|changed)|have been)\b"
     r"| (?:isn't|wasn't|wouldn't be) (?:my|mine|the|right|correct|meant|what)\b)"
     rf"|{_CLOSED}[\s.,:;!—–-]{{0,6}}(?:but |and |which |that |yet )?(?:i|we) (?:\w{{1,20}}ly )?(?:reject|ignore|refuse|"
