@@ -197,6 +197,8 @@ def read_field(
         alone: Whether this aspect was the only one to be rated, so that `4` and `Score: 4` are its grade.
         thought: Whether this is thinking, which may doubt the answer that it comes to.
     """
+    if not text:
+        return ParsedRating(None, "no_field")
     in_json, on_a_line = patterns(field.keys)
     fields = find_fields(text, in_json)
     lines = [] if cut else _lines_with_digits(fields.rest, on_a_line)

@@ -157,9 +157,9 @@ def around(rest: str, answers: list[tuple[int, int]]) -> str:
 
 
 def _without_braces(found: re.Match[str]) -> str:
-    """The mark of an object, if it holds an answer, and the blanks that follow it."""
-    after = found[0][len(found[0].rstrip()) :]
-    return (MARK if MARK in found[0] else " ") + after
+    """The mark of an object, if it holds an answer, and what follows its end."""
+    end = max(found[0].rfind(mark) for mark in ("}", "]", MARK)) + 1 or 1
+    return (MARK if MARK in found[0] else " ") + found[0][end:]
 
 
 def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:

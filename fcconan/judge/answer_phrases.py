@@ -25,9 +25,10 @@ class Phrase(NamedTuple):
 
     def search(self, text: str) -> re.Match[str] | None:
         """Returns the first place where the phrase stands."""
-        if self.words and not any(word in text for word in self.words):
-            return None
-        return compiled(self.pattern).search(text)
+        for word in self.words:
+            if word in text:
+                return compiled(self.pattern).search(text)
+        return None if self.words else compiled(self.pattern).search(text)
 
 
 @cache
@@ -63,7 +64,7 @@ _CANNOT = (
 # A grade that is not higher, or a fact that cannot be checked, is explained and not refused.
 _EXPLAINED = (
     r"(?![^.!?;\n]{0,50}\b(?:higher|lower|more|less|better|worse|above|below|full|top|perfect|highest|lowest|maximum|"
-    r"good|high|low|strong|positive|passing|generous|between|[0-9]+(?![a-z])|else|but|as(?! (?:it|this|that|the|i|they|there|its|such)\b)|with (?:hate|certainty))\b)"
+    r"good|high|low|strong|positive|passing|generous|between|(?:an?|it|than|only|as|at) [0-9]|else|but|as(?! (?:it|this|that|the|i|they|there|its|such)\b)|with (?:hate|certainty))\b)"
     r"(?! (?:whether|if|how|why|its|his|her|their)\b)(?! (?:the )?(?:\w+ )?(?:facts?|claims?|accuracy|truth|sources?)\b)"
 )
 _RATE = r"(?:rat|scor|grad|evaluat|assess|judg|labell?|classify|compar)(?:e|ing)?\b"
@@ -81,6 +82,10 @@ _CANNOT_WORDS = (
     *("not i", "not q", "do not", "don't"),
 )
 REFUSALS = (
+    Phrase(
+        ("i cannot", "i can't", "i won't", "i will not"),
+        rf"(?<!\w){_OWN_SPEECH}i (?:cannot|can't|won't|will not)(?=\W*$|\W*\n|\s?[.!?;])",
+    ),
     Phrase(_CANNOT_WORDS, _CANNOT + _TASK),
     Phrase(
         ("refuse", "decline", "abstain"),
