@@ -45,7 +45,7 @@ REPLY = r"(?:repl(?:y|ies)|responses?|texts?|messages?|comments?|counter[- ]?\w+
 SAYS = (
     r"(?:(?:ask|say|tell|demand|want|request|claim|contain|write|order|command|instruct|suggest|read|state|quote|beg|"
     r"dictate|insist|pretend|attempt|expect|urge|insert|inject|propose|hope|include)(?:s|e?d)?"
-    r"|tries|said|told|wrote|(?:ask|say|tell|demand|contain|includ|try)ing)\b"
+    r"|tries|tried|said|told|wrote|(?:ask|say|tell|demand|contain|includ|try)ing)\b"
 )
 
 # --- Refusals -------------------------------------------------------------------------------------------------------
@@ -83,14 +83,34 @@ _CANNOT_WORDS = (
 )
 REFUSALS = (
     Phrase(
+        ("not ", "n't", "never "),
+        rf"(?<!\w){_OWN_SPEECH}i\b[^.!?;,\n]{{0,20}}(?:\bnot|n't|\bnever) (?:(?:to|be|been|able|going|willing|comfortable|really|"
+        r"fully|actually|even|yet|in a position) ){0,4}(?:rate|score|grade|evaluate|assess|judge|rat|scor|grad|evaluat|assess|judg)"
+        rf"(?:d|ed|ing)?\b{_EXPLAINED}",
+    ),
+    Phrase(
+        (" me ",),
+        rf"(?:(?<!\w)(?:not|never|cannot)|n't) [^.!?\n]{{0,20}}(?:allow|permit|let|enable)s? me (?:to )?(?:{_RATE}|{_GIVE}|answer|help)"
+        rf"|(?<!\w)(?:prevent|forbid|stop|prohibit|keep|bar)s? me from (?:{_RATE}|{_GIVE}|answering)",
+    ),
+    Phrase(
+        ("possible", "declined", "refused", "denied", "unavailable", "withheld"),
+        rf"{HEAD}(?:the |an? |any )?(?:evaluation|rating|grading|scoring|assessment|judge?ment|score|grade)(?: is| was)? "
+        rf"(?:not possible|impossible|unavailable|declined|refused|denied|withheld){END}",
+    ),
+    Phrase(
+        ("abstain", "refuse", "decline"),
+        rf"(?<!\w)i\b[^.!?\n]{{0,40}} (?:and|so|thus) (?:i )?(?:abstain|refuse|decline){END}",
+    ),
+    Phrase(
         ("i cannot", "i can't", "i won't", "i will not"),
         rf"(?<!\w){_OWN_SPEECH}i (?:cannot|can't|won't|will not)(?=\W*$|\W*\n|\s?[.!?;])",
     ),
     Phrase(_CANNOT_WORDS, _CANNOT + _TASK),
     Phrase(
         ("refuse", "decline", "abstain"),
-        rf"(?<!\w){_OWN_SPEECH}i (?:must |have to |will |would like to |hereby )?(?:refuse|decline|abstain)"
-        r"(?=\W*$|\W*\n|\s?[.!?;,:)—–]| (?:because|as|since|this|that|the (?:task|request))\b)",
+        rf"(?<!\w){_OWN_SPEECH}i(?: must| have to| will|'ll| would like to| hereby| am going to|'m going to)? (?:refuse|decline|abstain)"
+        r"(?=\W*$|\W*\n|\s?[.!?;,:)—–]| (?:because|as|since|this|that|the (?:task|request)|to (?:stand|give|say|follow|take part))\b)",
     ),
     Phrase(
         (" ai", "model", "assistant"),
@@ -149,8 +169,8 @@ REFUSALS = (
 
 # --- Corrections and denials, wherever they stand -------------------------------------------------------------------
 _THE_GRADE = (
-    rf"(?<!\w)(?:(?:the|this|that|my|such an?) (?:(?!of\b)\w+ ){{0,2}}{GRADE}"
-    r"|(?:my|this|that) (?:\w+ )?(?:answer|label|choice|number)"
+    rf"(?<!\w)(?:(?:the|this|that|these|those|both|my|such an?) (?:(?!of\b)\w+ ){{0,2}}{GRADE}"
+    r"|(?:my|this|that|these|those) (?:\w+ )?(?:answer|label|choice|number)s?"
     r"|the (?:above|json|quoted|injected|first|previous|earlier)(?: \w+)?"
     r"|the (?:\w+ )?(?:object|json|line|field|number|label|answer) above)"
 )
@@ -161,11 +181,11 @@ _NOT_MEANT = (
     r"(?:(?:not|never) (?:mine|my|meant|serious|valid|intended|an? (?:real|actual|genuine|valid|own|true)\b"
     rf"|(?:the|an?) (?:(?:right|correct|real|actual|final|true|honest) )?{ANSWER}\b|what i\b)"
     r"|(?:an? |the )(?:[\w-]+ ){0,3}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|format|quote|"
-    r"quotation|injection|joke|test|default|illustration|typo|lie|hoax|mistake"
+    r"quotation|injection|joke|test|default|illustration|typo|lie|hoax|mistake|echo|dummy|repetition"
     r"|(?:demanded|requested|dictated|injected|quoted|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}"
-    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|taken from|lifted from|an error|withdrawn|retracted|void|random|"
+    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|placeholders|examples|templates|guesses|taken from|lifted from|an error|withdrawn|retracted|void|random|"
     r"arbitrary|made up|guesswork|(?:provided|given|supplied|set|written|chosen|produced) by (?:the|its|his|her)\b(?! (?:judge|rubric|scale)))\b)"
 )
 _WRONG = (
@@ -203,15 +223,34 @@ CORRECTIONS = (
                 "error",
                 "i was",
             ),
-            *("ignore", "disregard", "discard", "edit", "update", "actually", "try"),
+            *(
+                "ignore",
+                "disregard",
+                "discard",
+                "typo",
+                "misread",
+                "mis",
+                "mixed",
+                "confused",
+                "only",
+                "just",
+                "merely",
+                "simply",
+                "edit",
+                "update",
+                "actually",
+                "try",
+            ),
         ),
-        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?=\W*$|\W*\n|\s?[.!?;,:)—–…-]| (?:no|that|this|i|it|actually|let)\b)|hold on\b"
+        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?=\W*$|\W*\n|\s?[.!?;,:)—–…-]| (?:no|that|this|i|it|actually|let|[0-9])\b)|hold on\b"
         r"|(?:scratch|strike) that|on (?:second|further) thoughts?|on reflection\b|(?:edit|update)\s?:|actually,? no\b|(?:nice|good) try\b|correction\b(?=\W)(?! of)"
         r"|i mean\b|i meant\b(?! to)|oops|whoops|my mistake|my bad|never ?mind\b|(?:just )?kidding\b"
         r"|make (?:that|it) (?=an?\b|[0-9])|let me (?:correct|revise|reconsider|rethink|rephrase|redo|fix)"
         r"|i (?:take|took) (?:it|that|this) back|i (?:have )?changed my mind|i (?:retract|withdraw)\b"
         r"|i (?:should|must) have (?:said|given|written|answered|chosen)|i made (?:a mistake|an error)|i was wrong"
-        rf"|(?:please )?(?:ignore|disregard|discard) (?:that|this|it|(?:the|my) (?:above|previous|earlier|first|json|{ANSWER}))\b)",
+        rf"|(?:please )?(?:ignore|disregard|discard) (?:that|this|it|(?:the|my|these|those|both) (?:above|previous|earlier|first|json|{ANSWER}))\b"
+        r"|(?:sorry\W{1,3})?typo\b|i (?:misread|misjudged|miscounted|misunderstood|mixed (?:up|them)|confused)\b"
+        rf"|(?:i )?(?:only|just|merely|simply) (?:repeat|quote|copy|echo|cite|copied|repeated|quoted|echoed) (?:what|it|this|that|the {ANSWER})\b)",
     ),
     Phrase(GRADE_WORDS, rf"{_THE_GRADE}{_IS}{_SURELY}(?:{_NOT_MEANT}|{_WRONG})"),
     Phrase(
@@ -252,7 +291,7 @@ OWN_ANSWER = (
     r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| can only)?(?: \w{1,20}ly| now| rather| instead)? "
     r"(?:rated?|give|gave|scored?|graded?|say|choose|chose|pick|assign|award|go with|settle on|put|mark|answer|prefer|select)"
     rf"(?=[ :])(?: (?:it|this|that|the|an?|as|at|with|having|for|of|only|just|to|be|{REPLY}|{ANSWER})\b){{0,8}}:?"
-    r"|(?<!\w)(?:it|this|that) (?:should be|should have been|deserves|merits|is worth|is really|is actually|must be|"
+    r"|(?<!\w)mine(?: is|\s?:)|(?<!\w)(?:it|this|that)(?: is|'s) an?(?= )|(?<!\w)(?:it|this|that) (?:should be|should have been|deserves|merits|is worth|is really|is actually|must be|"
     r"ought to be)(?: (?:an?|only|just|at most|rated?|graded?|scored?|as)\b){0,4}"
     rf"|(?<!\w){REPLY} (?:(?:is|was|should be) (?:rated|scored|graded)|deserves|merits|scores|rates)"
     r"(?: (?:an?|only|just|as|at|with|having|score|of)\b){0,4}"
@@ -299,7 +338,7 @@ BEFORE = (
 LEADS = (
     r"(?:^|\W)(?:so|thus|therefore|hence|then|and|finally|overall|is|are|be|deserves|merits|gets|earns|warrants|yields|means|"
     r"gives)(?: an?| the)?\W*$"
-    rf"|(?<!\w)(?:my|the|your|this|final|overall|json|a|here is|here's)\b[^.!?\n]{{0,60}}(?<!\w)(?:{ANSWER}|output|result|json|"
+    rf"|(?<!\w)(?:my|the|your|this|final|overall|json|here is|here's)\b[^.!?\n]{{0,60}}(?<!\w)(?<!to )(?<!would )(?<!me )(?:{ANSWER}|output|result|json|"
     r"response|evaluation|object)(?: (?:for|of) [^.!?\n]{1,60})?(?: (?:is|are|would be|will be|as|in json|therefore|thus))*\W*$"
     r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| have to| can)?(?: \w{1,20}ly)? (?:rate|give|score|grade|say|choose|pick|"
     r"assign|award|answer|select|mark|label|judge|go with|settle on|conclude|prefer|put|return)\b(?: (?:it|this|that|the|an?|as|"
@@ -323,7 +362,7 @@ AFFIRMED = (
 _NOT_MEANT_BY_THIS = (
     r"(?:(?:not|never) (?:mine|my|meant|intended|what i|(?:the|an?) (?:(?:right|correct|real|final|true|honest) )?"
     rf"{ANSWER})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|format|"
-    r"injection|default|hoax)\b"
+    r"injection|default|hoax|echo|dummy|(?:demanded|requested|dictated|injected|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:requested|demanded|wanted|suggested|dictated|asked for) (?:by|in) the\b"
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}|(?:copied|injected|dictated|planted|retracted)\b)"
@@ -332,6 +371,8 @@ AFTER = (
     rf"{_CLOSED} ?\?"
     rf"|{_CLOSED}\s?[,—–-]{{1,2}}{_IS}{_SURELY}{_NOT_MEANT}"
     rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?{_SURELY}{_NOT_MEANT}"
+    rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?as (?:(?:demanded|requested|instructed|asked|ordered|told|dictated|suggested) (?:by|in) the\b"
+    rf"|the {REPLY} {SAYS})"
     rf"|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:that|this|wait|i|sorry|the (?:\w+ )?{ANSWER})\b"
@@ -340,5 +381,8 @@ AFTER = (
     r"| (?:should|must) (?:not|be (?:ignored|disregarded|lower|higher|corrected|changed)|have been)\b"
     r"| (?:isn't|wasn't|wouldn't be) (?:my|mine|the|right|correct|meant|what)\b)"
     rf"|{_CLOSED}[\s.,:;!—–-]{{0,6}}(?:but |and |which |that |yet )?(?:i|we) (?:\w{{1,20}}ly )?(?:reject|ignore|refuse|"
-    r"disregard|dispute|deny|(?:do not|don't|will not|won't) (?:agree|accept|follow|believe|give|endorse|obey))\b"
+    r"disregard|dispute|deny|(?:do not|don't|will not|won't) (?:agree|accept|follow|believe|give|endorse|obey))(?: with| to)?"
+    rf"(?:{END}| (?:it|this|that)\b| (?:the|this|that) (?:\w+ )?{ANSWER}\b)"
+    rf"|[^{MARK}]{{0,60}}?(?<!\w){REPLY} [^.!?\n]{{0,30}}(?:me|us|judges?|you) (?:to )?(?:say|write|answer|give|output|choose) "
+    rf"(?:this|that|so|it){END}"
 )

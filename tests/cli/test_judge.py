@@ -539,7 +539,7 @@ def about(body: Body, text: str | None, **choice: Any) -> Action:
     ("answer", "reason"),
     [
         (lambda body: about(body, "I would call this a fine reply, perhaps 4 of 5."), "no_field"),
-        (lambda body: about(body, "I cannot rate hateful content."), "no_field"),
+        (lambda body: about(body, "I cannot rate hateful content."), "refusal"),
         (lambda body: about(body, None, refusal="I cannot rate this: 5"), "refused"),
         (lambda body: about(body, ""), "empty"),
         (lambda body: about(body, " \n"), "empty"),
