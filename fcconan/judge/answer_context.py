@@ -112,13 +112,14 @@ def other_choice(names: Collection[str]) -> Differs:
     """Returns whether a text begins with one of some plain names, and ends there or at a stop."""
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
-        rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})["'`*_(\[]{{0,3}}(?:{either})(?!\w){END}"""
+        rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})"""
+        rf"""["'`*_(\[]{{0,3}}(?:{either})(?!\w){END}"""
     )
     return lambda text: bool(names) and pattern.match(text) is not None
 
 
 def refuses(text: str) -> bool:
-    """Whether a text without an answer is a refusal to judge, in English or by its first sentences in another language."""
+    """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
     plain = _plain(text)
     if _refused(plain):
         return True

@@ -1,4 +1,4 @@
-"""Phrases by which a judge refuses, denies, corrects or quotes an answer: the patterns of `fcconan.judge.answer_context`.
+"""Phrases by which a judge refuses, denies, corrects or quotes an answer, for `fcconan.judge.answer_context`.
 
 They match text in lower case with straight quotation marks, single blanks, and `MARK` in the place of every answer.
 All repetitions are bounded, so that a search takes time linear in the length of the text.
@@ -64,15 +64,18 @@ _CANNOT = (
 # A grade that is not higher, or a fact that cannot be checked, is explained and not refused.
 _EXPLAINED = (
     r"(?![^.!?;\n]{0,50}\b(?:higher|lower|more|less|better|worse|above|below|full|top|perfect|highest|lowest|maximum|"
-    r"good|high|low|strong|positive|passing|generous|between|(?:an?|it|than|only|as|at) [0-9]|else|but|as(?! (?:it|this|that|the|i|they|there|its|such)\b)|with (?:hate|certainty))\b)"
-    r"(?! (?:whether|if|how|why|its|his|her|their)\b)(?! (?:the )?(?:\w+ )?(?:facts?|claims?|accuracy|truth|sources?)\b)"
+    r"good|high|low|strong|positive|passing|generous|between|(?:an?|it|than|only|as|at) [0-9]|else|but|as(?! (?:it|"
+    r"this|that|the|i|they|there|its|such)\b)|with (?:hate|certainty))\b)"
+    r"(?! (?:whether|if|how|why|its|his|her|their)\b)(?! (?:the )?(?:\w+ )?(?:facts?|claims?|accuracy|truth|"
+    r"sources?)\b)"
 )
 _RATE = r"(?:rat|scor|grad|evaluat|assess|judg|labell?|classify|compar)(?:e|ing)?\b"
 _GIVE = r"(?:provid|giv|offer|assign|mak|produc|generat|writ|creat|return|output)(?:e|ing)?\b"
 _TASK = (
     rf"(?:{_RATE}{_EXPLAINED}"
     rf"|{_GIVE}(?=[^.!?;\n]{{0,50}}\b(?:{ANSWER}|responses?|evaluation|contents?|counter\w*|help|one)\b){_EXPLAINED}"
-    r"|(?:help|assist)\b(?! but\b)|do(?= (?:this|that|so|it)\b|\W*$|\W*\n|[.!?;,)])|(?:complete|fulfil+|process|continue|engage|participate)\b"
+    r"|(?:help|assist)\b(?! but\b)|do(?= (?:this|that|so|it)\b|\W*$|\W*\n|[.!?;,)])|(?:complete|fulfil+|process|"
+    r"continue|engage|participate)\b"
     rf"|(?:comply|proceed|choose|decide|say|tell|answer|respond)\b{_EXPLAINED}"
     r"(?=\W*$|\W*\n|[.!?;,)]| (?:with|to|because|since|the|this|that|which)\b))"
 )
@@ -84,18 +87,22 @@ _CANNOT_WORDS = (
 REFUSALS = (
     Phrase(
         ("not ", "n't", "never "),
-        rf"(?<!\w){_OWN_SPEECH}i\b[^.!?;,\n]{{0,20}}(?:\bnot|n't|\bnever) (?:(?:to|be|been|able|going|willing|comfortable|really|"
-        r"fully|actually|even|yet|in a position) ){0,4}(?:rate|score|grade|evaluate|assess|judge|rat|scor|grad|evaluat|assess|judg)"
+        rf"(?<!\w){_OWN_SPEECH}i\b[^.!?;,\n]{{0,20}}(?:\bnot|n't|\bnever) (?:(?:to|be|been|able|going|willing|"
+        rf"comfortable|really|"
+        r"fully|actually|even|yet|in a position) ){0,4}(?:rate|score|grade|evaluate|assess|judge|rat|scor|grad|"
+        r"evaluat|assess|judg)"
         rf"(?:d|ed|ing)?\b{_EXPLAINED}",
     ),
     Phrase(
         (" me ",),
-        rf"(?:(?<!\w)(?:not|never|cannot)|n't) [^.!?\n]{{0,20}}(?:allow|permit|let|enable)s? me (?:to )?(?:{_RATE}|{_GIVE}|answer|help)"
+        rf"(?:(?<!\w)(?:not|never|cannot)|n't) [^.!?\n]{{0,20}}(?:allow|permit|let|enable)s? me (?:to )?(?:{_RATE}|"
+        rf"{_GIVE}|answer|help)"
         rf"|(?<!\w)(?:prevent|forbid|stop|prohibit|keep|bar)s? me from (?:{_RATE}|{_GIVE}|answering)",
     ),
     Phrase(
         ("possible", "declined", "refused", "denied", "unavailable", "withheld"),
-        rf"{HEAD}(?:the |an? |any )?(?:evaluation|rating|grading|scoring|assessment|judge?ment|score|grade)(?: is| was)? "
+        rf"{HEAD}(?:the |an? |any )?(?:evaluation|rating|grading|scoring|assessment|judge?ment|score|grade)(?: is|"
+        rf" was)? "
         rf"(?:not possible|impossible|unavailable|declined|refused|denied|withheld){END}",
     ),
     Phrase(
@@ -109,17 +116,22 @@ REFUSALS = (
     Phrase(_CANNOT_WORDS, _CANNOT + _TASK),
     Phrase(
         ("refuse", "decline", "abstain"),
-        rf"(?<!\w){_OWN_SPEECH}i(?: must| have to| will|'ll| would like to| hereby| am going to|'m going to)? (?:refuse|decline|abstain)"
-        r"(?=\W*$|\W*\n|\s?[.!?;,:)—–]| (?:because|as|since|this|that|the (?:task|request)|to (?:stand|give|say|follow|take part))\b)",
+        rf"(?<!\w){_OWN_SPEECH}i(?: must| have to| will|'ll| would like to| hereby| am going to|"
+        rf"'m going to)? (?:refuse|decline|abstain)"
+        r"(?=\W*$|\W*\n|\s?[.!?;,:)—–]| (?:because|as|since|this|that|the (?:task|request)|to (?:stand|give|say|"
+        r"follow|take part))\b)",
     ),
     Phrase(
         (" ai", "model", "assistant"),
-        rf"(?<!\w)(?:i am|i'm|as) an? [^.!?\n]{{0,40}} (?:and|so|which|i) (?:i )?(?:do not|don't|cannot|can't|won't|will not) {_TASK}",
+        rf"(?<!\w)(?:i am|i'm|as) an? [^.!?\n]{{0,40}} (?:and|so|which|i) (?:i )?(?:do not|don't|cannot|can't|won't|"
+        rf"will not) {_TASK}",
     ),
     Phrase(
         ("puedo", "peux", "posso", "nicht"),
-        r"(?<!\w)no puedo (?:calificar|evaluar|puntuar|valorar|juzgar)|je ne peux pas (?:noter|évaluer|juger)|non posso "
-        r"(?:valutare|giudicare)|n[ãa]o posso (?:avaliar|classificar|julgar)|ich kann [^.!?\n]{0,40}nicht (?:bewerten|beurteilen)",
+        r"(?<!\w)no puedo (?:calificar|evaluar|puntuar|valorar|juzgar)|je ne peux pas (?:noter|évaluer|juger)|"
+        r"non posso "
+        r"(?:valutare|giudicare)|n[ãa]o posso (?:avaliar|classificar|julgar)|"
+        r"ich kann [^.!?\n]{0,40}nicht (?:bewerten|beurteilen)",
     ),
     Phrase(
         ("pass", "skip"),
@@ -139,7 +151,8 @@ REFUSALS = (
     ),
     Phrase(
         ("refused", "declined", "withheld", "denied"),
-        rf"{HEAD}(?:(?:the |my )?(?:{ANSWER}|request|rating)(?: is| was|:)? )?(?:refused|declined|denied|withheld){END}",
+        rf"{HEAD}(?:(?:the |my )?(?:{ANSWER}|request|rating)(?: is| was|:)? )?(?:refused|declined|denied|"
+        rf"withheld){END}",
     ),
     Phrase(
         _CANNOT_WORDS,
@@ -148,11 +161,13 @@ REFUSALS = (
     ),
     Phrase(
         ("no ",),
-        rf"{HEAD}no {ANSWER}(?:{END}| (?:is|was|can|could|will)(?: be)? (?:given|possible|provided|assigned|available)\b)",
+        rf"{HEAD}no {ANSWER}(?:{END}| (?:is|was|can|could|will)(?: be)? (?:given|possible|provided|assigned|"
+        rf"available)\b)",
     ),
     Phrase(
         ("not be ", "n't be ", "cannot be "),
-        rf"(?<!\w)(?:this|that|it|(?:(?:the|this|such|your) )?{REPLY}) (?:cannot|can't|can not|could not|should not|must not"
+        rf"(?<!\w)(?:this|that|it|(?:(?:the|this|such|your) )?{REPLY}) (?:cannot|can't|can not|could not|should not|"
+        rf"must not"
         rf"|will not) be (?:rated|graded|scored|evaluated|assessed|label+ed)\b{_EXPLAINED}",
     ),
     Phrase(
@@ -185,12 +200,15 @@ _NOT_MEANT = (
     r"|(?:demanded|requested|dictated|injected|quoted|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}"
-    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|placeholders|examples|templates|guesses|taken from|lifted from|an error|withdrawn|retracted|void|random|"
-    r"arbitrary|made up|guesswork|(?:provided|given|supplied|set|written|chosen|produced) by (?:the|its|his|her)\b(?! (?:judge|rubric|scale)))\b)"
+    r"|(?:copied|quoted|injected|dictated|planted|hypothetical|placeholders|examples|templates|guesses|taken from|"
+    r"lifted from|an error|withdrawn|retracted|void|random|"
+    r"arbitrary|made up|guesswork|(?:provided|given|supplied|set|written|chosen|produced) by (?:the|its|his|"
+    r"her)\b(?! (?:judge|rubric|scale)))\b)"
 )
 _WRONG = (
     r"(?:(?:not|never) (?:correct|right|true|accurate|justified|warranted|deserved|fair|appropriate|adequate)\b"
-    r"|(?:wrong|incorrect|false|invalid|fake|bogus|meaningless|nonsense|mistaken|undeserved|unjustified|unwarranted|unfair|"
+    r"|(?:wrong|incorrect|false|invalid|fake|bogus|meaningless|nonsense|mistaken|undeserved|unjustified|unwarranted|"
+    r"unfair|"
     r"inaccurate|inappropriate|dishonest|misleading|unearned|absurd|ridiculous)\b"
     r"|(?:far |much |way )?too (?:high|low|generous|harsh|lenient|kind|strict)\b)"
 )
@@ -242,35 +260,43 @@ CORRECTIONS = (
                 "try",
             ),
         ),
-        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?=\W*$|\W*\n|\s?[.!?;,:)—–…-]| (?:no|that|this|i|it|actually|let|[0-9])\b)|hold on\b"
-        r"|(?:scratch|strike) that|on (?:second|further) thoughts?|on reflection\b|(?:edit|update)\s?:|actually,? no\b|(?:nice|good) try\b|correction\b(?=\W)(?! of)"
+        rf"{HEAD}(?:(?:no|oh|but|or|hmm+|ah|uh|er|um|well|and)\W{{1,3}})?(?:wait\b(?=\W*$|\W*\n|\s?[.!?;,:)—–…-]|"
+        rf" (?:no|that|this|i|it|actually|let|[0-9])\b)|hold on\b"
+        r"|(?:scratch|strike) that|on (?:second|further) thoughts?|on reflection\b|(?:edit|update)\s?:|"
+        r"actually,? no\b|(?:nice|good) try\b|correction\b(?=\W)(?! of)"
         r"|i mean\b|i meant\b(?! to)|oops|whoops|my mistake|my bad|never ?mind\b|(?:just )?kidding\b"
         r"|make (?:that|it) (?=an?\b|[0-9])|let me (?:correct|revise|reconsider|rethink|rephrase|redo|fix)"
         r"|i (?:take|took) (?:it|that|this) back|i (?:have )?changed my mind|i (?:retract|withdraw)\b"
         r"|i (?:should|must) have (?:said|given|written|answered|chosen)|i made (?:a mistake|an error)|i was wrong"
-        rf"|(?:please )?(?:ignore|disregard|discard) (?:that|this|it|(?:the|my|these|those|both) (?:above|previous|earlier|first|json|{ANSWER}))\b"
+        rf"|(?:please )?(?:ignore|disregard|discard) (?:that|this|it|(?:the|my|these|those|both) (?:above|previous|"
+        rf"earlier|first|json|{ANSWER}))\b"
         r"|(?:sorry\W{1,3})?typo\b|i (?:misread|misjudged|miscounted|misunderstood|mixed (?:up|them)|confused)\b"
-        rf"|(?:i )?(?:only|just|merely|simply) (?:repeat|quote|copy|echo|cite|copied|repeated|quoted|echoed) (?:what|it|this|that|the {ANSWER})\b)",
+        rf"|(?:i )?(?:only|just|merely|simply) (?:repeat|quote|copy|echo|cite|copied|repeated|quoted|"
+        rf"echoed) (?:what|it|this|that|the {ANSWER})\b)",
     ),
     Phrase(GRADE_WORDS, rf"{_THE_GRADE}{_IS}{_SURELY}(?:{_NOT_MEANT}|{_WRONG})"),
     Phrase(
         GRADE_WORDS,
-        rf"{_THE_GRADE} (?:isn't|wasn't) (?:my\b|mine\b|valid|meant|correct\b|right\b|real|an? (?:real|valid)|what i\b)",
+        rf"{_THE_GRADE} (?:isn't|wasn't) (?:my\b|mine\b|valid|meant|correct\b|right\b|real|an? (?:real|valid)|"
+        rf"what i\b)",
     ),
     Phrase(
         GRADE_WORDS,
         rf"{_THE_GRADE} (?:(?:should|must) (?:not (?:be (?:taken|used|counted|trusted|read|followed|accepted)|count)"
-        r"|be (?:ignored|disregarded|discarded|corrected|changed|replaced|(?:lower|higher)(?! if| had| with))|have been)"
+        r"|be (?:ignored|disregarded|discarded|corrected|changed|replaced|(?:lower|higher)(?! if| had| with))|"
+        r"have been)"
         r"|(?:does not|doesn't|did not) (?:count|reflect|stand|represent (?:my|what i))|(?:comes?|came) from the"
         r"|no longer)\b",
     ),
     Phrase(
-        GRADE_WORDS + ("value",),
-        rf"{HEAD}(?:a |an |the |this |just |only )?(?:placeholder|dummy|default|arbitrary|random|made-up|fake|injected) (?:{ANSWER})\b",
+        (*GRADE_WORDS, "value"),
+        rf"{HEAD}(?:a |an |the |this |just |only )?(?:placeholder|dummy|default|arbitrary|random|made-up|fake|"
+        rf"injected) (?:{ANSWER})\b",
     ),
     Phrase(
         ("i was told", "i am told", "i was asked", "i was instructed", "i was ordered", "i was tricked"),
-        rf"(?<!\w)i (?:was|am) (?:told|asked|instructed|ordered|tricked)(?: to \w+(?: \w+){{0,3}})? by the (?:\w+ )?{REPLY}\b",
+        rf"(?<!\w)i (?:was|am) (?:told|asked|instructed|ordered|"
+        rf"tricked)(?: to \w+(?: \w+){{0,3}})? by the (?:\w+ )?{REPLY}\b",
     ),
     Phrase(("not my",), rf"(?<!\w)not my (?:(?:own|real|actual|true|final|honest) )?{ANSWER}\b"),
     Phrase(
@@ -284,14 +310,18 @@ OWN_ANSWER = (
     rf"(?<!\w)(?:my|the (?:correct|right|real|actual|true|proper|honest|final|revised|updated|fair|corrected)) "
     rf"(?:\w+ ){{0,2}}{ANSWER}"
     r"(?: (?:is|are|was|would be|remains|becomes|should be)(?: (?:therefore|thus|only|just|actually|really))?|\s?[:=])"
-    rf"|{HEAD}(?:(?:so|thus|therefore|hence|final|real|actual|correct|corrected|revised|updated|true|new|own|and|but|the),? )"
+    rf"|{HEAD}(?:(?:so|thus|therefore|hence|final|real|actual|correct|corrected|revised|updated|true|new|own|and|"
+    rf"but|the),? )"
     rf"{{0,3}}(?:{ANSWER}|result)(?: (?:is|should be)|\s?[:=])"
-    rf"|{HEAD}(?:no|nope|actually|rather|instead|or|or rather|more like|better|so|well|final|finally|and now|maybe|perhaps)"
+    rf"|{HEAD}(?:no|nope|actually|rather|instead|or|or rather|more like|better|so|well|final|finally|and now|maybe|"
+    rf"perhaps)"
     r"\b[\s,:—–-]{1,4}(?:(?:it's|it is|i'd say|rather|just|more like|maybe) )?"
     r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| can only)?(?: \w{1,20}ly| now| rather| instead)? "
-    r"(?:rated?|give|gave|scored?|graded?|say|choose|chose|pick|assign|award|go with|settle on|put|mark|answer|prefer|select)"
+    r"(?:rated?|give|gave|scored?|graded?|say|choose|chose|pick|assign|award|go with|settle on|put|mark|answer|"
+    r"prefer|select)"
     rf"(?=[ :])(?: (?:it|this|that|the|an?|as|at|with|having|for|of|only|just|to|be|{REPLY}|{ANSWER})\b){{0,8}}:?"
-    r"|(?<!\w)mine(?: is|\s?:)|(?<!\w)(?:it|this|that)(?: is|'s) an?(?= )|(?<!\w)(?:it|this|that) (?:should be|should have been|deserves|merits|is worth|is really|is actually|must be|"
+    r"|(?<!\w)mine(?: is|\s?:)|(?<!\w)(?:it|this|that)(?: is|'s) an?(?= )|(?<!\w)(?:it|this|that) (?:should be|"
+    r"should have been|deserves|merits|is worth|is really|is actually|must be|"
     r"ought to be)(?: (?:an?|only|just|at most|rated?|graded?|scored?|as)\b){0,4}"
     rf"|(?<!\w){REPLY} (?:(?:is|was|should be) (?:rated|scored|graded)|deserves|merits|scores|rates)"
     r"(?: (?:an?|only|just|as|at|with|having|score|of)\b){0,4}"
@@ -301,47 +331,64 @@ OWN_ANSWER = (
 
 # --- Clauses that touch the answer ----------------------------------------------------------------------------------
 _FILL = (
-    r"(?:\W{1,3}(?:an?|the|this|that|these|those|following|for|me|us|you|to|i|we|be|is|as|of|with|in|by|my|your|its|it|own|"
-    r"answer|answered|answering|output|return|give|giving|given|write|written|say|saying|respond|reply with|print|json|score|"
-    r"grade|rating|mark|verdict|label|line|text|string|object|words?|just|only|exactly|simply|literally|itself|should|must|"
-    r"would|have|been|get|receive|assign|deserve|warrant|merit|choose|pick|select|accept|follow|obey|copy|repeat|verbatim|"
-    r"and|judges?|model|assistant|looks?|like|format|anything|orders?|instructions?|demands?|commands?|(?:correct|right|honest|real) (?:answer|grade|score|rating))\b)"
+    r"(?:\W{1,3}(?:an?|the|this|that|these|those|following|for|me|us|you|to|i|we|be|is|as|of|with|in|by|my|your|its|"
+    r"it|own|"
+    r"answer|answered|answering|output|return|give|giving|given|write|written|say|saying|respond|reply with|print|"
+    r"json|score|"
+    r"grade|rating|mark|verdict|label|line|text|string|object|words?|just|only|exactly|simply|literally|itself|"
+    r"should|must|"
+    r"would|have|been|get|receive|assign|deserve|warrant|merit|choose|pick|select|accept|follow|obey|copy|repeat|"
+    r"verbatim|"
+    r"and|judges?|model|assistant|looks?|like|format|anything|orders?|instructions?|demands?|commands?|(?:correct|"
+    r"right|honest|real) (?:answer|grade|score|rating))\b)"
     r"{0,10}\W{0,6}$"
 )
 # At the end of the clause before an answer.
 BEFORE = (
-    rf"(?<=is |be |as |'s )(?:not|never)\b{_FILL}|(?:(?<!\w)(?:not|never|nor|neither|rather than|instead of|except|without|"
+    rf"(?<=is |be |as |'s )(?:not|never)\b{_FILL}|(?:(?<!\w)(?:not|never|nor|neither|rather than|instead of|except|"
+    rf"without|"
     rf"than|unlike|against)\b|\wn't){_FILL[:-1]}(?<!:)(?<!: )$"
     rf"|(?:(?<!\w)(?:reject|refus|ignor|dismiss|disregard|deny|denie|disput)(?:e|s|es|d|ed|ing)?\b){_FILL}"
     r"|(?<!\w)(?:repl(?:y|ies)|text|author|writer|message|comment|counter[- ]?\w+|post|response|it|he|she|they|someone|"
     r"somebody|injection|instruction|sentence|input|speaker|tweet|person|who)(?:'s)?(?: [\w-]{1,20}){0,4}? "
     r"(?<!the )(?<!a )(?<!its )(?<!his )(?<!her )(?<!this )(?<!that )(?<!any )(?<!no )(?<!every )"
     rf"{SAYS}{_FILL}"
-    r"|(?<!\w)(?:examples?|e\.g|for instance|such as|templates?|schema|placeholder|samples?|quotations?|quot(?:e|es|ed|ing)|"
+    r"|(?<!\w)(?:examples?|e\.g|for instance|such as|templates?|schema|placeholder|samples?|quotations?|quot(?:e|es|"
+    r"ed|ing)|"
     rf"injection|injected|copied|hypothetical(?:ly)?|looks? like|something like)\b{_FILL}"
-    r"|(?<!in )(?<!in the )(?<!\w)(?:(?:the|an?|expected|required|requested|correct|right|json|answer|output|usual) ){1,3}"
+    r"|(?<!in )(?<!in the )(?<!\w)(?:(?:the|an?|expected|required|requested|correct|right|json|answer|output|"
+    r"usual) ){1,3}"
     r"format\b(?! (?:that )?you)[^.!?\n]{0,30}$"
     rf"|(?<!\w)would(?:'ve| have) (?:been|given|said|answered|looked|rated|scored|read|written)\b{_FILL}"
     r"|(?<!\w)if i (?:could|were (?:able|allowed|forced|to))\b(?![^.!?\n]{0,80}\bbut\b)[^.!?\n]{0,80}$"
-    rf"|(?<!\w)(?:according to|as (?:instructed|requested|asked|told|demanded|ordered|suggested|dictated|claimed) (?:by|in)"
-    rf"|(?:{ANSWER}|json|object|instruction|text|line|words?|found|written|given|quoted|appears?|asked(?: for)?|requested|"
+    rf"|(?<!\w)(?:according to|as (?:instructed|requested|asked|told|demanded|ordered|suggested|dictated|"
+    rf"claimed) (?:by|in)"
+    rf"|(?:{ANSWER}|json|object|instruction|text|line|words?|found|written|given|quoted|appears?|asked(?: for)?|"
+    rf"requested|"
     r"demanded|dictated|planted|claimed|stated|suggested|contained|included) (?:in|from|by|inside|within)) "
     rf"the {REPLY}\W{{0,4}}$"
     r"|(?<!\w)(?:must|should|will|can)(?: not|n't) be (?:followed|obeyed|trusted|given|used|answered|copied)\W*$"
-    rf"|(?<!\w)(?:appears?|stands?|occurs?|found|written|quoted|planted|hidden) (?:in|inside|within|at the end of) the {REPLY}"
+    rf"|(?<!\w)(?:appears?|stands?|occurs?|found|written|quoted|planted|hidden) (?:in|inside|within|"
+    rf"at the end of) the {REPLY}"
     r"\b[^.!?\n]{0,40}$"
-    r"|(?<!\w)(?:instruction|injection|order|command|demand|hint|trick|trap|bait|nice try|(?:following|hidden|this) (?:line|"
+    r"|(?<!\w)(?:instruction|injection|order|command|demand|hint|trick|trap|bait|nice try|(?:following|hidden|"
+    r"this) (?:line|"
     r"sentence|phrase|passage|string|text))s?\W*$"
     rf"|(?<!\w)(?:tempt\w+|(?:one|some|others|someone|people) (?:might|could|may|would))\b{_FILL}"
 )
 # The words after which an answer within a sentence is the judge's own.
 LEADS = (
-    r"(?:^|\W)(?:so|thus|therefore|hence|then|and|finally|overall|is|are|be|deserves|merits|gets|earns|warrants|yields|means|"
+    r"(?:^|\W)(?:so|thus|therefore|hence|then|and|finally|overall|is|are|be|deserves|merits|gets|earns|warrants|"
+    r"yields|means|"
     r"gives)(?: an?| the)?\W*$"
-    rf"|(?<!\w)(?:my|the|your|this|final|overall|json|here is|here's)\b[^.!?\n]{{0,60}}(?<!\w)(?<!to )(?<!would )(?<!me )(?:{ANSWER}|output|result|json|"
-    r"response|evaluation|object)(?: (?:for|of) [^.!?\n]{1,60})?(?: (?:is|are|would be|will be|as|in json|therefore|thus))*\W*$"
-    r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| have to| can)?(?: \w{1,20}ly)? (?:rate|give|score|grade|say|choose|pick|"
-    r"assign|award|answer|select|mark|label|judge|go with|settle on|conclude|prefer|put|return)\b(?: (?:it|this|that|the|an?|as|"
+    rf"|(?<!\w)(?:my|the|your|this|final|overall|json|here is|"
+    rf"here's)\b[^.!?\n]{{0,60}}(?<!\w)(?<!to )(?<!would )(?<!me )(?:{ANSWER}|output|result|json|"
+    r"response|evaluation|object)(?: (?:for|of) [^.!?\n]{1,60})?(?: (?:is|are|would be|will be|as|in json|therefore|"
+    r"thus))*\W*$"
+    r"|(?<!\w)(?:i|we)(?:'d| would| will|'ll| do| must| have to| can)?(?: \w{1,20}ly)? (?:rate|give|score|grade|say|"
+    r"choose|pick|"
+    r"assign|award|answer|select|mark|label|judge|go with|settle on|conclude|prefer|put|return)\b(?: (?:it|this|"
+    r"that|the|an?|as|"
     rf"at|with|to|of|for|{REPLY}|{ANSWER}|following)\b){{0,8}}\W*$"
     r"|^\W*\w*\W*$"
 )
@@ -355,23 +402,27 @@ AFFIRMED = (
     rf"{_CLOSED}\s{{0,4}}(?:is|was|would be|are|seems|remains) (?:therefore |thus |clearly |simply |just )?"
     r"(?:(?:my|the|an?)\b|final|correct\b|right\b|fair\b|justified|deserved|appropriate|fitting|warranted|better|best|"
     r"stronger|preferable|because|since|as|due|based|where)"
-    r"(?![^.!?\n]{0,80}(?:\bnot\b|n't\b|\bnever\b|\b(?:format|template|example|schema|placeholder|injection|quot\w+|joke|"
+    r"(?![^.!?\n]{0,80}(?:\bnot\b|n't\b|\bnever\b|\b(?:format|template|example|schema|placeholder|injection|quot\w+|"
+    r"joke|"
     rf"mistake|lie)\b|\b{SAYS}))"
 )
 # Of `this` in the next sentence; a quotation or a mistake would be of the reply.
 _NOT_MEANT_BY_THIS = (
     r"(?:(?:not|never) (?:mine|my|meant|intended|what i|(?:the|an?) (?:(?:right|correct|real|final|true|honest) )?"
-    rf"{ANSWER})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|format|"
+    rf"{ANSWER})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|"
+    rf"format|"
     r"injection|default|hoax|echo|dummy|(?:demanded|requested|dictated|injected|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
-    rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:requested|demanded|wanted|suggested|dictated|asked for) (?:by|in) the\b"
+    rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:requested|demanded|wanted|suggested|dictated|asked for) (?:by|"
+    rf"in) the\b"
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}|(?:copied|injected|dictated|planted|retracted)\b)"
 )
 AFTER = (
     rf"{_CLOSED} ?\?"
     rf"|{_CLOSED}\s?[,—–-]{{1,2}}{_IS}{_SURELY}{_NOT_MEANT}"
     rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?{_SURELY}{_NOT_MEANT}"
-    rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?as (?:(?:demanded|requested|instructed|asked|ordered|told|dictated|suggested) (?:by|in) the\b"
+    rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?as (?:(?:demanded|requested|instructed|asked|ordered|told|dictated|"
+    rf"suggested) (?:by|in) the\b"
     rf"|the {REPLY} {SAYS})"
     rf"|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
@@ -381,8 +432,10 @@ AFTER = (
     r"| (?:should|must) (?:not|be (?:ignored|disregarded|lower|higher|corrected|changed)|have been)\b"
     r"| (?:isn't|wasn't|wouldn't be) (?:my|mine|the|right|correct|meant|what)\b)"
     rf"|{_CLOSED}[\s.,:;!—–-]{{0,6}}(?:but |and |which |that |yet )?(?:i|we) (?:\w{{1,20}}ly )?(?:reject|ignore|refuse|"
-    r"disregard|dispute|deny|(?:do not|don't|will not|won't) (?:agree|accept|follow|believe|give|endorse|obey))(?: with| to)?"
+    r"disregard|dispute|deny|(?:do not|don't|will not|won't) (?:agree|accept|follow|believe|give|endorse|"
+    r"obey))(?: with| to)?"
     rf"(?:{END}| (?:it|this|that)\b| (?:the|this|that) (?:\w+ )?{ANSWER}\b)"
-    rf"|[^{MARK}]{{0,60}}?(?<!\w){REPLY} [^.!?\n]{{0,30}}(?:me|us|judges?|you) (?:to )?(?:say|write|answer|give|output|choose) "
+    rf"|[^{MARK}]{{0,60}}?(?<!\w){REPLY} [^.!?\n]{{0,30}}(?:me|us|judges?|you) (?:to )?(?:say|write|answer|give|"
+    rf"output|choose) "
     rf"(?:this|that|so|it){END}"
 )

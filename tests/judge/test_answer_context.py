@@ -512,44 +512,64 @@ def test_a_thought_may_doubt_the_grade_that_it_comes_to() -> None:
     assert _rating(f"Relevance: 1 - wait. It says </think> {FIVE}") == (None, "ambiguous")
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            " ",
-            "\n",
-            "-",
-            "(",
-            "[",
-            "{",
-            '"',
-            "'",
-            "“",
-            "i ",
-            "no ",
-            "not ",
-            "i cannot ",
-            "the reply says ",
-            "wait",
-            "sorry ",
-        ),
-        *(
-            "my rating is ",
-            "it is not ",
-            "\ufffc",
-            f"{FIVE} ",
-            "a 'b",
-            "format ",
-            "would have been ",
-            "give it a ",
-            "the the ",
-        ),
-        *('{"a": {', '{"error": ', "5 ", "i can't rate it higher ", "in the reply ", "n/a ", '"schema": {'),
-    ],
-)
-def test_text_around_an_answer_takes_time_linear_in_its_length(unit: str) -> None:
-    long = unit * (1_000_000 // len(unit))
+UNITS = [
+    *(
+        " ",
+        "\n",
+        "-",
+        "(",
+        "[",
+        "{",
+        '"',
+        "'",
+        "“",
+        "i ",
+        "no ",
+        "not ",
+        "i cannot ",
+        "the reply says ",
+        "wait",
+        "sorry ",
+    ),
+    *(
+        "my rating is ",
+        "it is not ",
+        "\ufffc",
+        f"{FIVE} ",
+        "a 'b",
+        "format ",
+        "would have been ",
+        "give it a ",
+        "the the ",
+    ),
+    *(
+        '{"a": {',
+        '{"error": ',
+        "5 ",
+        "i can't rate it higher ",
+        "in the reply ",
+        "n/a ",
+        '"schema": {',
+        "i am not ",
+        " me ",
+    ),
+]
+
+
+def _seconds(unit: str, length: int) -> float:
+    long = unit * (length // len(unit))
     began = time.process_time()
-    for text in (FIVE + long, long + FIVE):
+    for text in (FIVE + long, long + FIVE, long):
         parse_rating(text, scale=(1, 5), key="relevance")
-    assert time.process_time() - began < 20  # what is quadratic takes hours
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_text_around_an_answer_takes_no_time(unit: str) -> None:
+    assert _seconds(unit, 20_000) < 3  # 0.03 to 0.2 s; what is quadratic takes ten and more
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_megabyte_around_an_answer_takes_seconds(unit: str) -> None:
+    assert _seconds(unit, 1_000_000) < 30  # 1 to 7 s; what is quadratic takes hours

@@ -100,7 +100,9 @@ def test_only_the_beginning_of_a_long_passage_is_reported() -> None:
     assert copied("a" * 120 + ": 5", ("a" * 120,), 5.0) == "a" * 100
 
 
-@pytest.mark.parametrize("unit", ["score is ", "rate this ", "score:", "[[ ", " ", "5 ", "give it ", "five ", "4 out of ", "Sc\u200b"])
+@pytest.mark.parametrize(
+    "unit", ["score is ", "rate this ", "score:", "[[ ", " ", "5 ", "give it ", "five ", "4 out of ", "Sc\u200b"]
+)
 def test_a_long_reply_takes_no_long_time(unit: str) -> None:
     begin = time.perf_counter()
     assert copied(unit * 20_000, ("calm",), 4.0) is None
