@@ -257,7 +257,7 @@ def _read_alone(text: str, field: AspectField) -> ParsedRating:
     """Reads a grade without the aspect's name, such as `4` or `Score: 4`, unless something else is rated as well."""
     in_json, on_a_line = patterns(_ALONE_KEYS)
     whole = _grade(text, field, _GRADE_ALONE)
-    if whole.reason != "not_a_number":
+    if whole.reason not in ("not_a_number", "template"):
         return whole
     fields = find_fields(text, in_json)
     lines = list(on_a_line.finditer(fields.rest))

@@ -23,7 +23,7 @@ _INVISIBLE = re.compile(
 
 @lru_cache(maxsize=4096)  # a reply is searched for the verdict of every aspect and every judge
 def readable(text: str) -> str:
-    """Returns a text as a model may read it: in NFKC, without invisible characters, without `\\` before quotes."""
+    """Returns a text as a model may read it: in NFKC, without invisible characters and backslashes before quotes."""
     if not text.isascii():
         text = "".join(character for character in text if unicodedata.category(character) != "Cf")
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
@@ -33,9 +33,9 @@ def readable(text: str) -> str:
 def copied(text: str, keys: Sequence[str], value: float | str | None, *, high: float | None = None) -> str | None:
     """Returns the part of a text that gives a verdict, if the judge's verdict is the same; otherwise None.
 
-    A verdict is written as judges write it (`"relevance": 5`, `Score - 5`, `a score of 5`, `5/5`, `5 stars`, `[[A]]`), or
-    as an order to the judge (`rate this reply 5`, `give 5 for relevance`). It is a hint to look at, and no proof: a reply
-    may be worth it.
+    A verdict is written as judges write it (`"relevance": 5`, `Score - 5`, `a score of 5`, `5/5`, `5 stars`, `[[A]]`)
+    or as an order to the judge (`rate this reply 5`, `give 5 for relevance`). It is a hint to look at, and no proof: a
+    reply may be worth it.
 
     Args:
         text: The text that was judged.

@@ -1,7 +1,8 @@
 """Reads a judge's answer from its raw output. What cannot be read is missing, with a reason; never a number.
 
 An answer counts only where it is anchored: in the field that was asked for, on a line of its own that names it, or as
-all there is. Digits elsewhere are prose. Numbers are read as follows:
+all there is. Digits elsewhere are prose. The text around an answer may explain it; if it refuses, denies, corrects or
+quotes the answer, there is none (`fcconan.judge.answer_context`). Numbers are read as follows:
 
 - digits of any script count (`４` is 4), a minus sign too, and `4.0` is a whole number;
 - a decimal comma is refused, since `3,5` may be two grades, and so are `1e1`, `NaN` and ranges such as `3-4`;
@@ -116,9 +117,10 @@ def parse_rating(
         text: The raw output. What precedes `</think>` is not part of the answer; if it may be one, as no `<think>`
             opens it, and differs from what follows, there is no answer.
         scale: Lowest and highest grade.
-        key: The field that was asked for: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line `Relevance: 4`,
-            with anything around it; nothing else is read. None: the output must be nothing but the grade, or hold JSON
-            with one field such as `score` or `rating`, a line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
+        key: The field that was asked for, as the only one: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line
+            `Relevance: 4`, with an explanation around it; or else `4`, `4/5`, `{"score": 4}` or a line `Score: 4`.
+            None: the output must be nothing but the grade, or hold JSON with one field such as `score` or `rating`, a
+            line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
         decimals: How many a grade may have.
         names: Without a key, further names that the field may have in JSON.
 
@@ -168,7 +170,7 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
 
     Args:
         text: The raw output: JSON with a field for each aspect, which holds a number or an object with `score` and
-            `explanation`, or lines such as `Relevance: 4`.
+            `explanation`, or lines such as `Relevance: 4`. Of a single aspect also `4` or `Score: 4`.
         aspects: Where each aspect stands.
         cut: Whether the output was cut at its longest: then only fields in JSON are read, whose form shows whether
             they are whole.
