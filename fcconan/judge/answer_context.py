@@ -6,6 +6,7 @@ such as `wait`. What an explanation says about the reply (`it does not answer th
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from fcconan.judge.answer_phrases import (
     AFFIRMED,
@@ -27,6 +28,8 @@ from fcconan.judge.refusal import refusal_kind
 Differs = Callable[[str], bool]
 
 _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("“”„«»", '"')})
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
+_FIRST_LETTER = re.compile(r"[^\W\d_]")
 # A quotation that words introduce is not the judge's own speech.
 _QUOTED = re.compile(rf"""(?<=[\w,:(] )(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))""")
 _NEAR = 240  # characters before and after an answer that may be of its sentence
@@ -65,12 +68,14 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
     """
     if not any(character.isalnum() or character == "?" for character in around):
         return None
-    text = _plain(around)
+    cased = _plain(around)
+    text = cased.translate(_LOWER)
     if _refused(text):
         return "refusal"
-    marks = (match.start() for match in re.finditer(MARK, text))
-    if any(_touched(text[max(0, at - _NEAR) : at], text[at + 1 : at + _NEAR], differs, inline) for at in marks):
-        return "contradicted"
+    for mark in re.finditer(MARK, text):
+        before, after = text[max(0, mark.start() - _NEAR) : mark.start()], text[mark.end() : mark.end() + _NEAR]
+        if _touched(before, after, differs, inline) or _denied_subject(after, cased[mark.end() : mark.end() + 20]):
+            return "contradicted"
     if any(phrase.search(text) for phrase in CORRECTIONS):
         return "contradicted"
     if any(differs(text[own.end() : own.end() + _LONGEST_ANSWER]) for own in compiled(OWN_ANSWER).finditer(text)):
@@ -120,7 +125,7 @@ def other_choice(names: Collection[str]) -> Differs:
 
 def refuses(text: str) -> bool:
     """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
-    plain = _plain(text)
+    plain = _plain(text).translate(_LOWER)
     if _refused(plain):
         return True
     declined = refusal_kind(plain[:2000])
@@ -132,8 +137,8 @@ def _refused(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text in lower case with straight marks and single blanks, and without the words that it quotes."""
-    lines = (" ".join(line.split()) for line in text.translate(_QUOTES).lower().splitlines())
+    """The text with straight marks and single blanks, and without the words that it quotes."""
+    lines = (" ".join(line.split()) for line in text.translate(_QUOTES).splitlines())
     return _QUOTED.sub('""', "\n".join(filter(None, lines)))
 
 
@@ -146,14 +151,20 @@ def _touched(before: str, after: str, differs: Differs, inline: bool) -> bool:
         return True
     if compiled(AFTER).match(after):
         return True
-    if compiled(SUBJECT).match(after) and not compiled(AFFIRMED).match(after):
-        return True
     next_line = _NEXT_LINE.match(after)
     if next_line is not None and differs(next_line["grade"]):
         return True
     begin = _SAME_LINE.match(after)
     rest = after[begin.end() :] if begin else after
     return not rest.startswith("\n") and not _LIST_ITEM.match(rest) and differs(rest)
+
+
+def _denied_subject(after: str, cased: str) -> bool:
+    """Whether an answer is the subject of a clause that does not affirm it; a capital begins another sentence."""
+    word = _FIRST_LETTER.search(cased)
+    if word is None or (word[0].isupper() and not cased.lstrip(")]}\"'`*_ ").startswith(("IS", "NOT"))):
+        return False
+    return compiled(SUBJECT).match(after) is not None and compiled(AFFIRMED).match(after) is None
 
 
 def _clause(before: str) -> str:

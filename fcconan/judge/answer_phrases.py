@@ -144,6 +144,10 @@ REFUSALS = (
         r"(?:sorry|apologies|my apologies|i apologi[sz]e)"
         r"(?=\W*$|\W*\n|\s?[.!;:—–]|,? (?:but|i|we|no|not|cannot|can't|this)\b)",
     ),
+    Phrase(
+        (" too ",),
+        r"(?<!\w)too \w+ (?:for me )?to (?:rate|grade|score|evaluate|assess|judge)(?! (?:it )?(?:high|low|as))",
+    ),
     Phrase(("applicable", "n/a", "n.a."), rf"{HEAD}(?:not applicable|n/a|n\.a\.)(?! to\b)(?!\w)"),
     Phrase(
         ("not applicable",),
@@ -298,6 +302,15 @@ CORRECTIONS = (
         rf"(?<!\w)i (?:was|am) (?:told|asked|instructed|ordered|"
         rf"tricked)(?: to \w+(?: \w+){{0,3}})? by the (?:\w+ )?{REPLY}\b",
     ),
+    Phrase(("not meant",), rf"{HEAD}not meant\b"),
+    Phrase(
+        ("do not ", "don't "),
+        rf"{HEAD}(?:please )?(?:do not|don't) (?:use|trust|count|record|take|rely on) "
+        rf"(?:this|that|the|my|it)\b(?: {ANSWER})?{END}",
+    ),
+    Phrase(
+        (" would be ",), rf"{HEAD}[0-9] would be (?:fairer|right|correct|closer|more (?:fair|accurate|appropriate))\b"
+    ),
     Phrase(("not my",), rf"(?<!\w)not my (?:(?:own|real|actual|true|final|honest) )?{ANSWER}\b"),
     Phrase(
         ("mean", "endorse", "stand by", "accept", "agree"),
@@ -359,6 +372,7 @@ BEFORE = (
     r"|(?<!in )(?<!in the )(?<!\w)(?:(?:the|an?|expected|required|requested|correct|right|json|answer|output|"
     r"usual) ){1,3}"
     r"format\b(?! (?:that )?you)[^.!?\n]{0,30}$"
+    r"|^\W*(?:wrong|incorrect|false|bad|invalid|not)(?: answer| grade| rating)?\W*$"
     rf"|(?<!\w)would(?:'ve| have) (?:been|given|said|answered|looked|rated|scored|read|written)\b{_FILL}"
     r"|(?<!\w)if i (?:could|were (?:able|allowed|forced|to))\b(?![^.!?\n]{0,80}\bbut\b)[^.!?\n]{0,80}$"
     rf"|(?<!\w)(?:according to|as (?:instructed|requested|asked|told|demanded|ordered|suggested|dictated|"
@@ -402,15 +416,16 @@ AFFIRMED = (
     rf"{_CLOSED}\s{{0,4}}(?:is|was|would be|are|seems|remains) (?:therefore |thus |clearly |simply |just )?"
     r"(?:(?:my|the|an?)\b|final|correct\b|right\b|fair\b|justified|deserved|appropriate|fitting|warranted|better|best|"
     r"stronger|preferable|because|since|as|due|based|where)"
+    rf"(?![^.!?\n]{{0,80}}\b(?:that|which) the {REPLY})"
     r"(?![^.!?\n]{0,80}(?:\bnot\b|n't\b|\bnever\b|\b(?:format|template|example|schema|placeholder|injection|quot\w+|"
     r"joke|"
     rf"mistake|lie)\b|\b{SAYS}))"
 )
 # Of `this` in the next sentence; a quotation or a mistake would be of the reply.
 _NOT_MEANT_BY_THIS = (
-    r"(?:(?:not|never) (?:mine|my|meant|intended|what i|(?:the|an?) (?:(?:right|correct|real|final|true|honest) )?"
-    rf"{ANSWER})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|"
-    rf"format|"
+    rf"(?:(?:not|never) (?:mine|my|meant|intended|what i|the (?:right|correct|real|final|true|honest) {ANSWER}|"
+    rf"an? (?:real|genuine|honest) {GRADE})\b|(?:an? |the )(?:[\w-]+ ){{0,3}}?"
+    r"(?:(?:example|sample)(?! of an?\b)|placeholder|template|schema|format|"
     r"injection|default|hoax|echo|dummy|(?:demanded|requested|dictated|injected|planted|suggested) \w+)\b"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:that |which )?(?:the|it|he|she|they) (?:\w+ ){{0,2}}{SAYS}"
     rf"|(?:an? |the )(?:\w+ )?(?:one|{ANSWER}) (?:requested|demanded|wanted|suggested|dictated|asked for) (?:by|"
@@ -425,10 +440,13 @@ AFTER = (
     rf"suggested) (?:by|in) the\b"
     rf"|the {REPLY} {SAYS})"
     rf"|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
-    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
-    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:that|this|wait|i|sorry|the (?:\w+ )?{ANSWER})\b"
+    rf"|{_CLOSED}[ .,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
+    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b\W*$|{_CLOSED} ?(?:--|[—–-]) ?the {REPLY}\W*$"
+    rf"|{_CLOSED}[ .,:;!(—–-]{{0,6}}(?:but |and |yet )?(?:this|that|it|which){_IS}{_SURELY}{_WRONG}"
+    r"(?=\W*$|\W*\n|\s?[.!?;,])"
+    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:(?:that|this)(?: is|'s| was) (?:wrong|not (?:right|my))|wait|i|sorry|the (?:\w+ )?{ANSWER})\b"
     rf"|{_CLOSED}[\s.,:;!(—–-]{{0,6}}(?:but |and |yet |though )?(?:this|that|it|which|the above|these)"
-    rf"(?:{_IS}{_SURELY}(?:{_NOT_MEANT_BY_THIS}|{_WRONG}(?=\W*$|\W*\n|\s?[.!?;,]))"
+    rf"(?:{_IS}{_SURELY}{_NOT_MEANT_BY_THIS}"
     r"| (?:should|must) (?:not|be (?:ignored|disregarded|lower|higher|corrected|changed)|have been)\b"
     r"| (?:isn't|wasn't|wouldn't be) (?:my|mine|the|right|correct|meant|what)\b)"
     rf"|{_CLOSED}[\s.,:;!—–-]{{0,6}}(?:but |and |which |that |yet )?(?:i|we) (?:\w{{1,20}}ly )?(?:reject|ignore|refuse|"
