@@ -102,8 +102,7 @@ REFUSALS = (
     Phrase(
         ("possible", "declined", "refused", "denied", "unavailable", "withheld"),
         rf"{HEAD}(?:the |an? |any )?(?:evaluation|rating|grading|scoring|assessment|judge?ment|score|grade)(?: is|"
-        rf" was)? "
-        rf"(?:not possible|impossible|unavailable|declined|refused|denied|withheld){END}",
+        rf" was)? (?:not possible|impossible|unavailable|declined|refused|denied|withheld){END}",
     ),
     Phrase(
         ("abstain", "refuse", "decline"),
@@ -129,8 +128,7 @@ REFUSALS = (
     Phrase(
         ("puedo", "peux", "posso", "nicht"),
         r"(?<!\w)no puedo (?:calificar|evaluar|puntuar|valorar|juzgar)|je ne peux pas (?:noter|évaluer|juger)|"
-        r"non posso "
-        r"(?:valutare|giudicare)|n[ãa]o posso (?:avaliar|classificar|julgar)|"
+        r"non posso (?:valutare|giudicare)|n[ãa]o posso (?:avaliar|classificar|julgar)|"
         r"ich kann [^.!?\n]{0,40}nicht (?:bewerten|beurteilen)",
     ),
     Phrase(
@@ -171,8 +169,7 @@ REFUSALS = (
     Phrase(
         ("not be ", "n't be ", "cannot be "),
         rf"(?<!\w)(?:this|that|it|(?:(?:the|this|such|your) )?{REPLY}) (?:cannot|can't|can not|could not|should not|"
-        rf"must not"
-        rf"|will not) be (?:rated|graded|scored|evaluated|assessed|label+ed)\b{_EXPLAINED}",
+        rf"must not|will not) be (?:rated|graded|scored|evaluated|assessed|label+ed)\b{_EXPLAINED}",
     ),
     Phrase(
         ("possible", "appropriate"),
@@ -212,8 +209,7 @@ _NOT_MEANT = (
 _WRONG = (
     r"(?:(?:not|never) (?:correct|right|true|accurate|justified|warranted|deserved|fair|appropriate|adequate)\b"
     r"|(?:wrong|incorrect|false|invalid|fake|bogus|meaningless|nonsense|mistaken|undeserved|unjustified|unwarranted|"
-    r"unfair|"
-    r"inaccurate|inappropriate|dishonest|misleading|unearned|absurd|ridiculous)\b"
+    r"unfair|inaccurate|inappropriate|dishonest|misleading|unearned|absurd|ridiculous)\b"
     r"|(?:far |much |way )?too (?:high|low|generous|harsh|lenient|kind|strict)\b)"
 )
 CORRECTIONS = (
@@ -324,8 +320,7 @@ OWN_ANSWER = (
     rf"(?:\w+ ){{0,2}}{ANSWER}"
     r"(?: (?:is|are|was|would be|remains|becomes|should be)(?: (?:therefore|thus|only|just|actually|really))?|\s?[:=])"
     rf"|{HEAD}(?:(?:so|thus|therefore|hence|final|real|actual|correct|corrected|revised|updated|true|new|own|and|"
-    rf"but|the),? )"
-    rf"{{0,3}}(?:{ANSWER}|result)(?: (?:is|should be)|\s?[:=])"
+    rf"but|the),? ){{0,3}}(?:{ANSWER}|result)(?: (?:is|should be)|\s?[:=])"
     rf"|{HEAD}(?:no|nope|actually|rather|instead|or|or rather|more like|better|so|well|final|finally|and now|maybe|"
     rf"perhaps)"
     r"\b[\s,:—–-]{1,4}(?:(?:it's|it is|i'd say|rather|just|more like|maybe) )?"
@@ -353,14 +348,12 @@ _FILL = (
     r"would|have|been|get|receive|assign|deserve|warrant|merit|choose|pick|select|accept|follow|obey|copy|repeat|"
     r"verbatim|"
     r"and|judges?|model|assistant|looks?|like|format|anything|orders?|instructions?|demands?|commands?|(?:correct|"
-    r"right|honest|real) (?:answer|grade|score|rating))\b)"
-    r"{0,10}\W{0,6}$"
+    r"right|honest|real) (?:answer|grade|score|rating))\b){0,10}\W{0,6}$"
 )
 # At the end of the clause before an answer.
 BEFORE = (
     rf"(?<=is |be |as |'s )(?:not|never)\b{_FILL}|(?:(?<!\w)(?:not|never|nor|neither|rather than|instead of|except|"
-    rf"without|"
-    rf"than|unlike|against)\b|\wn't){_FILL[:-1]}(?<!:)(?<!: )$"
+    rf"without|than|unlike|against)\b|\wn't){_FILL[:-1]}(?<!:)(?<!: )$"
     rf"|(?:(?<!\w)(?:reject|refus|ignor|dismiss|disregard|deny|denie|disput)(?:e|s|es|d|ed|ing)?\b){_FILL}"
     r"|(?<!\w)(?:repl(?:y|ies)|text|author|writer|message|comment|counter[- ]?\w+|post|response|it|he|she|they|someone|"
     r"somebody|injection|instruction|sentence|input|speaker|tweet|person|who)(?:'s)?(?: [\w-]{1,20}){0,4}? "
@@ -370,8 +363,7 @@ BEFORE = (
     r"ed|ing)|"
     rf"injection|injected|copied|hypothetical(?:ly)?|looks? like|something like)\b{_FILL}"
     r"|(?<!in )(?<!in the )(?<!\w)(?:(?:the|an?|expected|required|requested|correct|right|json|answer|output|"
-    r"usual) ){1,3}"
-    r"format\b(?! (?:that )?you)[^.!?\n]{0,30}$"
+    r"usual) ){1,3}format\b(?! (?:that )?you)[^.!?\n]{0,30}$"
     r"|^\W*(?:wrong|incorrect|false|bad|invalid|not)(?: answer| grade| rating)?\W*$"
     rf"|(?<!\w)would(?:'ve| have) (?:been|given|said|answered|looked|rated|scored|read|written)\b{_FILL}"
     r"|(?<!\w)if i (?:could|were (?:able|allowed|forced|to))\b(?![^.!?\n]{0,80}\bbut\b)[^.!?\n]{0,80}$"
@@ -386,15 +378,13 @@ BEFORE = (
     rf"at the end of) the {REPLY}"
     r"\b[^.!?\n]{0,40}$"
     r"|(?<!\w)(?:instruction|injection|order|command|demand|hint|trick|trap|bait|nice try|(?:following|hidden|"
-    r"this) (?:line|"
-    r"sentence|phrase|passage|string|text))s?\W*$"
+    r"this) (?:line|sentence|phrase|passage|string|text))s?\W*$"
     rf"|(?<!\w)(?:tempt\w+|(?:one|some|others|someone|people) (?:might|could|may|would))\b{_FILL}"
 )
 # The words after which an answer within a sentence is the judge's own.
 LEADS = (
     r"(?:^|\W)(?:so|thus|therefore|hence|then|and|finally|overall|is|are|be|deserves|merits|gets|earns|warrants|"
-    r"yields|means|"
-    r"gives)(?: an?| the)?\W*$"
+    r"yields|means|gives)(?: an?| the)?\W*$"
     rf"|(?<!\w)(?:my|the|your|this|final|overall|json|here is|"
     rf"here's)\b[^.!?\n]{{0,60}}(?<!\w)(?<!to )(?<!would )(?<!me )(?:{ANSWER}|output|result|json|"
     r"response|evaluation|object)(?: (?:for|of) [^.!?\n]{1,60})?(?: (?:is|are|would be|will be|as|in json|therefore|"
@@ -433,18 +423,16 @@ _NOT_MEANT_BY_THIS = (
     rf"|what (?:the|it|he|she|they|this|that) (?:\w+ ){{0,3}}?{SAYS}|(?:copied|injected|dictated|planted|retracted)\b)"
 )
 AFTER = (
-    rf"{_CLOSED} ?\?"
-    rf"|{_CLOSED}\s?[,—–-]{{1,2}}{_IS}{_SURELY}{_NOT_MEANT}"
+    rf"{_CLOSED} ?\?|{_CLOSED}\s?[,—–-]{{1,2}}{_IS}{_SURELY}{_NOT_MEANT}"
     rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?{_SURELY}{_NOT_MEANT}"
     rf"|{_CLOSED}\s?[(,—–-]{{1,2}}\s?as (?:(?:demanded|requested|instructed|asked|ordered|told|dictated|"
-    rf"suggested) (?:by|in) the\b"
-    rf"|the {REPLY} {SAYS})"
-    rf"|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
+    rf"suggested) (?:by|in) the\b|the {REPLY} {SAYS})|{_CLOSED}\s?(?:!=|≠|<-|←|~~|×|✗|❌)"
     rf"|{_CLOSED}[ .,:;!?—–-]{{0,6}}(?:no|nope|not)\b(?=\W*$|\W*\n|\s?[.!:;—–])"
     rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}(?:no|nope|not)\b\W*$|{_CLOSED} ?(?:--|[—–-]) ?the {REPLY}\W*$"
     rf"|{_CLOSED}[ .,:;!(—–-]{{0,6}}(?:but |and |yet )?(?:this|that|it|which){_IS}{_SURELY}{_WRONG}"
     r"(?=\W*$|\W*\n|\s?[.!?;,])"
-    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:(?:that|this)(?: is|'s| was) (?:wrong|not (?:right|my))|wait|i|sorry|the (?:\w+ )?{ANSWER})\b"
+    rf"|{_CLOSED}[\s.,:;!?—–-]{{0,6}}no, (?:(?:that|this)(?: is|'s| was) (?:wrong|not (?:right|my))|wait|i|sorry|"
+    rf"the (?:\w+ )?{ANSWER})\b"
     rf"|{_CLOSED}[\s.,:;!(—–-]{{0,6}}(?:but |and |yet |though )?(?:this|that|it|which|the above|these)"
     rf"(?:{_IS}{_SURELY}{_NOT_MEANT_BY_THIS}"
     r"| (?:should|must) (?:not|be (?:ignored|disregarded|lower|higher|corrected|changed)|have been)\b"
@@ -454,6 +442,5 @@ AFTER = (
     r"obey))(?: with| to)?"
     rf"(?:{END}| (?:it|this|that)\b| (?:the|this|that) (?:\w+ )?{ANSWER}\b)"
     rf"|[^{MARK}]{{0,60}}?(?<!\w){REPLY} [^.!?\n]{{0,30}}(?:me|us|judges?|you) (?:to )?(?:say|write|answer|give|"
-    rf"output|choose) "
-    rf"(?:this|that|so|it){END}"
+    rf"output|choose) (?:this|that|so|it){END}"
 )
