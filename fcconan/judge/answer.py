@@ -1,17 +1,29 @@
-"""Finds answers in a judge's output: fields of JSON, lines, and what a field, a line or the whole output holds.
+"""Reads answers in a judge's output: from fields of JSON, from lines, or from the whole output.
 
 What counts as an answer, and how numbers are read, is told in `fcconan.judge.parse`.
 """
 
-import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
+from fcconan.judge.answer_context import objection, objection_beside, other_choice, other_grade, refuses
+from fcconan.judge.answer_json import (
+    ANY_FIELD,
+    PLACEHOLDER,
+    STRING,
+    WRAPPERS,
+    Fields,
+    around,
+    content_of,
+    find_fields,
+    outside_strings,
+    patterns,
+    plain_name,
+)
+from fcconan.judge.answer_phrases import MARK
 from fcconan.judge.parsed import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason
 from fcconan.llm.completion import whole_characters
 
@@ -23,52 +35,29 @@ _THOUGHTS = re.compile(r"(?:\s*+<think>(?:[^<]++|<(?!/think>))*+</think>)*+")
 _END_OF_THOUGHT = "</think>"
 # A word after a fence names a language only at the end of the line.
 _FENCE = re.compile(r"```(?:[A-Za-z]*+[ \t\r]*+(?=\n))?")
-_WRAPPERS = "*_`\"'“”‘’ \t\r\n"
 # Possessive quantifiers (`*+`) keep every scan linear, whatever a model writes.
 _GRADE = (
-    r"(?:(?:score|rating|grade)\s*+[:=]?\s*+)?(?P<number>[+\-−]?\d++(?:\.(?P<fraction>\d++))?)"
-    r"(?:\s*+\(?\s*+(?:/|out\s++of)\s*+(?P<top>\d++(?:\.\d++)?)\s*+\)?)?(?:\s*+(?:stars?|points?))?"
+    r"(?P<grade>(?:(?:score|rating|grade)\s*+[:=]?\s*+)?(?P<number>[+\-−]?\d++(?:\.(?P<fraction>\d++))?)"
+    r"(?:\s*+\(?\s*+(?:/|out\s++of)\s*+(?P<top>\d++(?:\.\d++)?)\s*+\)?)?(?:\s*+(?:stars?|points?))?)"
 )
 _GRADE_ALONE = re.compile(_GRADE + r"(?:\s*+\([^()\d]*+\))?\s*+\.?", re.IGNORECASE)
 # A field or a line is known to hold a grade, so that words may follow; digits among them could be another grade.
 _GRADE_AND_WORDS = re.compile(_GRADE + r"(?:\s*+\(\D*+|\s*+[-–—:.,;]\s\D*+|\s*+[.,;]?)", re.IGNORECASE)
-_PLACEHOLDER = re.compile(
-    r"[.…?_\s]*+|<.*|\{\{.*|\[[^\W\d]*+\]|x+"
-    r"|\(?(?:(?:an?|the|your)\s+)?(?:number|integer|int|float|score|rating|grade|value)"
-    r"(?:\s+(?:number|between|from|in|on)\b.*)?",
-    re.IGNORECASE | re.DOTALL,
-)
 _BETWEEN_GRADES = re.compile(r"\d+(?:\.\d+)?|to|or|and|[-–—/|,;.\s()\[\]]", re.IGNORECASE)
 
-# Closing marks are optional: an output that was cut lacks them.
-_STRING = r'"(?:[^"\\]++|\\.)*+'
-_VALUE = re.compile(
-    rf"""(?P<string>{_STRING})(?P<closed>"?)|'(?P<single>[^'\n]*+)'|“(?P<curly>[^”\n]{0, 1000}+)”"""
-    rf"""|\{{(?P<inner>(?:[^{{}}"]++|{_STRING}"?)*+)(?P<end>[{{}}]?)"""
-    r"""|(?P<plain><[^>\n]*+>|[^,}\n"]*+)""",
-    re.DOTALL,
-)
-# The text of a field that is not wanted.
-_SKIPPED = re.compile(rf"""{_STRING}"?|'[^'\n]*+'|“[^”\n]{{0,1000}}+”""", re.DOTALL)
-_OUTSIDE, _INSIDE = re.compile(rf"\{{|{_END_OF_THOUGHT}"), re.compile(rf'[{{}}]|{_STRING}"?', re.DOTALL)
-# Texts in a list, in which nothing is a field.
-_ELEMENT = rf'[\[,]\s*+{_STRING}"(?=\s*+[,\]])'
-_OTHER_NAME = r"""(?:"[^"\\\n]{1,60}"|'[^'\\\n]{1,60}'|“[^“”\\\n]{1,60}”)"""
-_ANY_FIELD = re.compile(rf'(?<!\\)"(?P<name>[^"\\\n]{{1,60}})"\s*+:\s*+|{_ELEMENT}', re.DOTALL)
-# What may follow a value: anything else could be more of it, as in `"4"5`, also on the next line.
-_FOLLOWS = re.compile(
-    r"""[ \t\r]*+(?:\Z|[,}\])`*;]|\.(?!\d)|"[^"\n]{1,60}"\s*+[:：]"""
-    r"""|\n(?!\s*+(?:(?!\d++[.)]\s)\d|/|[.+\-−–]\s*+\d)))"""
-)
-# Further values beside a value: `3, 5`, and a prompt's `"a" or "b"`.
-_MORE = re.compile(r"""\s*+(?:(?:or|to|[|/-])\s*+["'\d]|,\s*+(?:[+\-−.]?\d|"\d+(?:\.\d+)?"\s*+[,}\]]))""")
+_OUTSIDE, _INSIDE = re.compile(rf"\{{|{_END_OF_THOUGHT}"), re.compile(rf'[{{}}]|{STRING}"?', re.DOTALL)
 _SCORE_KEYS = ("score", "rating", "grade", "value")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification", "feedback")
 _ANCHORS = tuple(
     f"{before}{name}"
     for before in ("", "final ", "overall ", "total ")
-    for name in ("score", "rating", "grade", "result")
+    for name in ("score", "rating", "grade", "result", "answer")
 )
+# Where one aspect was asked for, an overall score is of something else.
+_ALONE_KEYS = tuple(name for name in _ANCHORS if not name.startswith(("overall", "total")))
+_GRADED_LINE = re.compile(r"^[\W\d_]{0,20}+[^\W\d_][^\n:=]{0,60}+[:=]\W{0,6}\d", re.MULTILINE)
+# No answer was found: that it was refused says more.
+_NOT_FOUND = ("no_field", "no_answer", "no_scores", "not_a_number", "unknown_label", "template")
 _RESULT = re.compile(r"\[RESULT\][\s:]*+(?P<line>[^\n]*+)", re.IGNORECASE)
 
 
@@ -146,27 +135,21 @@ def _end_of_thought(text: str) -> int:
 
 def unless_thought(found: _Parsed, thought: _Parsed) -> _Parsed:
     """Returns the answer, unless what precedes it may be one, too, and differs: then there is no telling."""
-    if found.value is None or thought.value in (None, found.value):
-        return found
-    return type(found)(None, "ambiguous")
-
-
-def plain_name(text: str) -> str:
-    """Returns a name as names are compared: case does not count, and spaces, underscores and hyphens are alike."""
-    return re.sub(r"[\s_-]+", " ", text.strip(_WRAPPERS + ".")).casefold()
+    differs = thought.value not in (None, found.value) or thought.reason == "contradicted"
+    return type(found)(None, "ambiguous") if found.value is not None and differs else found
 
 
 def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_AND_WORDS) -> ParsedRating:
     """Reads what a field, a line or the whole output holds."""
-    content = content.strip(_WRAPPERS)
+    content = content.strip(WRAPPERS)
     match = pattern.fullmatch(content)
     low, high = field.scale
     if match is None:
         bounds = re.findall(NUMBER, content[:200])
         every = len(bounds) > 1 and (float(bounds[0]), float(bounds[-1])) == (low, high)
-        if _PLACEHOLDER.fullmatch(content) or (every and not _BETWEEN_GRADES.sub("", content)):
+        if PLACEHOLDER.fullmatch(content) or (every and not _BETWEEN_GRADES.sub("", content)):
             return ParsedRating(None, "template")
-        return ParsedRating(None, "not_a_number")
+        return ParsedRating(None, "refusal" if objection(content, _never) == "refusal" else "not_a_number")
     if match["top"] and float(match["top"]) != high:
         return ParsedRating(None, "other_scale")
     value = float(match["number"].replace("−", "-")) + 0.0  # -0.0 becomes 0.0
@@ -174,76 +157,17 @@ def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_A
         return ParsedRating(None, "out_of_scale")
     if any(int(digit) for digit in (match["fraction"] or "")[field.decimals :]):
         return ParsedRating(None, "not_on_scale")
-    return ParsedRating(value)
+    reason = objection(MARK + content[match.end("grade") :], other_grade(field.scale, value))
+    return ParsedRating(value) if reason is None else ParsedRating(None, reason)
 
 
-@lru_cache(maxsize=256)
-def _patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """How a field with one of these names begins in JSON, and a line that is nothing but such a field."""
-    names = "|".join(r"[\s_-]+".join(map(re.escape, re.split(r"[\s_-]+", key.strip(_WRAPPERS)))) for key in keys)
-    wanted = rf"""["'“”]\s*+(?P<name>{names})\s*+["'“”]"""
-    in_json = rf"(?<!\\)(?:{wanted}|{_OTHER_NAME})\s*+[:：]\s*+|{_ELEMENT}"
-    on_a_line = (
-        rf"""^[ \t>*_#•{{-]*+(?:\d+[.)][ \t*_]*+)?["'“”`]?(?:{names})["'“”`*_ \t]*+(?:\([^()\n]*+\))?"""
-        r"[*_ \t]*+[:：=][ \t]*+(?P<line>[^\n]+)"
-    )
-    return re.compile(in_json, re.IGNORECASE | re.DOTALL), re.compile(on_a_line, re.IGNORECASE | re.MULTILINE)
+def _line(match: re.Match[str]) -> str:
+    return match["line"].strip(WRAPPERS).rstrip(",}")
 
 
-class _Fields(NamedTuple):
-    """The fields of some names, in their order, and the text with blanks in their place and in that of all strings."""
-
-    found: list[tuple[str, re.Match[str]]]
-    rest: str
-
-
-def _fields(text: str, pattern: re.Pattern[str]) -> _Fields:
-    """Finds every such field; what looks like one in the value of another, or in a text of a list, is none."""
-    found: list[tuple[str, re.Match[str]]] = []
-    rest: list[str] = []
-    kept = position = 0
-    while (name := pattern.search(text, position)) is not None:
-        begin, position = name.span()
-        if name[0][0] not in "[,":
-            wanted = name["name"] is not None
-            value = (_VALUE if wanted else _SKIPPED).match(text, position)
-            if value is None:
-                continue  # an object or a list: there may be fields in it
-            if wanted:
-                found.append((name["name"], value))
-            else:
-                begin = position
-            # The texts of a list are looked at one by one.
-            position = position if (value[0] if wanted else "").startswith("[") else value.end()
-        rest += text[kept:begin], " " * (position - begin)
-        kept = position
-    return _Fields(found, "".join([*rest, text[kept:]]))
-
-
-def _lines(text: str, pattern: re.Pattern[str]) -> list[str]:
-    return [match["line"].strip(_WRAPPERS).rstrip(",}") for match in pattern.finditer(text)]
-
-
-def _lines_with_digits(text: str, pattern: re.Pattern[str]) -> list[str]:
-    lines = _lines(text, pattern)
-    return [line for line in lines if any(character.isdigit() for character in line)] or lines
-
-
-def _content(value: re.Match[str]) -> tuple[str, Reason | None]:
-    """The text of a value that is no object, and the reason why it is not to be read."""
-    string, plain = value["string"], value["plain"] or ""
-    content = next((each for each in (value["single"], value["curly"]) if each is not None), plain)
-    if string is not None:
-        content = _unescaped(string[1:])
-    if _MORE.match(value.string, value.end()):
-        return content, "ambiguous"
-    if string is not None and not value["closed"]:
-        return content, "truncated"
-    at_end = value["plain"] is not None and value.end() == len(value.string) and not plain[-1:].isspace()
-    if at_end and "{" in value.string[: value.start()]:
-        return content, "truncated"
-    goes_on = not _FOLLOWS.match(value.string, value.end()) and not _PLACEHOLDER.fullmatch(content.strip())
-    return content, "not_a_number" if goes_on else None
+def _lines_with_digits(text: str, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    lines = list(pattern.finditer(text))
+    return [line for line in lines if any(character.isdigit() for character in _line(line))] or lines
 
 
 def _rated(value: re.Match[str], field: AspectField) -> ParsedRating:
@@ -251,71 +175,156 @@ def _rated(value: re.Match[str], field: AspectField) -> ParsedRating:
         if value["end"] == "{":
             return ParsedRating(None, "not_a_number")
         inner = inner if value["end"] else "{" + inner
-        scores = [each for _, each in _fields(inner, _patterns(_SCORE_KEYS)[0]).found if each["inner"] is None]
+        fields = find_fields(inner, patterns(_SCORE_KEYS)[0])
+        scores = [each for _, each in fields.found if each["inner"] is None]
         if not scores:
             return ParsedRating(None, "not_a_number" if value["end"] else "truncated")
-        return with_explanation(_agreed_rating([_rated(score, field) for score in scores]), _explanation(inner), field)
-    content, reason = _content(value)
+        rating = _in_context(_agreed_rating([_rated(score, field) for score in scores]), MARK, fields.beside, field)
+        return with_explanation(rating, _explanation(inner), field)
+    content, reason = content_of(value)
     return _grade(content, field) if reason is None else ParsedRating(None, reason)
 
 
-def read_field(text: str, field: AspectField, *, cut: bool = False) -> ParsedRating:
-    """Reads the grade in a field, or on a line, of one of its names; if the text was cut, in a field only."""
-    in_json, on_a_line = _patterns(field.keys)
-    fields = _fields(text, in_json)
+def read_field(
+    text: str, field: AspectField, *, cut: bool = False, alone: bool = False, thought: bool = False
+) -> ParsedRating:
+    """Reads the grade in a field, or on a line, of one of its names.
+
+    Args:
+        text: The output.
+        field: The names and the scale.
+        cut: Whether the text was cut; then only fields count.
+        alone: Whether this aspect was the only one to be rated, so that `4` and `Score: 4` are its grade.
+        thought: Whether this is thinking, which may doubt the answer that it comes to.
+    """
+    if not text:
+        return ParsedRating(None, "no_field")
+    in_json, on_a_line = patterns(field.keys)
+    fields = find_fields(text, in_json)
+    lines = [] if cut else _lines_with_digits(fields.rest, on_a_line)
+    if alone and not cut and not fields.found and not lines:
+        return _read_alone(text, field)
+    return _read_fields(fields, lines, field, "no_field", alone=alone, thought=thought)
+
+
+def _read_fields(
+    fields: Fields,
+    lines: Sequence[re.Match[str]],
+    field: AspectField,
+    missing: Reason,
+    *,
+    alone: bool = True,
+    thought: bool = False,
+) -> ParsedRating:
+    """The grade on which all fields and lines agree, if what is around them leaves it as it is."""
     found = [_rated(value, field) for _, value in fields.found]
-    found = _with_lines(found, [] if cut else _lines_with_digits(fields.rest, on_a_line), field)
-    return _agreed_rating(found) if found else ParsedRating(None, "no_field")
+    every = _with_lines(found, [_line(line) for line in lines], field)
+    rating = _agreed_rating(every) if every else ParsedRating(None, objection_beside(fields.beside, _never) or missing)
+    if thought:
+        return rating
+    places = [value.span() for _, value in fields.found] + [line.span() for line in lines]
+    return _in_context(rating, around(fields.rest, places), fields.beside, field, alone=alone)
+
+
+def _in_context(
+    rating: ParsedRating,
+    said: str,
+    beside: Sequence[tuple[str, str]],
+    field: AspectField,
+    *,
+    alone: bool = True,
+    inline: bool = False,
+) -> ParsedRating:
+    """Returns a grade unless the text or the fields around it take it back; of several aspects, others have grades."""
+    if rating.value is None:
+        return rating
+    differs = other_grade(field.scale, rating.value) if alone else _never
+    reason = objection_beside(beside, differs) or objection(said, differs, inline=inline)
+    return rating if reason is None else ParsedRating(None, reason)
+
+
+def _never(_: str) -> bool:
+    return False
 
 
 def _with_lines(found: list[ParsedRating], lines: Sequence[str], field: AspectField) -> list[ParsedRating]:
     """Adds what lines hold; beside fields, a line counts only if it holds a grade, since it may well be prose."""
     grades = [_grade(line, field) for line in lines]
-    return [*found, *(each for each in grades if each.value is not None or not found)]
+    return [*found, *(each for each in grades if each.reason in (None, "refusal", "contradicted") or not found)]
 
 
-def read_without_key(text: str, field: AspectField, names: Collection[str] = ()) -> ParsedRating:
+def _read_alone(text: str, field: AspectField) -> ParsedRating:
+    """Reads a grade without the aspect's name, such as `4` or `Score: 4`, unless something else is rated as well."""
+    in_json, on_a_line = patterns(_ALONE_KEYS)
+    whole = _grade(text, field, _GRADE_ALONE)
+    if whole.reason not in ("not_a_number", "template"):
+        return whole
+    fields = find_fields(text, in_json)
+    lines = list(on_a_line.finditer(fields.rest))
+    if not fields.found and (reason := objection_beside(fields.beside, _never)):
+        return ParsedRating(None, reason)
+    others = len(_GRADED_LINE.findall(fields.rest)) > len(lines)
+    if others or not {name for name, _ in fields.beside} <= set(_EXPLANATION_KEYS):
+        return ParsedRating(None, "no_field")
+    return _read_fields(fields, lines, field, "no_field")
+
+
+def unless_refused(found: _Parsed, text: str) -> _Parsed:
+    """Returns what was found; where there is no answer because the judge refuses, the reason says so."""
+    if found.reason in _NOT_FOUND and refuses(text):
+        return type(found)(None, "refusal")
+    return found
+
+
+def read_without_key(
+    text: str, field: AspectField, names: Collection[str] = (), *, thought: bool = False
+) -> ParsedRating:
     """Reads the only grade there is: after `[RESULT]`, in JSON, as the whole output, or on a line like `Score: 4`.
 
     In JSON, a number counts under a name of a score, or one of these names.
     """
-    fields = _fields(text, _ANY_FIELD)
+    fields = find_fields(text, ANY_FIELD)
     if _RESULT.search(fields.rest):
-        return read_result(text, field)
+        return read_result(text, field, thought=thought)
     scores = {plain_name(name) for name in (*_SCORE_KEYS, *_ANCHORS, *names)}
-    found: dict[str, list[ParsedRating]] = {}
+    found: dict[str, list[tuple[str, re.Match[str]]]] = {}
+    beside: list[tuple[str, str]] = []
     for name, value in fields.found if "{" in text else []:
         # An object counts by the `score` within it.
         if (plain := plain_name(name)) in scores or (value["inner"] is not None and plain not in _EXPLANATION_KEYS):
-            rating = _rated(value, field)
-            if rating.reason != "not_a_number":
-                found.setdefault(plain, []).append(rating)
+            if _rated(value, field).reason != "not_a_number":
+                found.setdefault(plain, []).append((name, value))
+        else:
+            beside.append((plain, content_of(value)[0]))
     if len(found) > 1:
         return ParsedRating(None, "ambiguous")
     alone = _grade(text, field, _GRADE_ALONE)
     if not found and alone.reason != "not_a_number":
         return alone
-    lines = _lines_with_digits(fields.rest, _patterns(_ANCHORS)[1])
-    every = _with_lines(next(iter(found.values()), []), lines, field)
-    return _agreed_rating(every) if every else ParsedRating(None, "no_answer")
+    read = Fields(next(iter(found.values()), []), beside, fields.rest)
+    lines = _lines_with_digits(fields.rest, patterns(_ANCHORS)[1])
+    return _read_fields(read, lines, field, "no_answer", thought=thought)
 
 
-def read_result(text: str, field: AspectField) -> ParsedRating:
+def read_result(text: str, field: AspectField, *, thought: bool = False) -> ParsedRating:
     """Reads the grade after `[RESULT]`, with what precedes it as the explanation."""
-    marks = list(_RESULT.finditer(_fields(text, _ANY_FIELD).rest))
+    rest = find_fields(text, ANY_FIELD).rest
+    marks = list(_RESULT.finditer(rest))
     if not marks:
         return ParsedRating(None, "no_answer")
     lines = [re.sub(r"^\((.*)\)$", r"\1", mark["line"].strip()) for mark in marks]
     found = _agreed_rating([_grade(line, field, _GRADE_ALONE) for line in lines])
+    if not thought:
+        found = _in_context(found, around(rest, [mark.span() for mark in marks]), (), field, inline=True)
     feedback = re.sub(r"^\s*(?:feedback\s*:)?\s*", "", text[: marks[0].start()], flags=re.IGNORECASE).strip()
     return with_explanation(found, whole_characters(feedback) or None, field)
 
 
 def _explanation(text: str) -> str | None:
     """The first explanation among the fields of a text."""
-    for _, value in _fields(text, _patterns(_EXPLANATION_KEYS)[0]).found:
+    for _, value in find_fields(text, patterns(_EXPLANATION_KEYS)[0]).found:
         if value["string"] is not None:
-            return _content(value)[0].strip() or None
+            return content_of(value)[0].strip() or None
     return None
 
 
@@ -328,34 +337,61 @@ def with_explanation(rating: ParsedRating, explanation: str | None, field: Aspec
     """Adds the explanation. The lowest grade with dots for an explanation is the prompt's skeleton, not a grade."""
     if rating.value is None or explanation is None:
         return rating
-    if not _PLACEHOLDER.fullmatch(explanation):
+    if not PLACEHOLDER.fullmatch(explanation):
         return replace(rating, explanation=explanation)
     return ParsedRating(None, "template") if rating.value == field.scale[0] else rating
 
 
 def read_choice(
-    text: str, key: str, choices: Mapping[str, _Value], *, cut: bool = False
-) -> list[tuple[_Value | None, Reason | None]]:
-    """Returns the choices in the fields and on the lines, or else the whole text; empty if there is none.
+    text: str,
+    key: str,
+    choices: Mapping[str, _Value],
+    *,
+    cut: bool = False,
+    marks: Callable[[str], Iterable[tuple[_Value, tuple[int, int]]]] | None = None,
+    thought: bool = False,
+) -> tuple[_Value | None, Reason | None]:
+    """Reads the choice in the fields, on the lines and in the marks, or else in the whole text.
 
     Args:
         text: The output.
         key: What the field is called.
         choices: Plain name -> what it stands for.
         cut: Whether the text was cut; then only fields count. Beside fields, a line counts only if it holds a choice.
+        marks: Finds choices in another form, and where they stand, in a text without strings.
+        thought: Whether this is thinking, which may doubt the choice that it comes to.
+
+    Returns:
+        The choice, or None and the reason why there is none.
     """
-    in_json, on_a_line = _patterns((key,))
-    fields = _fields(text, in_json)
+    in_json, on_a_line = patterns((key,))
+    fields = find_fields(text, in_json)
     found = [
-        _chosen(*(("", None) if value["inner"] is not None else _content(value)), choices) for _, value in fields.found
+        _chosen(*(("", None) if value["inner"] is not None else content_of(value)), choices)
+        for _, value in fields.found
     ]
-    if cut:
-        return found
-    lines = [_chosen(line, None, choices) for line in _lines(fields.rest, on_a_line)]
-    found += [each for each in lines if each[0] is not None or not fields.found]
-    if not found and plain_name(text) in choices:
-        return [(choices[plain_name(text)], None)]
-    return found
+    places = [value.span() for _, value in fields.found]
+    for line in [] if cut else on_a_line.finditer(fields.rest):
+        chosen = _chosen(_line(line), None, choices)
+        if chosen[0] is not None or not fields.found:
+            found.append(chosen)
+            places.append(line.span())
+    if not cut and not found and plain_name(text) in choices:
+        return choices[plain_name(text)], None
+    rest = fields.rest
+    if marks is not None:
+        rest = outside_strings(text)
+        for choice, place in marks(rest):
+            found.append((choice, None))
+            places.append(place)
+    value, reason = agreed_answer(found) if found else (None, "no_answer")
+    if value is None or thought:
+        return value, reason
+    differs = other_choice([name for name, choice in choices.items() if choice != value])
+    reason = objection_beside(fields.beside, differs) or objection(
+        around(rest, places), differs, inline=marks is not None
+    )
+    return (value, None) if reason is None else (None, reason)
 
 
 def _chosen(content: str, reason: Reason | None, choices: Mapping[str, _Value]) -> tuple[_Value | None, Reason | None]:
@@ -364,12 +400,7 @@ def _chosen(content: str, reason: Reason | None, choices: Mapping[str, _Value]) 
     if plain_name(content) in choices:
         return choices[plain_name(content)], None
     is_list = {plain_name(part) for part in re.split("[|/,]", content)} == set(choices)
-    return None, "template" if is_list or _PLACEHOLDER.fullmatch(content.strip()) else "unknown_label"
-
-
-def outside_strings(text: str) -> str:
-    """The text with blanks in place of all that its fields hold, which may cite anything."""
-    return _fields(text, _ANY_FIELD).rest
+    return None, "template" if is_list or PLACEHOLDER.fullmatch(content.strip()) else "unknown_label"
 
 
 def agreed_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple[_Value | None, Reason | None]:
@@ -382,11 +413,6 @@ def agreed_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple
 
 
 def _agreed_rating(found: Sequence[ParsedRating]) -> ParsedRating:
-    value, reason = agreed_answer([(each.value, each.reason) for each in found])
+    answers: list[tuple[float | None, Reason | None]] = [(each.value, each.reason) for each in found]
+    value, reason = agreed_answer(answers)
     return next((each for each in found if (each.value, each.reason) == (value, reason)), ParsedRating(value, reason))
-
-
-def _unescaped(string: str) -> str:
-    with suppress(ValueError):
-        string = json.loads(f'"{string}"', strict=False)
-    return whole_characters(string)

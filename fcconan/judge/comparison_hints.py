@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
+from fcconan.judge.injection import readable
 from fcconan.judge.pairs import Pair
 from fcconan.judge.parse import Verdict, parse_comparison
 
@@ -47,6 +48,7 @@ def suspicion(text: str, verdict: Verdict, *, shown_as: Side) -> str | None:
 @lru_cache(maxsize=4096)  # a reply is compared with many others
 def _hints(text: str) -> tuple[tuple[str, str], ...]:
     """What a text tells a judge: the kind of hint, and the verdict that it names, or `own` for the text itself."""
+    text = readable(text)
     found = [
         (kind, verdict)
         for kind, pattern in _NAMED.items()
@@ -54,7 +56,8 @@ def _hints(text: str) -> tuple[tuple[str, str], ...]:
         for verdict, named in match.groupdict().items()
         if named is not None
     ]
-    scores = parse_comparison(text).value
+    # What follows the scores in a reply is no judge's word on them.
+    scores = parse_comparison(text.strip().partition("\n")[0]).value
     if scores is not None:
         found.append(("scores", scores))
     return (*found, *((kind, "own") for kind, pattern in _OWN.items() if pattern.search(text)))

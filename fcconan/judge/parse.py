@@ -1,7 +1,8 @@
 """Reads a judge's answer from its raw output. What cannot be read is missing, with a reason; never a number.
 
 An answer counts only where it is anchored: in the field that was asked for, on a line of its own that names it, or as
-all there is. Digits elsewhere are prose. Numbers are read as follows:
+all there is. Digits elsewhere are prose. The text around an answer may explain it; if it refuses, denies, corrects or
+quotes the answer, there is none (`fcconan.judge.answer_context`). Numbers are read as follows:
 
 - digits of any script count (`４` is 4), a minus sign too, and `4.0` is a whole number;
 - a decimal comma is refused, since `3,5` may be two grades, and so are `1e1`, `NaN` and ranges such as `3-4`;
@@ -12,24 +13,25 @@ all there is. Digits elsewhere are prose. Numbers are read as follows:
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from fcconan.errors import InputError
 from fcconan.judge.answer import (
     NUMBER,
-    agreed_answer,
     answer_of,
     check_field,
     explanation_beside,
-    outside_strings,
-    plain_name,
     read_choice,
     read_field,
     read_result,
     read_without_key,
+    unless_refused,
     unless_thought,
     with_explanation,
 )
+from fcconan.judge.answer_context import objection
+from fcconan.judge.answer_json import plain_name
+from fcconan.judge.answer_phrases import MARK
 from fcconan.judge.parsed import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
 
 __all__ = [
@@ -50,10 +52,12 @@ __all__ = [
 
 # Two numbers at the head of the first line, and after them its end, a mark or a reason: never what they count.
 _TWO_SCORES = re.compile(
-    rf"""["'`\s]*{NUMBER}(?:\s*,\s*|\s+){NUMBER}["'`]*\s*"""
+    rf"""(?P<scores>["'`\s]*{NUMBER}(?:\s*,\s*|\s+){NUMBER}["'`]*\s*)"""
     r"""(?:$|(?<=\s)(?:(?:[-–—]\s|["'“”(\[])(?!\s*\d)|(?:because|since|as|for)\b).*$)""",
     re.IGNORECASE,
 )
+_OTHER_SCORES = re.compile(rf"[ :]{{0,2}}{NUMBER}(?:,\s?|\s(?:and\s)?){NUMBER}\s?(?:$|\n|[.;!])")
+_VERDICTS: dict[str, Verdict] = {"a": "a", "b": "b", "tie": "tie"}
 _BRACKETS = re.compile(r"\[\[\s*+(a|b|c|tie)\s*+\]\]", re.IGNORECASE)
 
 
@@ -69,22 +73,33 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
         InputError: The output is no text.
     """
     said = answer_of(text)
-    thought = _two_scores(said.thought, scale)
+    thought = _two_scores(said.thought, scale, thought=True)
     if said.reason is not None:
         return thought if thought.value is not None else ParsedComparison(None, said.reason)
-    found = _two_scores(said.answer, scale)
+    found = unless_refused(_two_scores(said.answer, scale), said.answer)
     # Scores on the first line are no thinking, and what explains them may cite anything.
     return thought if found.reason == "no_scores" and thought.value is not None else unless_thought(found, thought)
 
 
-def _two_scores(text: str, scale: tuple[float, float]) -> ParsedComparison:
-    line = next((each for each in text.splitlines() if each.strip()), "")
+def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False) -> ParsedComparison:
+    lines = text.splitlines()
+    first_line = next((number for number, each in enumerate(lines) if each.strip()), None)
+    line, rest = ("", []) if first_line is None else (lines[first_line], lines[first_line + 1 :])
     match = _TWO_SCORES.match(line)
     if match is None:
         return ParsedComparison(None, "no_scores")
-    first, second = float(match[1]), float(match[2])
+    first, second = float(match[2]), float(match[3])
     if not all(scale[0] <= score <= scale[1] for score in (first, second)):
         return ParsedComparison(None, "out_of_scale")
+
+    def differs(words: str) -> bool:
+        others = _OTHER_SCORES.match(words)
+        return others is not None and (float(others[1]), float(others[2])) != (first, second)
+
+    explained = "\n".join([MARK + line[match.end("scores") :], *rest])
+    reason = None if thought else objection(explained, differs)
+    if reason is not None:
+        return ParsedComparison(None, reason)
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
 
 
@@ -102,9 +117,10 @@ def parse_rating(
         text: The raw output. What precedes `</think>` is not part of the answer; if it may be one, as no `<think>`
             opens it, and differs from what follows, there is no answer.
         scale: Lowest and highest grade.
-        key: The field that was asked for: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line `Relevance: 4`,
-            with anything around it; nothing else is read. None: the output must be nothing but the grade, or hold JSON
-            with one field such as `score` or `rating`, a line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
+        key: The field that was asked for, as the only one: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line
+            `Relevance: 4`, with an explanation around it; or else `4`, `4/5`, `{"score": 4}` or a line `Score: 4`.
+            None: the output must be nothing but the grade, or hold JSON with one field such as `score` or `rating`, a
+            line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
         decimals: How many a grade may have.
         names: Without a key, further names that the field may have in JSON.
 
@@ -117,13 +133,16 @@ def parse_rating(
     if said.reason is not None:
         return ParsedRating(None, said.reason)
 
-    def read(part: str) -> ParsedRating:
-        found = read_without_key(part, field, names) if key is None else read_field(part, field)
+    def read(part: str, thought: bool = False) -> ParsedRating:
+        if key is None:
+            found = read_without_key(part, field, names, thought=thought)
+        else:
+            found = read_field(part, field, alone=True, thought=thought)
         if found.value is None or found.explanation is not None:
             return found
         return with_explanation(found, explanation_beside(part), field)
 
-    return unless_thought(read(said.answer), read(said.thought))
+    return unless_refused(unless_thought(read(said.answer), read(said.thought, True)), said.answer)
 
 
 def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
@@ -142,7 +161,8 @@ def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: in
     said = answer_of(text)
     if said.reason is not None:
         return ParsedRating(None, said.reason)
-    return unless_thought(read_result(said.answer, field), read_result(said.thought, field))
+    found = unless_thought(read_result(said.answer, field), read_result(said.thought, field, thought=True))
+    return unless_refused(found, said.answer)
 
 
 def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = False) -> dict[str, ParsedRating]:
@@ -150,7 +170,7 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
 
     Args:
         text: The raw output: JSON with a field for each aspect, which holds a number or an object with `score` and
-            `explanation`, or lines such as `Relevance: 4`.
+            `explanation`, or lines such as `Relevance: 4`. Of a single aspect also `4` or `Score: 4`.
         aspects: Where each aspect stands.
         cut: Whether the output was cut at its longest: then only fields in JSON are read, whose form shows whether
             they are whole.
@@ -166,10 +186,13 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
     said = answer_of(text)
     if said.reason is not None:
         return {name: ParsedRating(None, said.reason) for name in aspects}
-    return {
-        name: unless_thought(read_field(said.answer, field, cut=cut), read_field(said.thought, field))
-        for name, field in aspects.items()
-    }
+    alone = len(aspects) == 1
+
+    def read(field: AspectField) -> ParsedRating:
+        found = read_field(said.answer, field, cut=cut, alone=alone)
+        return unless_thought(found, read_field(said.thought, field, alone=alone, thought=True))
+
+    return {name: unless_refused(read(field), said.answer) for name, field in aspects.items()}
 
 
 def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> ParsedLabel:
@@ -192,11 +215,11 @@ def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> Par
     if said.reason is not None:
         return ParsedLabel(None, said.reason)
 
-    def read(part: str, cut: bool = False) -> ParsedLabel:
-        found = read_choice(part, "label", choices, cut=cut)
-        return ParsedLabel(*agreed_answer(found), explanation_beside(part)) if found else ParsedLabel(None, "no_answer")
+    def read(part: str, cut: bool = False, thought: bool = False) -> ParsedLabel:
+        value, reason = read_choice(part, "label", choices, cut=cut, thought=thought)
+        return ParsedLabel(value, reason, explanation_beside(part) if reason is None else None)
 
-    return unless_thought(read(said.answer, cut), read(said.thought))
+    return unless_refused(unless_thought(read(said.answer, cut), read(said.thought, thought=True)), said.answer)
 
 
 def parse_verdict(text: str) -> ParsedComparison:
@@ -211,13 +234,13 @@ def parse_verdict(text: str) -> ParsedComparison:
     said = answer_of(text)
     if said.reason is not None:
         return ParsedComparison(None, said.reason)
-    return unless_thought(_verdict(said.answer), _verdict(said.thought))
+    found = unless_thought(_verdict(said.answer), _verdict(said.thought, thought=True))
+    return unless_refused(found, said.answer)
 
 
-def _verdict(text: str) -> ParsedComparison:
-    verdicts: dict[str, Verdict] = {"a": "a", "b": "b", "tie": "tie"}
-    found: list[tuple[Verdict | None, Reason | None]] = read_choice(text, "better", verdicts)
-    marks = _BRACKETS.finditer(outside_strings(text))
-    found += [(verdicts.get(match[1].lower(), "tie"), None) for match in marks]
-    verdict: tuple[Verdict | None, Reason | None] = agreed_answer(found) if found else (None, "no_answer")
-    return ParsedComparison(*verdict)
+def _verdict(text: str, *, thought: bool = False) -> ParsedComparison:
+    return ParsedComparison(*read_choice(text, "better", _VERDICTS, marks=_marks, thought=thought))
+
+
+def _marks(text: str) -> Iterator[tuple[Verdict, tuple[int, int]]]:
+    return ((_VERDICTS.get(mark[1].lower(), "tie"), mark.span()) for mark in _BRACKETS.finditer(text))

@@ -16,6 +16,8 @@ Reason = Literal[
     "ambiguous",
     "truncated",
     "template",
+    "refusal",
+    "contradicted",
 ]
 REASONS: dict[Reason, str] = {
     "empty": "the output holds nothing",
@@ -30,6 +32,8 @@ REASONS: dict[Reason, str] = {
     "ambiguous": "the answer is given more than once, and differently",
     "truncated": "the output ends before the answer is complete",
     "template": "the field still holds what the prompt put there",
+    "refusal": "the judge refuses to judge",
+    "contradicted": "the text around the answer denies, corrects or quotes it",
 }
 
 Verdict = Literal["a", "b", "tie"]

@@ -196,7 +196,8 @@ class ModelJudge:
         aspect = self.plan.task.aspect(name)
         # A mean is compared as the grade that it is nearest to: not every sample need have copied.
         given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
-        extra["suspicious"] = copied(texts.get("counter_narrative", ""), keys(aspect), given)
+        reply = texts.get("counter_narrative", "")
+        extra["suspicious"] = copied(reply, keys(aspect), given, high=aspect.scale[1])
         return {
             "reply_id": row.get("reply_id") or row.get("pair_id"),
             "rater": self.name,

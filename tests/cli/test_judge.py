@@ -384,7 +384,7 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     done = fcconan("judge", "audit", "--ratings", "ratings.csv", "--replies", demo, "--resamples", 100)
     assert done.status == 0
     found = " ".join(done.stdout.split())
-    assert "failures: no_field" in found and "no_rows" in found and "4 ratings" in found
+    assert "failures: refusal" in found and "no_rows" in found and "4 ratings" in found
     server.behaviour = says('{"label": "not_sure"}')
     assert rate(replies, server, "--task", "appropriateness", out="labels.csv").status == 0
     assert fcconan("judge", "audit", "--ratings", "labels.csv").complaint == (
@@ -539,7 +539,7 @@ def about(body: Body, text: str | None, **choice: Any) -> Action:
     ("answer", "reason"),
     [
         (lambda body: about(body, "I would call this a fine reply, perhaps 4 of 5."), "no_field"),
-        (lambda body: about(body, "I cannot rate hateful content."), "no_field"),
+        (lambda body: about(body, "I cannot rate hateful content."), "refusal"),
         (lambda body: about(body, None, refusal="I cannot rate this: 5"), "refused"),
         (lambda body: about(body, ""), "empty"),
         (lambda body: about(body, " \n"), "empty"),

@@ -167,7 +167,7 @@ def test_a_judge_that_prefers_the_longer_never_flips() -> None:
 
 
 ANSWERS = {"a": "8 3", "b": "3 8", "tie": "5 5", "bad": "I cannot say.", "lost": "<timeout>"}
-FAILED = {"bad": "no_scores", "lost": "timeout"}
+FAILED = {"bad": "refusal", "lost": "timeout"}
 EXCHANGED = {"a": "b", "b": "a", "tie": "tie"}
 
 
@@ -456,6 +456,9 @@ def test_the_rater_may_have_another_name() -> None:
         ("Good. [[ b ]]", "b", "b", "marker"),
         ("Good. [[2]]", "b", "b", "marker"),
         ("Good. [[C]]", "tie", "a", "marker"),
+        ("Good. ［［Ａ］］", "a", "a", "marker"),
+        ("Good. [\u200b[A]]", "a", "a", "marker"),
+        ('{\\"better\\": \\"a\\"}', "a", "a", "json_verdict"),
         ("Not [[B]] but [[A]]", "a", "a", "marker"),
         ("Good [A] reply", "a", "a", None),
         ('{"better": "a"}', "a", "b", "json_verdict"),

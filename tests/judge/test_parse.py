@@ -110,7 +110,6 @@ def test_nothing_is_empty(text: str) -> None:
         "nan nan",
         "The first is better.\n8 7",  # numbers after the first line are no verdict
         "```\nThe first is better.\n8 7\n```",
-        "I cannot compare these replies.",
         "None",
     ],
 )
@@ -191,9 +190,9 @@ def test_a_fence_may_stand_on_the_line_of_the_scores(text: str) -> None:
     assert parse_comparison(text) == ParsedComparison("a", None, 8, 7)
 
 
-@pytest.mark.parametrize("text", ["```json 8 7```", "```I cannot compare.```"])
-def test_a_fence_with_text_beside_it_is_not_empty(text: str) -> None:
-    assert parse_comparison(text) == ParsedComparison(None, "no_scores")
+@pytest.mark.parametrize(("text", "reason"), [("```json 8 7```", "no_scores"), ("```I cannot compare.```", "refusal")])
+def test_a_fence_with_text_beside_it_is_not_empty(text: str, reason: Literal["no_scores", "refusal"]) -> None:
+    assert parse_comparison(text) == ParsedComparison(None, reason)
 
 
 @pytest.mark.parametrize("text", ["11 3", "9" * 400 + " 3"])

@@ -69,7 +69,7 @@ def check(ratings: Path, outputs: dict[Key, str], rater: str) -> None:
 def test_a_direct_parse_reads_the_released_outputs(outputs: dict[Key, str], file: Path) -> None:
     """Against the numbers that upstream's rule took out of them: -1 for none, and 1 for the 1 of a numbered list."""
     direct = parsed(outputs)
-    assert Counter(each.reason for each in direct) == {None: 1212, "no_field": 28}
+    assert Counter(each.reason for each in direct) == {None: 1212, "refusal": 22, "no_field": 6}
     theirs = [
         float(row[f"prediction_meta-llama/Llama-3-8b-chat-hf_{aspect}_score_cleaned"])
         for row in oracle.read_csv(file)

@@ -93,7 +93,7 @@ def test_no_value_differs_from_the_one_written_down(outputs: Outputs) -> None:
             assert found.value == float(row["value"])
         if row["value"]:  # with a decimal allowed, the grades of 4.5 are there as well
             assert _parse(text, row["aspect"], 1).value in (float(row["value"]), None)
-    assert reasons == {"": 393, "not_on_scale": 5, "not_a_number": 2}
+    assert reasons == {"": 393, "not_on_scale": 5, "not_a_number": 1, "refusal": 1}
     assert missed == [("651", "aggressiveness")]  # the model misspelt the name of the field
     assert 1 - len(missed) / reasons[""] >= 0.995
 
@@ -107,8 +107,8 @@ def test_of_all_outputs_that_hold_a_score_995_in_1000_parse(outputs: Outputs) ->
             number = re.search(r"\d+(\.\d+)?", inside)
             found = _parse(text, aspect)
             if number is None:
-                assert (found.value, found.reason) == (None, "not_a_number")
-                numbers["none"] += 1
+                assert found.value is None
+                numbers[f"none: {found.reason}"] += 1
             elif found.value is not None:
                 assert found.value == float(number[0])
                 numbers["parsed"] += 1
@@ -116,8 +116,8 @@ def test_of_all_outputs_that_hold_a_score_995_in_1000_parse(outputs: Outputs) ->
                 assert found.reason is not None
                 numbers[found.reason] += 1
                 assert (found.reason == "not_on_scale") == (number[1] is not None)
-    assert numbers == {"parsed": 7585, "not_on_scale": 16, "no_field": 1, "none": 2}
-    assert numbers["parsed"] / (numbers.total() - numbers["none"]) >= 0.995  # even if 4.5 counts as a score
+    assert numbers == {"parsed": 7585, "not_on_scale": 16, "no_field": 1, "none: not_a_number": 1, "none: refusal": 1}
+    assert numbers["parsed"] / (numbers.total() - 2) >= 0.995  # even if 4.5 counts as a score
 
 
 def test_where_the_released_numbers_differ(outputs: Outputs) -> None:
@@ -139,11 +139,11 @@ def test_where_the_released_numbers_differ(outputs: Outputs) -> None:
     [
         ("gpt-4o", 1240, {}),
         ("gpt-4o_zeroshot", 1227, {"not_a_number": 13}),
-        ("meta-llama-Llama-3-8b-chat-hf", 1212, {"no_field": 28}),
+        ("meta-llama-Llama-3-8b-chat-hf", 1212, {"refusal": 22, "no_field": 6}),
         (
             "meta-llama-Llama-3-8b-chat-hf_zeroshot",
             1201,
-            {"no_field": 27, "not_on_scale": 6, "out_of_scale": 4, "not_a_number": 1, "template": 1},
+            {"refusal": 28, "not_on_scale": 6, "out_of_scale": 4, "not_a_number": 1},
         ),
         ("mistralai-Mistral-7B-Instruct-v0.3", 1238, {"not_on_scale": 1, "not_a_number": 1}),
         ("mistralai-Mistral-7B-Instruct-v0.3_zeroshot", 1109, {"not_on_scale": 112, "out_of_scale": 19}),
