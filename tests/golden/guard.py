@@ -53,6 +53,6 @@ def _texts(folder: Path) -> set[str]:
     found: set[str] = set()
     for path in folder.glob("*/*.parquet"):
         for column in pq.read_table(path).columns:
-            for array in column.unique().chunks if pa.types.is_string(column.type) else column.chunks:
-                found.update(text for _, text in _strings(array.to_pylist()))
+            values = column.unique() if pa.types.is_string(column.type) else column
+            found.update(text for _, text in _strings(values.to_pylist()))
     return found
