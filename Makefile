@@ -11,7 +11,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: demo check check-all check-tools test lint coverage speed docs mutants schema clean
+.PHONY: demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
@@ -38,6 +38,15 @@ coverage: $(VENV)/.dev
 	$(INSTALL) pytest-cov
 	$(BIN)/python -m tests.compile_once
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS) --cov=fcconan --cov-report=term-missing:skip-covered
+
+# Compares results with those of tests/golden/records; parts that read upstream files want FCCONAN_MIRROR.
+# One part: make golden ONLY=demo-scores
+golden: $(VENV)/.dev
+	$(BIN)/python -m tests.golden.record $(addprefix --only ,$(ONLY))
+
+# Writes the records: after a difference that is meant and has a line in CHANGELOG.md.
+golden-update: $(VENV)/.dev
+	$(BIN)/python -m tests.golden.record --update $(addprefix --only ,$(ONLY))
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio

@@ -1,0 +1,87 @@
+"""A folder in which commands run as a user gives them, and what they write is read."""
+
+import io
+import json
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from tests.golden.masks import masked
+
+ROOT = Path(__file__).parents[2]
+
+
+class Workplace:
+    """A folder for datasets and results. Commands run in it, so that no path of the machine enters an output.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    def run(self, *arguments: object) -> str:
+        """Runs `python -m fcconan` with arguments, in this process, which spares the imports; returns what it printed.
+
+        Raises:
+            RuntimeError: It did not end with 0.
+        """
+        out, complaints = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        code: Any = 0
+        with chdir(self.folder), _command_line(*map(str, arguments)), redirect_stdout(out), redirect_stderr(complaints):
+            try:
+                runpy.run_module("fcconan", run_name="__main__")
+            except SystemExit as ended:
+                code = ended.code
+        written = []
+        for stream in (out, complaints):
+            stream.seek(0)
+            written.append(stream.read())
+        if code not in (0, None):
+            raise RuntimeError(f"fcconan {' '.join(map(str, arguments))} ended with {code}: {written[1].strip()}")
+        return written[0]
+
+    def result(self, *arguments: object) -> Any:
+        """Runs a command with `--json` and returns what it wrote, masked."""
+        path = self / "result.json"
+        path.unlink(missing_ok=True)
+        self.run(*arguments, "--json", path.name)
+        return masked(json.loads(path.read_text(encoding="utf-8")))
+
+    def dataset(self, name: str) -> str:
+        """Builds a dataset of the catalogue, unless it is here, and returns its folder's name."""
+        if not (self / name / "manifest.json").exists():
+            self.run("build", name, "--out", name)
+        return name
+
+
+@contextmanager
+def _command_line(*arguments: str) -> Iterator[None]:
+    before, handler = sys.argv, signal.getsignal(signal.SIGTERM)
+    sys.argv = ["fcconan", *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before
+        signal.signal(signal.SIGTERM, handler)
+
+
+def settle(folder: Path) -> None:
+    """Sets the environment: caches of this run alone, no network, and one thread, so that sums have one order."""
+    os.environ["FCCONAN_CACHE"] = str(folder / "cache")
+    os.environ["HF_HOME"] = str(folder / "huggingface")
+    os.environ["FCCONAN_RAW_URL"] = "http://127.0.0.1:9"  # nothing listens there
+    for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "OMP_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
+    os.environ["COLUMNS"] = "120"
