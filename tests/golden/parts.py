@@ -98,6 +98,8 @@ def cseval(place: Workplace) -> Outputs:
     judges = ("--metric", "gpt-4", "--metric", "rouge-l", "--aspect", "relevance")
     outputs = {"metrics": place.result("metrics", folder, "--split", "dev", "--out", "metrics.parquet")}
     outputs["metrics rows"] = digest(place / "metrics.parquet", digits=10)
+    ratings = f"{folder}/ratings/test-00000-of-00001.parquet"
+    outputs["audit"] = place.result("judge", "audit", "--ratings", ratings, "--replies", folder, *test, *some)
     rounds = {
         f"agree {name}": ("agree", folder, "--split", name, *some) for name in ("agreement_round1", "agreement_round2")
     }
@@ -136,6 +138,8 @@ def cn_ranking(place: Workplace) -> Outputs:
     outputs["leaderboard"] = place.result("leaderboard", folder, "--split", "features", *some)
     audit = ("judge", "audit", "--comparisons", human, "--comparisons", judge, "--replies", folder, "--split", "conan")
     outputs["audit"] = place.result(*audit, *some)
+    outputs["metrics"] = place.result("metrics", folder, "--split", "conan", "--out", "metrics.parquet")
+    outputs["metrics rows"] = digest(place / "metrics.parquet", digits=10)
     return outputs
 
 

@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        counted = f" in {len(self.lines)} places" if self.status == "differs" else ""
+        counted = f" in {len(self.lines)} place(s)" if self.status == "differs" else ""
         why = f": {self.lines[0]}" if self.status in ("skipped", "failed") else ""
         return f"{self.part}: {self.status}{counted} ({self.seconds:.0f} s){why}"
 
@@ -54,16 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     chosen = options.only or list(PARTS)
     with tempfile.TemporaryDirectory(prefix="fcconan-golden-") as name, ThreadPoolExecutor(options.jobs) as pool:
-        folder = Path(name)
-        outcomes = []
-        for outcome in pool.map(lambda part: _outcome(part, folder / part, update=options.update), chosen):
-            print(outcome, flush=True)
-            outcomes.append(outcome)
+        outcomes = list(pool.map(lambda part: _outcome(part, Path(name, part), update=options.update), chosen))
     if not options.only:
         outcomes += [
             Outcome(part, "failed", ["its record belongs to no part: delete it"]) for part in unknown_records()
         ]
-    for line in report(outcomes):
+    for line in report(outcomes, options.lines):
         print(line)
     return int(any(outcome.status in ("differs", "failed") for outcome in outcomes))
 
@@ -75,6 +71,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--only", action="append", choices=PARTS, metavar="PART", help=f"Repeat it: {', '.join(PARTS)}."
     )
     parser.add_argument("--jobs", type=int, default=2, help="Parts at once.")
+    parser.add_argument("--lines", type=int, default=LINES, help=f"Differences to print; default: {LINES}.")
     parser.add_argument("--compute", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -85,14 +82,18 @@ def unknown_records() -> list[str]:
     return sorted({path.stem for path in files.RECORDS.glob("*.json")} - PARTS.keys())
 
 
-def report(outcomes: Sequence[Outcome]) -> list[str]:
-    """Returns at most 40 lines with differences, the number of the others, and how many parts came out how."""
-    lines = [f"{each.part}: {line}" for each in outcomes if each.status == "differs" for line in each.lines]
+def report(outcomes: Sequence[Outcome], limit: int) -> list[str]:
+    """Returns about `limit` lines of differences, spread over the parts, the number of the others, and a summary."""
+    differing = [outcome for outcome in outcomes if outcome.status == "differs"]
+    lines = ["", "output, place: recorded -> new"] if differing else []
+    for outcome in differing:
+        shown = outcome.lines[: max(1, limit // len(differing))]
+        lines += [f"{outcome.part}: {line}" for line in shown]
+        if len(shown) < len(outcome.lines):
+            lines.append(f"{outcome.part}: ... and {len(outcome.lines) - len(shown)} more")
     statuses = [outcome.status for outcome in outcomes]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
-    shown = ["", "output, place: recorded -> new", *lines[:LINES]] if lines else []
-    rest = [f"... and {len(lines) - LINES} more"] if len(lines) > LINES else []
-    return [*shown, *rest, f"Golden record: {counts}."]
+    return [*lines, f"Golden record: {counts}."]
 
 
 def compared(part: str, outputs: Any) -> list[str]:
@@ -116,24 +117,27 @@ def refuse_quotations(outputs: Any, sources: Workplace) -> None:
 
 
 def _outcome(part: str, folder: Path, *, update: bool) -> Outcome:
-    if (missing := _missing(part)) is not None:
-        kept = "; its record stays as it is" if update else "; its record is not compared"
-        return Outcome(part, "skipped", [missing + kept])
+    """Computes a part, compares or records it, and prints at once what came of it."""
     started = time.monotonic()
-    complaint = _computed(part, folder, update=update)
-    if complaint:
-        return Outcome(part, "failed", [complaint], time.monotonic() - started)
+    status, lines = _checked(part, folder, update=update)
+    outcome = Outcome(part, status, lines, time.monotonic() - started)
+    print(outcome, flush=True)
+    return outcome
+
+
+def _checked(part: str, folder: Path, *, update: bool) -> tuple[str, Sequence[str]]:
+    if (missing := _missing(part)) is not None:
+        return "skipped", [missing + ("; its record stays as it is" if update else "; its record is not compared")]
+    if not update and not files.path_of(part).exists():
+        return "failed", ["it has no record: run `make golden-update`"]
+    if (complaint := _computed(part, folder, update=update)) is not None:
+        return "failed", [complaint]
     outputs = json.loads((folder / OUTPUTS).read_text(encoding="utf-8"))
-    lines: Sequence[str] = ()
     if update:
         files.write(part, outputs)
-        status = "recorded"
-    elif not files.path_of(part).exists():
-        status, lines = "failed", ["it has no record: run `make golden-update`"]
-    else:
-        lines = compared(part, outputs)
-        status = "differs" if lines else "equal"
-    return Outcome(part, status, lines, time.monotonic() - started)
+        return "recorded", ()
+    lines = compared(part, outputs)
+    return ("differs" if lines else "equal"), lines
 
 
 def _missing(part: str) -> str | None:

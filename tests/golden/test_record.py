@@ -33,7 +33,11 @@ def test_every_part_has_a_record_and_every_record_a_part() -> None:
     assert sum(path.stat().st_size for path in files.RECORDS.iterdir()) < 1_500_000
 
 
-ROWS = [{"system": "one", "value": 0.25}, {"system": "two", "value": 3.0}, {"system": "three", "value": None}]
+ROWS: list[dict[str, Any]] = [
+    {"system": "one", "value": 0.25},
+    {"system": "two", "value": 3.0},
+    {"system": "three", "value": None},
+]
 
 
 @pytest.mark.parametrize(
@@ -146,17 +150,17 @@ def test_a_difference_is_reported_and_what_cannot_run_is_skipped(
     records: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     skipped = "cseval: skipped (0 s): FCCONAN_MIRROR is not set; its record"
-    assert record.main([]) == 1
+    assert record.main(["--jobs", "1"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "demo-scores: failed (0 s): it has no record: run `make golden-update`",
         f"{skipped} is not compared",
         "Golden record: 1 failed, 1 skipped.",
     ]
-    assert record.main(["--update"]) == 0
+    assert record.main(["--update", "--jobs", "1"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "demo-scores: recorded (0 s)", f"{skipped} stays as it is", "Golden record: 1 recorded, 1 skipped.",
     ]  # fmt: skip
-    assert record.main([]) == 0
+    assert record.main(["--jobs", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "Golden record: 1 equal, 1 skipped."
 
     path = records / "demo-scores.json"
@@ -164,14 +168,14 @@ def test_a_difference_is_reported_and_what_cannot_run_is_skipped(
     assert record.main(["--only", "demo-scores"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[:4] == [
-        "demo-scores: differs in 50 places (0 s)",
+        "demo-scores: differs in 50 place(s) (0 s)",
         "",
         "output, place: recorded -> new",
         "demo-scores: rank.rows[system=s0].value: 2.0 -> 1.0",
     ]
     assert len(lines) == 3 + record.LINES + 2
-    assert lines[-2:] == ["... and 10 more", "Golden record: 1 differs."]
+    assert lines[-2:] == ["demo-scores: ... and 10 more", "Golden record: 1 differs."]
 
     (records / "gone.json").write_text("{}", encoding="utf-8")
-    assert record.main([]) == 1
+    assert record.main(["--jobs", "1"]) == 1
     assert record.unknown_records() == ["gone"]
