@@ -224,14 +224,14 @@ def test_what_needs_no_judge_is_counted(server: Server) -> None:
 
 def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server) -> None:
     def several(body: Body, number: int) -> Action:
-        text = "no grade" if "Texts:\n" in asked(body) else f"Reply {body['seed']}."
+        text = "Hm." if "Texts:\n" in asked(body) else f"Reply {body['seed']}."
         return Action(body=completion(body, text))
 
     server.behaviour = several
     done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--limit", 2)
     assert done.status == 1
     assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 2, "alike": 0}
-    assert re.search(r"judge:rubric rated nothing: 40 of 40 are no_\w+, the first time for: no grade; ", done.stdout)
+    assert re.search(r"judge:rubric rated nothing: 40 of 40 are no_\w+, the first time for: Hm\.; ", done.stdout)
     assert all(row["text"] == f"Reply {row['picked']}." for row in rows())
 
 

@@ -20,15 +20,17 @@ def write_part(folder: Path, config: str, split: str, rows: Rows) -> Path:
 
 
 def write_manifest(folder: Path, name: str = "small", *, labels_only: bool = False) -> None:
-    """Writes a manifest with what is read of it."""
+    """Writes a manifest of the form that is checked."""
     manifest = {
         "format": 1,
         "name": name,
         "labels_only": labels_only,
         "tier_rule": None,
-        "counts": {},
-        "files": {},
+        "package": {"name": "fcconan", "version": "0.1.0"},
         "fingerprint": "0123456789ab",
+        "versions": {"train": "1.0.0"},
+        "counts": {"train": {"train": 2}},
+        "files": {"README.md": {"sha256": "0" * 64, "bytes": 0}},
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

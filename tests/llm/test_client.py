@@ -673,9 +673,8 @@ def test_a_proxy_that_is_none_is_refused_without_its_password(tmp_path: Path, mo
     monkeypatch.setenv("http_proxy", "socks5://user:secret@127.0.0.1:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    asking = Client(journal=tmp_path / "journal", base_url="http://endpoint.invalid/v1", retries=0)
     with pytest.raises(InputError, match=r"^http_proxy: 'socks5://127\.0\.0\.1:1' is not an address") as caught:
-        asking.send_all(CHAT, [body()])
+        Client(journal=tmp_path / "journal", base_url="http://endpoint.invalid/v1", retries=0)
     assert "secret" not in str(caught.value)
 
 

@@ -170,7 +170,11 @@ def changed(demo: Path, folder: Path, change: Callable[[dict[str, Any]], object]
 
 
 def test_a_release_of_another_kind_is_refused(demo: Path, tmp_path: Path) -> None:
-    folder = changed(demo, tmp_path / "other", lambda manifest: manifest["counts"].pop("queries"))
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["counts"].pop("queries")
+        manifest["aliases"] = {}
+
+    folder = changed(demo, tmp_path / "other", change)
     assert complaint(lambda: load_collection(str(folder))) == (
         f"{folder} holds 'demo', which has no corpus, queries and qrels: give a retrieval dataset such as fc-conan or "
         "demo"
