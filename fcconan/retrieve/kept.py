@@ -39,7 +39,7 @@ class KeptRuns:
             "queries": _digest(list(collection.queries)),
             "depth": depth,
         }
-        key = digest(json.dumps(inputs, sort_keys=True, default=str))
+        key = digest(json.dumps(inputs, sort_keys=True))
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 

@@ -421,7 +421,11 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         assert done.returncode == 0, done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
     result = json.loads(files[0].read_text())
-    assert list(result) == ["signature", "rows", "subsets", "units", "checks", "families", "notes"]
+    signature = result["tests_signature"]
+    assert signature in done.stdout and signature in page.read_text(encoding="utf-8").replace("&#43;", "+")
+    assert [family["n_tests"] for family in result["families"]] == [2, 2]
+    assert "|test:attention|draws:50|" in signature and "|family:check|tests:2x2|floor:0.0392|" in signature
+    assert list(result) == ["signature", "tests_signature", "rows", "subsets", "units", "checks", "families", "notes"]
     assert result["notes"] == ["16 units have answers of two or more raters, 2 of one."]
     titles = [table.title for table in quality_tables(result)]
     assert titles == [
