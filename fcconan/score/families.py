@@ -89,9 +89,9 @@ def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
     listed = list(families)
     several = len({each.floor for each in listed if each.floor is not None}) > 1
     groups = Counter((each.n_tests, each.floor if several else None) for each in listed)
-    floors = [floor for _, floor in groups]
+    floors: list[float | None] = [floor for _, floor in groups]
     if not several:  # the one floor of all families that have a test
-        floors = [each.floor for each in listed if each.floor is not None][:1]
+        floors = [next((each.floor for each in listed if each.floor is not None), None)]
     return {
         "family": by,
         "tests": "+".join(str(n) if times == 1 else f"{times}x{n}" for (n, _), times in groups.items()) or "0",

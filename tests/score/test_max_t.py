@@ -219,7 +219,7 @@ def test_all_ways_to_flip_units_come_once_and_without_mirror_images(units: int, 
 
 
 def test_p_of_few_units_is_exact() -> None:
-    """The shares of all 2^6 sign vectors that reach the statistic, and the largest of its successors, in plain loops."""
+    """The shares of all 2^6 sign vectors in which the statistic, or the largest of its successors, is reached."""
     differences = np.random.default_rng(3).integers(-3, 6, (4, 6)).astype(np.float64)
     scale = np.sqrt((differences**2).sum(axis=1))
     observed = np.abs(differences.sum(axis=1)) / scale

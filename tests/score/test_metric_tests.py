@@ -339,7 +339,7 @@ def test_no_p_of_swaps_is_below_the_floor_of_its_family(swaps: int) -> None:
             assert [row.n_units for row in rows] == [*n_units]
             for row, family, units in zip(rows, families, n_units, strict=True):
                 assert family.floor == max(1 / (swaps + 1), 2 / 2**units)
-                assert row.p is not None and row.p_corrected is not None
+                assert row.p is not None and row.p_corrected is not None and family.floor is not None
                 assert row.p_corrected >= row.p >= family.floor
 
 
