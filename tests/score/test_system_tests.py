@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.score.families import Family, family_parts, floor_notes
+from fcconan.score.families import Family, family_parts, floor_notes, system_pairs
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.system_tests import (
     Measure,
@@ -20,7 +20,6 @@ from fcconan.score.system_tests import (
     compare_measures,
     compare_rated,
     sign_flip_signature,
-    system_pairs,
     system_test_notes,
     verdict_differences,
 )
