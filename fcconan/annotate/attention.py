@@ -37,9 +37,11 @@ from fcconan.annotate.quality import coded
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.errors import InputError
-from fcconan.score.max_t import LEVEL, Family, p_floor
+from fcconan.score.families import LEVEL, Family
+from fcconan.score.max_t import p_floor, units_floor
 from fcconan.score.ranks import middle_ranks
 from fcconan.score.significance import holm
+from fcconan.wording import counted
 
 Row = dict[str, Any]
 Integers = npt.NDArray[np.int64]
@@ -176,26 +178,32 @@ def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
             continue
         floor = None
         if tested:  # an exact test of n answers has a p of 2^(1 - n) at least
-            smallest = 2.0 ** (1 - max(tested)) if check == "side" else p_floor(permutations)
+            smallest = units_floor(max(tested)) if check == "side" else p_floor(permutations)
             floor = min(1.0, len(tested) * smallest)
         found.append(Family(check, tests, len(tested), floor, "holm"))
     return found
 
 
 def family_notes(families: Sequence[Family], permutations: int) -> list[str]:
-    """Returns a sentence for every family of permutation tests none of which can be significant.
+    """Returns a sentence for every family of tests none of which can be significant.
 
     Args:
         families: What `check_families` returned.
         permutations: As given to `checks`.
     """
-    return [
-        f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
-        f"{family.n_tests} tests of {permutations} random orders; raise --resamples to "
-        f"{math.ceil(family.n_tests / LEVEL)} or more."
-        for family in families
-        if family.floor is not None and family.floor > LEVEL
-    ]
+    said = []
+    for family in families:
+        if family.floor is None or family.floor <= LEVEL:
+            continue
+        least = family.n_tests / LEVEL
+        of, then = f" of {permutations} random orders", f"raise --resamples to {math.ceil(least)} or more"
+        if family.name == "side":  # an exact test has no random orders
+            of, then = "", f"a rater with {1 + math.ceil(math.log2(least))} answers or more is needed"
+        said.append(
+            f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
+            f"{counted(family.n_tests, 'test')}{of}; {then}."
+        )
+    return said
 
 
 def trend(

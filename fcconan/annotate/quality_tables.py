@@ -87,9 +87,8 @@ def write_quality_page(path: Path, result: Mapping[str, Any], title: str) -> Non
         Section("Agreement", result["notes"], [table for table in tables if "greement" in table.title]),
         Section("Raters", ["Shown, not removed: what to make of it is for people to decide."], tables[-2:]),
     ]
-    write_page(
-        path, title, "How far raters agree, and how they went about it.", sections, signatures=result["signature"]
-    )
+    signatures = [*result["signature"], result["tests_signature"]]
+    write_page(path, title, "How far raters agree, and how they went about it.", sections, signatures=signatures)
 
 
 def _named(rows: Sequence[Row], level: str) -> list[dict[str, Any]]:

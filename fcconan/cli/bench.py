@@ -123,7 +123,7 @@ def run(
         confidence,
         seed,
         primary=chosen.primary if primary is None else primary,
-        baseline=baseline or "",
+        baseline=baseline,
     ).resolve(collection)
     folder = runs or default_folder()
 

@@ -167,7 +167,7 @@ def _tests(
         signature = williams.williams_signature(table, found, population=population)
     else:
         found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
-        families = metric_tests.permutation_families(table, found, swaps=drawn["swaps"], unit=tests)
+        families = metric_tests.permutation_families(found, swaps=drawn["swaps"])
         signature = metric_tests.permutation_signature(table, families, population=population, unit=tests, **drawn)
     if not found:
         raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")

@@ -50,7 +50,10 @@ class Checkpoint:
 
     Args:
         path: The file.
-        inputs: Everything that determines the value, as values that JSON can hold; others count by their text.
+        inputs: Everything that determines the value, as values that JSON can hold.
+
+    Raises:
+        TypeError: JSON cannot hold an input. Its text would not do: that of a long array leaves out its middle.
     """
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
@@ -278,7 +281,7 @@ def report(text: str) -> None:
 
 
 def _inputs(inputs: Mapping[str, Any]) -> bytes:
-    return f'"format": {FORMAT}, "inputs": {json.dumps(inputs, sort_keys=True, default=str)}'.encode()
+    return f'"format": {FORMAT}, "inputs": {json.dumps(inputs, sort_keys=True)}'.encode()
 
 
 def _digest(*parts: bytes) -> bytes:

@@ -42,7 +42,7 @@ class KeptRatings:
             "task": judge.plan.task.model_dump(mode="json"),
             "epoch": epoch,
         }
-        key = digest(json.dumps(inputs, sort_keys=True, default=str))
+        key = digest(json.dumps(inputs, sort_keys=True))
         self.path = beside.with_name(f"{beside.name}.{key}.kept")
         self._log = EntryLog(self.path, inputs)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.report.sections import interval, number
 from fcconan.report.tables import MISSING, Table
-from fcconan.score.system_tests import PRIMARY
+from fcconan.score.families import PRIMARY
 from fcconan.wording import counted
 
 Row = Mapping[str, Any]

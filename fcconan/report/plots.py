@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.report.tables import PRIMARY, ends_of, marked, metric_title, percent, ranked_systems
+from fcconan.report.tables import ends_of, marked, metric_title, percent, ranked_systems
+from fcconan.score.families import PRIMARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fcconan.score.families import EXPLORATORY, PRIMARY
+
 TITLES = {
     "hit_rate": "Hit ratio",
     "mrr": "MRR",
@@ -18,7 +20,6 @@ TITLES = {
     "average": "average",
 }
 MISSING = "–"
-PRIMARY, EXPLORATORY = "primary", "exploratory"  # families of tests
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",

@@ -1,5 +1,6 @@
 """Runs systems on a collection and scores them: the result that is written as JSON, and the details for the report."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,17 +12,17 @@ from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieve.collection import FULL, Collection
-from fcconan.retrieve.families import (
-    check_baseline,
+from fcconan.retrieve.kept import KeptRuns, load_run, save_run
+from fcconan.retrieve.notes import notes, problem, without_texts
+from fcconan.retrieve.primary import (
     choose_primary,
     family_notes,
     family_signature,
     read_primary,
 )
-from fcconan.retrieve.kept import KeptRuns, load_run, save_run
-from fcconan.retrieve.notes import notes, problem, without_texts
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
 from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
+from fcconan.score.families import system_pairs
 from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
 from fcconan.score.significance import means, percentile_interval, summary
 
@@ -41,8 +42,8 @@ class Settings:
         resamples: Of the bootstrap and of the randomisation tests.
         confidence: Of the intervals.
         seed: Of ties, bootstrap and tests.
-        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; empty for the default one.
-        baseline: The system that all others are compared with; empty to compare all pairs.
+        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; None for the default one.
+        baseline: The system that all others are compared with; None to compare all pairs.
     """
 
     protocol: str = "sound"
@@ -52,8 +53,8 @@ class Settings:
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0
-    primary: str = ""
-    baseline: str = ""
+    primary: str | None = None
+    baseline: str | None = None
 
     def resolve(self, collection: Collection) -> "Settings":
         """Returns the settings with every choice made.
@@ -75,7 +76,7 @@ class Settings:
                 )
         depth = max(self.depth, self.k, *map(_cutoff, metrics))
         resolved = replace(self, metrics=metrics, depth=min(depth, len(collection.corpus)))
-        if not self.primary:
+        if self.primary is None:
             return resolved
         return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
 
@@ -157,7 +158,9 @@ def bench(
         InputError: A system's run is not usable, two systems have one name, or the baseline is no system.
     """
     _check_names([system.name for system in systems])
-    check_baseline(settings.baseline, [system.name for system in systems] + list(failed or ()))
+    for system in systems:
+        _check_configuration(system)
+    system_pairs([system.name for system in systems] + list(failed or ()), settings.baseline)  # or there is an error
     tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
     out_of_order = dict(failed or {})
     problems = {name: f"failed: {reason}" for name, reason in out_of_order.items()}
@@ -188,6 +191,23 @@ def bench(
     scored = {name: _score(system, found, collection, qrels, settings, tie) for name, (system, found) in runs.items()}
     result = _result(collection, settings, qrels, scored, out_of_order, problems)
     return result, _details(collection, settings, qrels, scored)
+
+
+def _check_configuration(system: Retriever) -> None:
+    """Checks that results and checkpoints can hold what changes a system's output."""
+    configuration = getattr(system, "configuration", None)
+    if configuration is None:
+        return
+    try:
+        json.dumps(configuration, allow_nan=False)
+        why = "" if isinstance(configuration, dict) else f"it is a {type(configuration).__name__}"
+    except (TypeError, ValueError, RecursionError) as error:
+        why = str(error)
+    if why:
+        raise InputError(
+            f"the `configuration` of the system {system.name} is not a dict that JSON can hold ({why}): use texts, "
+            "finite numbers, lists and dicts, such as a hash in place of an array"
+        )
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -323,7 +343,7 @@ def _result(
             "confidence": settings.confidence,
             "ties": ties,
             "primary": str(primary),
-            "baseline": settings.baseline or None,
+            "baseline": settings.baseline,
             "population": collection.population,
             "version": fcconan.__version__,
         },

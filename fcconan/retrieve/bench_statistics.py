@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.retrieve.families import (
-    ALL_PARTITIONS,
-    AVERAGE,
-    EXPLORATORY,
-    PRIMARY,
-    Primary,
-    declared_families,
-    family_labels,
-    system_pairs,
-)
+from fcconan.retrieve.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
 from fcconan.score.evaluate import Evaluation
-from fcconan.score.max_t import Family, sign_flip_tests
+from fcconan.score.families import EXPLORATORY, PRIMARY, Family, system_pairs
+from fcconan.score.max_t import sign_flip_tests
 from fcconan.score.significance import (
     bootstrap_means,
     kendall_tau_interval,
@@ -185,9 +177,9 @@ def comparisons(
         A row for every comparison, and the families that have rows.
     """
     names = list(scored)
-    pairs = system_pairs(names, settings.baseline)
-    if not pairs:
+    if len(names) < 2 or settings.baseline not in (None, *names):  # the baseline may have failed
         return [], []
+    pairs = system_pairs(names, settings.baseline)
     rows: list[dict[str, Any]] = []
     paired: list[Floats] = []
     for part, metric, values in _compared(settings, partitions, scored):

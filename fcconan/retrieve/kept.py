@@ -45,7 +45,7 @@ class KeptRuns:
         }
         if epoch := self._epoch(configuration):
             inputs["epoch"] = epoch
-        key = digest(json.dumps(inputs, sort_keys=True, default=str))
+        key = digest(json.dumps(inputs, sort_keys=True))
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 

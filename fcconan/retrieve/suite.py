@@ -152,7 +152,7 @@ class Suite(_Strict):
 
     name: str
     title: str = ""
-    primary: str = ""
+    primary: str | None = None
     systems: dict[str, SystemConfig]
 
 

@@ -10,8 +10,7 @@ References:
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,46 +21,7 @@ from fcconan.score.significance import TOLERANCE, divided
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-LEVEL = 0.05
-CORRECTION = "max-t"
-
-
-@dataclass(frozen=True)
-class Family:
-    """A declared family of tests, whose p values are adjusted together.
-
-    Attributes:
-        name: `primary`, `exploratory`, or another name.
-        tests: The tests it holds, in words.
-        n_tests: Number of tests with a p value.
-        floor: Smallest `p_corrected` that can occur (see `p_floor`); None without a test, or without such a bound.
-        correction: `max-t`, or `holm` for analytic tests.
-        units: Number of paired units of the largest test; None where signs are not flipped.
-    """
-
-    name: str
-    tests: str
-    n_tests: int
-    floor: float | None
-    correction: str = CORRECTION
-    units: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the family as results hold it."""
-        return {key: value for key, value in asdict(self).items() if key != "units" or value is not None}
-
-    def note(self, option: str) -> str | None:
-        """Returns a line if no test of the family can be significant at .05, otherwise None.
-
-        Args:
-            option: The option that sets the number of draws, such as `--resamples`.
-        """
-        if self.floor is None or self.floor <= LEVEL:
-            return None
-        start = f"no test of the {self.name} family can be significant: its smallest corrected p is {self.floor:.3g}"
-        if self.units is not None and _sign_vectors_floor(self.units) > LEVEL:
-            return f"{start} with {self.units} paired units; 6 units or more are needed, more {option} do not help"
-        return f"{start}; raise {option} to {round(1 / LEVEL)} or more"
+MOST_WAYS = 1_000_000  # to flip units that are held at once
 
 
 @dataclass(frozen=True)
@@ -84,15 +44,38 @@ def p_floor(draws: int, units: int | None = None) -> float:
 
     Args:
         draws: Number of random draws: p is at least 1 / (draws + 1).
-        units: Number of paired units whose signs are flipped. Two of the 2^units sign vectors always reach the
-            observed statistic, so that p is about 2^(1 - units) at least.
+        units: Number of paired units whose signs are flipped; None for other draws.
     """
     of_draws = 1 / (draws + 1)
-    return of_draws if units is None else max(of_draws, _sign_vectors_floor(units))
+    return of_draws if units is None else max(of_draws, units_floor(units))
 
 
-def _sign_vectors_floor(units: int) -> float:
+def units_floor(units: int) -> float:
+    """Returns the smallest p value that paired units allow, however many draws there are.
+
+    The signs as they are and all of them flipped are two of 2^units sign vectors, and always reach the observed
+    statistic, so that p is 2^(1 - units) at least.
+    """
     return float(min(1.0, 2.0 ** (1 - units)))
+
+
+def all_flips(units: int, draws: int) -> npt.NDArray[np.int8] | None:
+    """Returns all ways to flip units if these are not more than the draws, so that p is exact; None if they are more.
+
+    A way and its mirror image give the same absolute statistic: one of the two is enough. The way that flips nothing
+    is left out, as it is among random draws: p adds it.
+
+    Args:
+        units: Number of units.
+        draws: Number of draws that were asked for.
+
+    Returns:
+        Shape (2^(units - 1) - 1, units); 1 for a unit that is flipped.
+    """
+    n_ways = 2 ** max(0, units - 1)  # the last unit is never flipped
+    if n_ways - 1 > min(draws, MOST_WAYS):
+        return None
+    return (np.arange(1, n_ways)[:, None] >> np.arange(units) & 1).astype(np.int8)
 
 
 def step_down(observed: Floats, null: Iterable[Floats], *, families: Ints | None = None) -> Floats:
@@ -111,7 +94,7 @@ def step_down(observed: Floats, null: Iterable[Floats], *, families: Ints | None
         Adjusted p values, of shape (tests,); nan for a test that cannot be made.
     """
     bars = observed - TOLERANCE * np.maximum(1.0, np.abs(observed))  # equal statistics may differ in the last digit
-    return _adjusted(bars, null, families)
+    return _adjusted(bars, null, families, np.zeros(len(bars)))
 
 
 def sign_flip_tests(
@@ -121,12 +104,13 @@ def sign_flip_tests(
 
     One random sign per unit serves all tests (Smucker, Allan and Carterette, 2007, test one pair of systems so). The
     statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not change its denominator, so that the unadjusted p
-    values are those of the mean difference.
+    values are those of the mean difference. Of few units all sign vectors are taken, so that p is exact. No p is below
+    2^(1 - n) for a test of n differences other than 0, which random signs alone would allow.
 
     Args:
         differences: Shape (tests, units); nan leaves a unit out of a test.
         families: Family of every test, of shape (tests,); by default one family.
-        resamples: Number of random sign vectors.
+        resamples: Number of random sign vectors; where there are not more than these, all are taken instead.
         seed: Seed of the signs.
     """
     present = np.isfinite(differences)
@@ -137,16 +121,19 @@ def sign_flip_tests(
     scale[scale == 0] = 1.0  # all differences are 0: so is the statistic, in every draw
     tolerance = TOLERANCE * np.maximum(1.0, np.abs(filled).sum(axis=1))
     bars = np.where(count > 0, np.abs(sums) - tolerance, np.nan)
+    least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(filled, axis=1)))
     at_least = np.zeros(len(differences), dtype=np.int64)
+    n_draws = 0
 
     def statistics() -> Iterator[Floats]:
         for drawn in _sign_sums(filled, resamples, seed):
-            nonlocal at_least
+            nonlocal at_least, n_draws
+            n_draws += len(drawn)
             at_least = at_least + (drawn >= bars).sum(axis=0)
             yield drawn / scale
 
-    adjusted = _adjusted(bars / scale, statistics(), families)
-    p_values = np.where(count > 0, (at_least + 1) / (resamples + 1), np.nan)
+    adjusted = _adjusted(bars / scale, statistics(), families, least)
+    p_values = np.where(count > 0, np.maximum((at_least + 1) / (n_draws + 1), least), np.nan)
     return SignFlipTests(divided(sums, count), p_values, adjusted)
 
 
@@ -155,14 +142,18 @@ def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     n_tests, n_units = filled.shape
     generator = np.random.default_rng(seed)
     rows = max(1, significance.CHUNK // max(1, n_tests))
-    for size in significance.chunks(n_units, resamples):
-        signs = generator.integers(2, size=(size, n_units)) * 2.0 - 1.0
+    every = all_flips(n_units, resamples)
+    for size in significance.chunks(n_units, resamples) if every is None else [len(every)]:
+        flips = generator.integers(2, size=(size, n_units)) if every is None else every
         for start in range(0, size, rows):
-            yield np.abs(signs[start : start + rows] @ filled.T)
+            yield np.abs((flips[start : start + rows] * 2.0 - 1.0) @ filled.T)
 
 
-def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None) -> Floats:
-    """Adjusts p values; a draw counts for a test if the largest statistic of its successors reaches the test's bar."""
+def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None, least: Floats) -> Floats:
+    """Adjusts p values; a draw counts for a test if the largest statistic of its successors reaches the test's bar.
+
+    `least` is the smallest p value that each test can have, of shape (tests,).
+    """
     labels = np.zeros(len(bars), dtype=np.int64) if families is None else families
     ascending = [
         members[np.argsort(bars[members], kind="stable")]
@@ -178,6 +169,6 @@ def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None) -> Fl
             at_least[tests] += (largest >= bars[tests]).sum(axis=0)
     adjusted = np.full(len(bars), np.nan)
     for tests in ascending:
-        p_values = (at_least[tests[::-1]] + 1) / (n_draws + 1)
+        p_values = np.maximum((at_least[tests[::-1]] + 1) / (n_draws + 1), least[tests[::-1]])
         adjusted[tests[::-1]] = np.maximum.accumulate(p_values)
     return adjusted

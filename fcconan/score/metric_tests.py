@@ -23,8 +23,8 @@ from fcconan.errors import InputError
 from fcconan.score.coefficients import CALIBRATED, known_coefficients
 from fcconan.score.correlation import DEFAULT, data_parts
 from fcconan.score.correlation_levels import POOLED, at_level, known_levels
-from fcconan.score.families import family_parts
-from fcconan.score.max_t import Family, p_floor, step_down
+from fcconan.score.families import CORRECTION, Family, family_parts
+from fcconan.score.max_t import all_flips, p_floor, step_down, units_floor
 from fcconan.score.metric_swaps import Comparison, comparison
 from fcconan.score.score_table import ScoreTable
 from fcconan.score.significance import TOLERANCE
@@ -55,6 +55,7 @@ class MetricTest:
         p: (c + 1) / (n + 1) for the swaps, never 0; None with the difference.
         p_corrected: p adjusted within the family: by max-T for swaps, by Holm's method for `williams`.
         n: Rows that have both metrics and people's value.
+        n_units: Replies or items of these rows, whose values are swapped together; None for `williams`.
         n_undefined: Swaps after which a coefficient is undefined; they count against a difference.
         reason: Why there is no p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, where both
             coefficients are defined and determine each other.
@@ -70,6 +71,7 @@ class MetricTest:
     p: float | None
     p_corrected: float | None
     n: int
+    n_units: int | None
     n_undefined: int
     reason: str | None
 
@@ -89,6 +91,8 @@ def permutation_tests(
     unit: str = "reply",
 ) -> list[MetricTest]:
     """Compares all pairs of metrics for every aspect by random swaps; all pairs share the swaps.
+
+    Where all ways to swap are not more than `swaps`, each is taken once, and p is exact.
 
     Args:
         table: The values.
@@ -154,38 +158,32 @@ def permutation_signature(
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def permutation_families(
-    table: ScoreTable, tests: Sequence[MetricTest], *, swaps: int = 10_000, unit: str = "reply"
-) -> list[Family]:
+def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) -> list[Family]:
     """Returns the families of tests by random swaps.
 
     Args:
-        table: The values.
-        tests: What `permutation_tests` returned for them.
-        swaps: As given to `permutation_tests`.
-        unit: As given to `permutation_tests`.
+        tests: What `permutation_tests` returned.
+        swaps: Number of swaps that it was given.
     """
-    units = len(table.items) if unit == "reply" else len(table.item_names)
-    return metric_families(tests, "max-t", p_floor(swaps, units), units)
+    found = []
+    for family in metric_families(tests, CORRECTION):
+        own = [row for row in tests if row.family == family.name]
+        units = max(row.n_units or 0 for row in own)
+        found.append(replace(family, floor=p_floor(swaps, units) if family.n_tests else None, units=units))
+    return found
 
 
-def metric_families(
-    tests: Sequence[MetricTest], correction: str, floor: float | None = None, units: int | None = None
-) -> list[Family]:
-    """Returns the families of tests between metrics, in their order.
+def metric_families(tests: Sequence[MetricTest], correction: str) -> list[Family]:
+    """Returns the families of tests between metrics, in their order, without a smallest p.
 
     Args:
         tests: The tests.
         correction: How p was adjusted.
-        floor: Smallest corrected p that can occur.
-        units: Number of units that are swapped.
     """
     counts: dict[str, int] = {}
     for row in tests:
         counts[row.family] = counts.get(row.family, 0) + (row.p is not None)
-    return [
-        Family(name, "all pairs of metrics", n, floor if n else None, correction, units) for name, n in counts.items()
-    ]
+    return [Family(name, "all pairs of metrics", n, None, correction) for name, n in counts.items()]
 
 
 @dataclass(frozen=True)
@@ -255,7 +253,9 @@ def _swapped(
         each.comparison.differences(np.zeros((own.stop - own.start, 1)), np.zeros((len(each.rows), 1), dtype=np.int8))
         for each, own in zip(batch, slices, strict=True)
     ]
-    after = [{name: np.empty((len(each.aspects), swaps)) for name in names} for each in batch]
+    every = all_flips(_n_units(table, unit), swaps)
+    n_drawn = swaps if every is None else len(every)
+    after = [{name: np.empty((len(each.aspects), n_drawn)) for name in names} for each in batch]
 
     def fill(position: int, sums: Floats, swapped: Flags, drawn: slice) -> None:
         prepared = batch[position]
@@ -294,6 +294,8 @@ def _test(
     undefined = np.isnan(after)
     # Equal differences may differ in their last digits.
     at_least = (np.abs(after) >= abs(difference) - TOLERANCE) | undefined
+    n_units = len(prepared.rows) if unit == "reply" else len(np.unique(table.item[prepared.rows]))
+    p = max(float((at_least.sum() + 1) / (len(after) + 1)), units_floor(n_units))
     return MetricTest(
         a=table.metrics[prepared.first],
         b=table.metrics[prepared.second],
@@ -302,9 +304,10 @@ def _test(
         coefficient=name,
         test=UNITS[unit],
         difference=float(difference) if there else None,
-        p=float((at_least.sum() + 1) / (len(after) + 1)) if there else None,
+        p=p if there else None,
         p_corrected=None,
         n=len(prepared.rows),
+        n_units=n_units,
         n_undefined=int(undefined.sum()) if there else 0,
         reason=None if there else _reason(len(prepared.rows)),
     )
@@ -331,11 +334,19 @@ def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
 
 
 def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flags]:
+    """Yields swaps of shape (rows, some swaps): all ways to swap if these are not more, otherwise random ones."""
+    n_units = _n_units(table, unit)
     generator = np.random.default_rng(seed)
-    n_units = len(table.items) if unit == "reply" else len(table.item_names)
-    for start in range(0, swaps, BLOCK):
-        drawn = generator.integers(2, size=(n_units, min(BLOCK, swaps - start)), dtype=np.int8)
+    every = all_flips(n_units, swaps)
+    n_drawn = swaps if every is None else len(every)
+    for start in range(0, n_drawn, BLOCK):
+        size = n_units, min(BLOCK, n_drawn - start)
+        drawn = generator.integers(2, size=size, dtype=np.int8) if every is None else every[start : start + BLOCK].T
         yield drawn if unit == "reply" else drawn[table.item]
+
+
+def _n_units(table: ScoreTable, unit: str) -> int:
+    return len(table.items) if unit == "reply" else len(table.item_names)
 
 
 def _reason(n_rows: int) -> str:

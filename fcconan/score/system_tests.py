@@ -7,15 +7,23 @@ declared families (`fcconan.score.max_t`).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.score.families import family_parts, floor_notes
+from fcconan.score.families import (
+    EXPLORATORY,
+    LEVEL,
+    PRIMARY,
+    Family,
+    Pairs,
+    family_parts,
+    floor_notes,
+    system_pairs,
+)
 from fcconan.score.leaderboard import item_sums, rated_series
-from fcconan.score.max_t import LEVEL, Family, p_floor, sign_flip_tests
+from fcconan.score.max_t import p_floor, sign_flip_tests, units_floor
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.significance import Floats, bootstrap_means, divided, finite, percentile_interval
 from fcconan.wording import counted, did_you_mean
@@ -23,10 +31,8 @@ from fcconan.wording import counted, did_you_mean
 DRAWS = 10_000  # of the tests where there is no bootstrap
 DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB
 FEWEST_ITEMS = 2  # with one item p is 1, whatever the difference
-PRIMARY, EXPLORATORY = "primary", "exploratory"
 WIN_RATE = "win_rate"
 REASONS = ("no_common_items", "too_few_items")
-Pairs = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -82,27 +88,6 @@ class Measure:
     higher_is_better: bool
     family: str
     differences: Floats
-
-
-def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
-    """Returns the positions of the systems of every pair: all pairs, or each other system and the baseline.
-
-    Args:
-        systems: Names of the systems.
-        baseline: System that all others are compared with, the second of every pair; None for all pairs.
-
-    Raises:
-        InputError: There is no such system, or no other one.
-    """
-    if baseline is None:
-        return list(combinations(range(len(systems)), 2))
-    if baseline not in systems:
-        hint = did_you_mean(baseline, systems)
-        raise InputError(f"there is no system {baseline!r} to compare with: {hint}known are {', '.join(systems)}")
-    if len(systems) < 2:
-        raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
-    second = list(systems).index(baseline)
-    return [(other, second) for other in range(len(systems)) if other != second]
 
 
 def compare_rated(
@@ -244,7 +229,7 @@ def system_test_notes(tests: Sequence[SystemTest], families: Sequence[Family]) -
     """
     notes = floor_notes(families, "--resamples")
     able = {family.name for family in families if family.floor is not None and family.floor <= LEVEL}
-    few = sum(test.family in able and test.p is not None and p_floor(DRAWS, test.n) > LEVEL for test in tests)
+    few = sum(test.family in able and test.p is not None and units_floor(test.n) > LEVEL for test in tests)
     if few:
         notes.append(f"{counted(few, 'test')} of {len(tests)} have fewer than 6 common items: no p can be below .05.")
     return notes

@@ -22,15 +22,14 @@ from fcconan.score.bradley_terry import (
     length_controlled,
     standings,
 )
+from fcconan.score.families import PRIMARY, system_pairs
 from fcconan.score.significance import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
 from fcconan.score.system_tests import (
     DRAWS,
-    PRIMARY,
     WIN_RATE,
     Measure,
     compare_measures,
     sign_flip_signature,
-    system_pairs,
     system_test_notes,
     verdict_differences,
 )

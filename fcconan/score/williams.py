@@ -107,6 +107,7 @@ def williams_tests(
                             p=p if np.isfinite(p) else None,
                             p_corrected=None,
                             n=len(there),
+                            n_units=None,
                             n_undefined=0,
                             reason=None if np.isfinite(p) else _williams_reason(len(there), n, defined),
                         )

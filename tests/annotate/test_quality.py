@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.annotate.attention import Course, check_families, checks, courses, fast_threshold, run_test, trend
+from fcconan.annotate.attention import (
+    Course,
+    check_families,
+    checks,
+    courses,
+    family_notes,
+    fast_threshold,
+    run_test,
+    trend,
+)
 from fcconan.annotate.campaign import Answer, Assignment, Campaign, Unit
 from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
 from fcconan.annotate.quality_tables import not_made, quality_tables
@@ -421,7 +430,11 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         assert done.returncode == 0, done.stderr
     assert files[0].read_bytes() == files[1].read_bytes()
     result = json.loads(files[0].read_text())
-    assert list(result) == ["signature", "rows", "subsets", "units", "checks", "families", "notes"]
+    signature = result["tests_signature"]
+    assert signature in done.stdout and signature in page.read_text(encoding="utf-8").replace("&#43;", "+")
+    assert [family["n_tests"] for family in result["families"]] == [2, 2]
+    assert "|test:attention|draws:50|" in signature and "|family:check|tests:2x2|floor:0.0392|" in signature
+    assert list(result) == ["signature", "tests_signature", "rows", "subsets", "units", "checks", "families", "notes"]
     assert result["notes"] == ["16 units have answers of two or more raters, 2 of one."]
     titles = [table.title for table in quality_tables(result)]
     assert titles == [
@@ -464,6 +477,17 @@ def test_the_smallest_p_of_sides_is_that_of_the_exact_test(n: list[int], floor: 
     assert (family.n_tests, family.floor) == (len(n), floor)
     if n:  # all answers on one side are the most extreme ones
         assert stats.binomtest(max(n), max(n)).pvalue * len(n) == pytest.approx(floor)
+
+
+def test_more_random_orders_are_no_advice_for_an_exact_test() -> None:
+    rows = [{"check": "side", "p": 0.5, "n": 10}] * 26
+    families = check_families(rows, 10_000)
+    needed = next(n for n in range(10, 30) if 26 * stats.binomtest(n, n).pvalue <= 0.05)
+    assert needed == 11
+    assert family_notes(families, 10_000) == [
+        "No check of side can be significant: its smallest corrected p is 0.0508 for 26 tests; a rater with "
+        f"{needed} answers or more is needed."
+    ]
 
 
 def test_no_answers_no_agreement(tmp_path: Path, run_cli: RunCli) -> None:

@@ -303,6 +303,13 @@ def test_a_file_that_changes_while_the_log_is_open_gives_no_value(path: Path) ->
         assert (log.get("re-1"), log.get("re-2")) == (None, ENTRIES["re-2"])
 
 
+def test_inputs_that_json_cannot_hold_are_refused(path: Path) -> None:
+    for inputs in ({"weights": {1, 2}}, {"folder": path}, {(1, 2): 3}):
+        for kind in (Checkpoint, EntryLog):
+            with pytest.raises(TypeError):
+                kind(path, inputs)  # type: ignore[arg-type]
+
+
 def test_what_json_cannot_hold_is_refused(path: Path) -> None:
     with pytest.raises(TypeError):
         Checkpoint(path, INPUTS).save({"value": {1, 2}})

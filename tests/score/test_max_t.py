@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.score import significance
-from fcconan.score.max_t import Family, p_floor, sign_flip_tests, step_down
+from fcconan.score.families import Family
+from fcconan.score.max_t import all_flips, p_floor, sign_flip_tests, step_down
 from fcconan.score.significance import holm
 
 Floats = npt.NDArray[np.float64]
@@ -203,6 +204,48 @@ def test_the_floor_of_few_units_is_that_of_all_sign_vectors() -> None:
     # All 2^4 sign vectors of equal differences: two of them reach the sum.
     reached = sum(abs(sum(signs)) == 4 for signs in _all_signs(4)) / 16
     assert p_floor(10**9, 4) == reached
+
+
+@pytest.mark.parametrize(("units", "draws", "n_ways"), [(0, 9, 0), (1, 9, 0), (4, 7, 7), (4, 6, None), (60, 99, None)])
+def test_all_ways_to_flip_units_come_once_and_without_mirror_images(units: int, draws: int, n_ways: int | None) -> None:
+    found = all_flips(units, draws)
+    if found is None:
+        assert n_ways is None
+        return
+    ways = {tuple(row) for row in found.tolist()}
+    mirrored = {tuple(1 - flip for flip in way) for way in ways}
+    assert (len(found), found.shape[1], len(ways | mirrored)) == (n_ways, units, 2 * (n_ways or 0))
+    assert not ways & {(0,) * units, (1,) * units}
+
+
+def test_p_of_few_units_is_exact() -> None:
+    """The shares of all 2^6 sign vectors in which the statistic, or the largest of its successors, is reached."""
+    differences = np.random.default_rng(3).integers(-3, 6, (4, 6)).astype(np.float64)
+    scale = np.sqrt((differences**2).sum(axis=1))
+    observed = np.abs(differences.sum(axis=1)) / scale
+    drawn = [np.abs(differences @ np.array(signs)) / scale for signs in _all_signs(6)]
+    order = np.argsort(-observed, kind="stable")
+    adjusted, before = np.zeros(4), 0.0
+    for place, test in enumerate(order):
+        reached = np.mean([max(one[order[place:]]) >= observed[test] - 1e-9 for one in drawn])
+        adjusted[test] = before = max(before, float(reached))
+    for seed in (0, 1):
+        found = sign_flip_tests(differences, resamples=31, seed=seed)
+        np.testing.assert_allclose(found.p, np.mean([one >= observed - 1e-9 for one in drawn], axis=0), atol=1e-15)
+        np.testing.assert_allclose(found.p_corrected, adjusted, atol=1e-15)
+
+
+def test_no_p_is_below_the_floor() -> None:
+    """Equal differences reach the floor; random signs alone would give some seeds a smaller p."""
+    sparse = np.full((2, 40), nan)
+    sparse[0, :4], sparse[1, 30:35] = 1.0, 2.0
+    for seed in range(40):
+        for draws in (6, 30, 200):
+            for differences in (np.ones((1, 4)), np.ones((1, 5)), sparse):
+                found = sign_flip_tests(differences, resamples=draws, seed=seed)
+                floors = [p_floor(draws, units) for units in np.isfinite(differences).sum(axis=1).tolist()]
+                assert (found.p >= floors).all()
+                assert (found.p_corrected >= found.p).all()
 
 
 def test_a_family_says_whether_anything_can_be_significant() -> None:

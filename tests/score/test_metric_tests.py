@@ -309,17 +309,54 @@ def test_families_of_swaps_state_their_tests_and_the_smallest_p() -> None:
     values[3] = 0.5  # a constant: three of six pairs have no test
     table = ScoreTable(("a", "b", "c", "d"), ("r",), values, people, np.repeat(range(5), 6).tolist(), [0] * 30)
     rows = permutation_tests(table, coefficients=[PEARSON], swaps=99, unit="item")
-    (family,) = permutation_families(table, rows, swaps=99, unit="item")
+    (family,) = permutation_families(rows, swaps=99)
     # Five items are swapped in 2^5 ways, of which 2 give the observed difference.
     assert (family.name, family.n_tests, family.floor) == ("r, pooled, pearson", 3, 2 / 2**5)
-    (by_reply,) = permutation_families(table, rows, swaps=99, unit="reply")
+    by_replies = permutation_tests(table, coefficients=[PEARSON], swaps=99, unit="reply")
+    (by_reply,) = permutation_families(by_replies, swaps=99)
     assert by_reply.floor == 1 / 100
     assert floor_notes([by_reply], "--resamples") == []
-    (note,) = floor_notes(permutation_families(table, rows, swaps=18, unit="reply"), "--resamples")
+    (note,) = floor_notes(permutation_families(by_replies, swaps=18), "--resamples")
     assert note == (
         "No test of the r, pooled, pearson family can be significant: its smallest corrected p is 0.0526; raise "
         "--resamples to 20 or more."
     )
+
+
+@pytest.mark.parametrize("swaps", [1, 7, 19, 40])
+def test_no_p_of_swaps_is_below_the_floor_of_its_family(swaps: int) -> None:
+    """One aspect was rated on 4 of 30 replies to 2 of 15 items: its floor is its own."""
+    generator = np.random.default_rng(1)
+    people = np.full((2, 30), np.nan)
+    people[0], people[1, :4] = np.arange(30), [1, 2, 3, 4]
+    values = np.stack([people[0], generator.random(30)])
+    items = np.repeat(range(15), 2).tolist()
+    table = ScoreTable(("a", "b"), ("all", "few"), values, people, items, [0, 1] * 15)
+    for unit, n_units in (("reply", (30, 4)), ("item", (15, 2))):
+        for seed in range(10):
+            rows = permutation_tests(table, coefficients=[PEARSON], swaps=swaps, seed=seed, unit=unit)
+            families = permutation_families(rows, swaps=swaps)
+            assert [row.n_units for row in rows] == [*n_units]
+            for row, family, units in zip(rows, families, n_units, strict=True):
+                assert family.floor == max(1 / (swaps + 1), 2 / 2**units)
+                assert row.p is not None and row.p_corrected is not None and family.floor is not None
+                assert row.p_corrected >= row.p >= family.floor
+
+
+def test_p_of_few_swaps_is_exact() -> None:
+    generator = np.random.default_rng(4)
+    people, values = generator.random((1, 5)), generator.random((2, 5))
+    table = ScoreTable(("a", "b"), ("r",), values, people, list(range(5)), [0] * 5)
+    found = {permutation_tests(table, coefficients=[PEARSON], swaps=15 + seed, seed=seed)[0].p for seed in range(5)}
+    first, second = ((each - each.mean()) / each.std() for each in values)
+
+    def difference(swapped: npt.NDArray[np.bool_]) -> float:
+        one, other = np.where(swapped, second, first), np.where(swapped, first, second)
+        return abs(float(np.corrcoef(one, people[0])[0, 1] - np.corrcoef(other, people[0])[0, 1]))
+
+    ways = [np.array([way >> place & 1 for place in range(5)], dtype=bool) for way in range(32)]
+    reached = [difference(way) >= difference(ways[0]) - 1e-9 for way in ways]
+    assert [*found] == [pytest.approx(np.mean(reached), abs=1e-12)]
 
 
 def test_a_pair_with_undefined_swaps_counts_them_against_itself_alone() -> None:
@@ -580,7 +617,7 @@ def test_the_signature_of_tests_names_unit_swaps_seed_and_families() -> None:
     def signature(swaps: int, seed: int, unit: str, metric: str = "b") -> str:
         own = replace(table, metrics=("a", metric))
         tests = permutation_tests(own, swaps=swaps, seed=seed, unit=unit)
-        families = permutation_families(own, tests, swaps=swaps, unit=unit)
+        families = permutation_families(tests, swaps=swaps)
         return permutation_signature(own, families, population="demo", swaps=swaps, seed=seed, unit=unit)
 
     found = signature(99, 4, "item")

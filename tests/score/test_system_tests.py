@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.score.families import family_parts, floor_notes
-from fcconan.score.max_t import Family
+from fcconan.score.families import Family, family_parts, floor_notes, system_pairs
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.system_tests import (
     Measure,
@@ -21,7 +20,6 @@ from fcconan.score.system_tests import (
     compare_measures,
     compare_rated,
     sign_flip_signature,
-    system_pairs,
     system_test_notes,
     verdict_differences,
 )
@@ -318,9 +316,13 @@ def test_a_tournament_tests_its_systems() -> None:
 def test_signatures_name_families_and_floors() -> None:
     families = [Family("x", "", 3, 0.001), Family("y", "", 6, 0.002), Family("z", "", 0, None, "holm")]
     assert family_parts(families, "rule") == {
-        "family": "rule", "tests": "3+6+0", "floor": "0.001,0.002", "correction": "max-t+holm"
+        "family": "rule", "tests": "3+6+0", "floor": "0.001+0.002+none", "correction": "max-t+holm"
     }  # fmt: skip
     assert family_parts([families[0]] * 2, "rule")["tests"] == "2x3"
+    parts = family_parts([families[0], Family("few", "", 3, 0.125), families[0], families[2]], "rule")
+    assert (parts["tests"], parts["floor"]) == ("2x3+3+0", "0.001+0.125+none")
+    parts = family_parts([families[0], families[2]], "rule")
+    assert (parts["tests"], parts["floor"]) == ("3+0", "0.001")
     assert family_parts([], "rule") == {"family": "rule", "tests": "0", "floor": "none", "correction": "none"}
     signature = sign_flip_signature("s", families[:1], by="rule", draws=9, baseline="B")
     assert signature == (

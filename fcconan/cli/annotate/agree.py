@@ -62,7 +62,7 @@ def run(
         typer.echo(f"Not checked: {check}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     for note in result["notes"]:
         typer.echo(note)
-    for signature in result["signature"]:
+    for signature in [*result["signature"], result["tests_signature"]]:
         typer.echo(signature)
     if report is not None:
         write_quality_page(report, result, f"Agreement in {campaign.settings.name}")
@@ -77,6 +77,7 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
     from fcconan.annotate.votes import votes_of
     from fcconan.errors import InputError
     from fcconan.score.agreement import agreement_signature, has_pair_intervals
+    from fcconan.score.families import family_parts
 
     if VALIDATION in rounds:
         raise InputError(
@@ -100,8 +101,10 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
         for table in rated(campaign, votes)
         if len(table.domain) <= 101
     ]
+    tests = {"test": "attention", "draws": permutations, "seed": drawn["seed"], **family_parts(families, "check")}
     return {
         "signature": list(dict.fromkeys(signatures)),
+        "tests_signature": "|".join([population, *(f"{key}:{value}" for key, value in tests.items())]),
         "rows": rows,
         "subsets": mean_of_subsets(rows),
         "units": disputed_units(campaign, votes),

@@ -19,8 +19,8 @@ from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
 from fcconan.retrieve.collection import Collection, load_collection
-from fcconan.retrieve.families import choose_primary, read_primary
 from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieve.primary import choose_primary, read_primary
 from fcconan.retrieve.system import Ranking, Retriever
 from tests.conftest import RunCli
 
@@ -158,7 +158,7 @@ def test_families_are_in_the_result_the_signature_and_the_notes(collection: Coll
             "units": 24,
         },
     ]
-    part = "|primary:ndcg@10@silver|pairs:all|correction:max-t|tests:3-primary+9-exploratory|floor:0.00498"
+    part = "|primary:ndcg@10@silver|pairs:all|family:primary-and-exploratory|tests:3+9|floor:0.00498|correction:max-t"
     assert result["signature"].endswith(part)
     assert result["settings"]["primary"] == "ndcg@10@silver"
     assert result["settings"]["baseline"] is None
@@ -189,9 +189,9 @@ def test_a_family_that_can_find_nothing_is_told(collection: Collection, n_querie
     assert result["families"][0]["floor"] == floor
     assert result["notes"][-1] == (
         f"No test of the primary family can be significant: its smallest corrected p is {floor:.3g} with {n_queries} "
-        "paired units; 6 units or more are needed, more --resamples do not help."
+        f"paired unit{'s' * (n_queries > 1)}; 6 units or more are needed, more --resamples do not help."
     )
-    assert result["signature"].endswith(f"|floor:{floor:.3g}")
+    assert result["signature"].endswith(f"|floor:{floor:.3g}|correction:max-t")
 
 
 def test_a_family_without_an_hs_that_two_systems_share_is_told(collection: Collection) -> None:
@@ -356,10 +356,52 @@ def test_a_baseline_that_fails_leaves_nothing_to_compare(collection: Collection)
 # The command
 
 
+@pytest.mark.parametrize(
+    ("option", "message"), [("--primary", "primary comparison '' names no partition"), ("--baseline", "no system ''")]
+)
+def test_an_empty_option_is_not_the_default(run_cli: RunCli, demo: Path, option: str, message: str) -> None:
+    result = run_cli("bench", demo, "--system", "bm25", "--system", "tfidf", option, "")
+    assert (result.returncode, message in result.stderr) == (2, True)
+
+
+def test_each_family_has_its_own_floor_in_the_signature(collection: Collection) -> None:
+    kept = list(collection.queries)[:9]
+    few = {query: collection.qrels("bronze")[query] for query in kept[:4]}
+    many = {query: collection.qrels("bronze")[query] for query in kept}
+    data = replace(
+        collection,
+        queries={query: collection.queries[query] for query in kept},
+        partitions={"few": lambda: few, "many": lambda: many},
+    )
+    result, _ = run(data, Oracle(collection), Random(seeds=2), metrics=("ndcg@10",), primary="ndcg@few")
+    assert [family["floor"] for family in result["families"]] == [0.125, pytest.approx(1 / 201)]
+    assert "|tests:1+1|floor:0.125+0.00498|" in result["signature"]
+    assert min(row["p_corrected"] for row in family(result, "primary")) >= 0.125
+
+
+@pytest.mark.parametrize(
+    ("configuration", "why"),
+    [
+        ({"weights": np.arange(2000)}, "ndarray"),
+        ({"weight": float("nan")}, "Out of range"),
+        ({(1, 2): 3}, "keys must be"),
+        ("weights", "it is a str"),
+    ],
+)
+def test_a_configuration_that_results_cannot_hold_is_refused(
+    collection: Collection, configuration: Any, why: str
+) -> None:
+    """The text of a long array leaves out its middle: two of them would share a checkpoint."""
+    system = Oracle(collection)
+    vars(system)["configuration"] = configuration
+    with pytest.raises(InputError, match=rf"`configuration` of the system oracle is not a dict .*{why}"):
+        run(collection, system, BM25())
+
+
 def test_an_unknown_baseline_is_refused_before_anything_is_ranked(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
     result = run_cli("bench", demo, "--system", "bm25", "--baseline", "bm52", "--json", tmp_path / "r.json")
     assert result.returncode == 2
-    assert result.stderr == "fcconan: --baseline 'bm52' is no system of this run: give one of bm25\n"
+    assert result.stderr == "fcconan: there is no system 'bm52' to compare with: did you mean 'bm25'? known are bm25\n"
     assert not (tmp_path / "r.json").exists()
 
 

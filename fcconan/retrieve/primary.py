@@ -1,22 +1,21 @@
-"""The declared families of a benchmark's tests: one primary comparison, and all other tests, which are exploratory."""
+"""The primary comparison of a benchmark: its metric and partition. All other tests are exploratory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.score.evaluate import metric_names
-from fcconan.score.max_t import CORRECTION, Family, Ints, p_floor
+from fcconan.score.families import EXPLORATORY, PRIMARY, Family, family_parts, floor_notes
+from fcconan.score.max_t import Ints, p_floor
 from fcconan.score.significance import Floats
 
 if TYPE_CHECKING:
     from fcconan.retrieve.bench import Settings
     from fcconan.retrieve.collection import Collection
 
-PRIMARY, EXPLORATORY = "primary", "exploratory"
 AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
 FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
 Qrels = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -82,7 +81,7 @@ def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels)
         settings: Settings of the benchmark, resolved.
         qrels: Judgements of every partition; the broadest partition has the most, the last one among equals.
     """
-    if settings.primary:
+    if settings.primary is not None:
         return read_primary(settings.primary, settings, collection.partitions)
     ndcg = [name for name in settings.metrics if name.startswith("ndcg@")]
     metric = next((name for name in ndcg if name == f"ndcg@{settings.k}"), (ndcg or list(settings.metrics))[0])
@@ -96,29 +95,6 @@ def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels)
     else:
         why = "the only partition"
     return Primary(metric, partition, why)
-
-
-def system_pairs(names: Sequence[str], baseline: str) -> list[tuple[int, int]]:
-    """Returns the positions of the two systems of every comparison.
-
-    Args:
-        names: Names of the systems.
-        baseline: The system that all others are compared with; empty for all pairs.
-    """
-    if not baseline:
-        return list(combinations(range(len(names)), 2))
-    place = names.index(baseline) if baseline in names else None
-    return [(row, place) for row in range(len(names)) if place is not None and row != place]
-
-
-def check_baseline(baseline: str, names: Sequence[str]) -> None:
-    """Checks that the baseline is one of the systems.
-
-    Raises:
-        InputError: It is not.
-    """
-    if baseline and baseline not in names:
-        raise InputError(f"--baseline {baseline!r} is no system of this run: give one of {', '.join(names)}")
 
 
 def family_labels(rows: Sequence[Mapping[str, Any]], primary: Primary) -> Ints:
@@ -139,7 +115,9 @@ def declared_families(
         primary: The primary comparison.
         settings: Settings of the benchmark.
     """
-    pairs = f"{settings.baseline} against every other system" if settings.baseline else "all pairs of systems"
+    pairs = (
+        f"{settings.baseline} against every other system" if settings.baseline is not None else "all pairs of systems"
+    )
     words = {
         PRIMARY: f"{pairs}, {primary.metric}, {primary.partition}",
         EXPLORATORY: f"{pairs}, all other metrics and partitions",
@@ -160,13 +138,11 @@ def family_signature(primary: Primary, families: Sequence[Family], settings: "Se
     """Returns the parts of the signature that name the families."""
     if not families:
         return {}
-    floors = [family.floor for family in families if family.floor is not None]
     return {
         "primary": str(primary),
-        "pairs": f"against-{settings.baseline}" if settings.baseline else "all",
-        "correction": CORRECTION,
-        "tests": "+".join(f"{family.n_tests}-{family.name}" for family in families),
-    } | ({"floor": f"{max(floors):.3g}"} if floors else {})
+        "pairs": "all" if settings.baseline is None else f"against-{settings.baseline}",
+        **family_parts(families, "primary-and-exploratory"),
+    }
 
 
 def family_notes(primary: Primary, families: Sequence[Family], settings: "Settings", names: Iterable[str]) -> list[str]:
@@ -178,7 +154,7 @@ def family_notes(primary: Primary, families: Sequence[Family], settings: "Settin
         settings: Settings of the benchmark.
         names: Names of the systems that were scored.
     """
-    if settings.baseline and settings.baseline not in names:
+    if settings.baseline is not None and settings.baseline not in names:
         return [f"The baseline {settings.baseline} failed: no systems are compared."]
     if not families:
         return []
@@ -187,11 +163,11 @@ def family_notes(primary: Primary, families: Sequence[Family], settings: "Settin
         "exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with --primary "
         "METRIC@PARTITION, before you see results."
     ]
-    if settings.baseline and any(family.n_tests for family in families):
+    if settings.baseline is not None and any(family.n_tests for family in families):
         said.append(f"Only comparisons with {settings.baseline} are tested (--baseline).")
-    for family in families:
-        if not family.n_tests:
-            said.append(f"The {family.name} family holds no test: no HS has a value of two systems.")
-        elif note := family.note("--resamples"):
-            said.append(f"{note[0].upper()}{note[1:]}.")
-    return said
+    said += [
+        f"The {family.name} family holds no test: no HS has a value of two systems."
+        for family in families
+        if not family.n_tests
+    ]
+    return said + floor_notes(families, "--resamples")
