@@ -43,6 +43,8 @@ _SPOKEN = frozenset(
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
 _NUMBERED = re.compile(r"^[\W_]{0,6}\d{1,2}[.)] (?=[\W_]{0,3}[^\W\d_])")
+# One or two words in a line of their own, such as `Pass`, explain nothing, unless they deny a quality.
+_FRAGMENT = re.compile(r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:no|not|never)\b)[\w'/]+(?: [\w']+)?[^\w\":]*")
 _MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # that ends a text of some models
 _TOKEN = re.compile(r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE)
 _LONGEST = 600  # characters of a sentence that are looked at
@@ -85,8 +87,6 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
 
 def _refused(sentence: str) -> bool:
     """Whether a sentence refuses in so many words."""
-    if not compiled(words.ABOUT).search(sentence):
-        return False
     if re.match(rf"\W*{words.SORRY}", sentence) or re.search(rf"(?<!\w)(?:i'm|i am) {words.SORRY}", sentence):
         return True
     compared = " i " in f" {sentence} " and compiled(words.COMPARED).search(sentence)
@@ -110,14 +110,19 @@ def _taken_back(sentence: str, differs: Differs) -> Reason | None:
             continue
         if compiled(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith("that's how"):
             return "contradicted"
-        cut = clause.endswith(" not")
-        if not cut and compiled(words.NOT).search(clause) and not compiled(words.COMPARED).search(clause):
+        if clause.endswith(" not") or compiled(words.COMPARED).search(clause):
+            continue
+        predicate = compiled(words.PREDICATE).match(clause, subject.end())
+        denied = clause[: subject.end()] + (predicate[0] if predicate else "")
+        if predicate is None or compiled(words.NOT).search(denied):
             return "contradicted"
     return None
 
 
 def _first_person(sentence: str) -> Reason | None:
     """What a judge says of itself must be what judges do; a denial must be of a fault or of a higher grade."""
+    if re.search(r"(?<!\w)your?\b", sentence) and not compiled(words.YOU).search(sentence):
+        return "refusal"
     for clause in _CLAUSE.split(sentence):
         compared = compiled(words.COMPARED).search(clause) is not None
         for pronoun in _PRONOUN.finditer(clause):
@@ -129,13 +134,17 @@ def _first_person(sentence: str) -> Reason | None:
             if not said.strip():
                 continue  # the text was cut
             verb = _VERB.match(said)
-            if verb is not None and verb["views"]:
-                continue
+            if verb is not None and compiled(words.UNREAL).search(said) and not compared:
+                return "contradicted"
             if verb is not None and verb["judges"] and (compared or not compiled(words.NOT).search(said)):
+                continue
+            if verb is not None and verb["views"]:
                 continue
             if re.match(rf"{words.AUXILIARY} ?{words.CORRECTS}\b", said):
                 return "contradicted"
             return "refusal"
+    if re.search(r"(?<!\w)my\b", sentence) and not compiled(words.MY).search(sentence):
+        return "refusal"
     return None
 
 
@@ -215,6 +224,8 @@ def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool
         return True
     if compiled(words.AFTER).match(after) or compiled(words.THIS).match(after) or _goes_on(after, cased):
         return True
+    if _FRAGMENT.fullmatch(after):
+        return True
     next_line = _NEXT_LINE.match(after)
     if next_line is not None and differs(next_line["grade"]):
         return True
@@ -231,7 +242,7 @@ def _leads_elsewhere(clause: str, inline: bool) -> bool:
     of_text = compiled(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
     if of_text and not compiled(words.UNREAL).search(clause):
         return False
-    last = re.split(r", (?=i |my )|, (?!i\b)(?=\w)|\b(?:but|so|therefore|thus)\b", clause)[-1]
+    last = re.split(r", (?=i\b|my )|, (?!i\b)(?=\w)|\b(?:but|so|therefore|thus)\b", clause)[-1]
     denied = compiled(words.LEAD_DENIED).search(last if inline else clause) or compiled(words.NOT).search(last)
     return denied is not None or not (inline or compiled(words.LEAD).search(clause))
 
