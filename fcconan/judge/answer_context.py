@@ -23,7 +23,11 @@ _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("�
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
 # A quotation that words introduce is not the judge's own speech.
-_QUOTED = re.compile(rf"""(?:(?<=[\w,:(] )|(?<=\())(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))|(?<![^\n{MARK} ])"[^"\n{MARK}]{{0,400}}"(?= [a-z])|(?<= )"[^"\n{MARK}]*$""", re.MULTILINE)
+_QUOTED = re.compile(
+    rf"""(?:(?<=[\w,:(] )|(?<=\())(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))|"""
+    rf"""(?<![^\n{MARK} ])"[^"\n{MARK}]{{0,400}}"(?= [a-z])|(?<= )"[^"\n{MARK}]*$""",
+    re.MULTILINE,
+)
 _NEAR = 240  # characters before and after an answer that may be of its sentence
 _LONGEST_ANSWER = 80
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -32,30 +36,46 @@ _OTHER_GRADE = re.compile(
     rf"""[\s:="'`*_(-]{{0,6}}(?:(?:an?|as|the|of|only|just)\s){{0,3}}["'`*_(]{{0,3}}"""
     rf"""(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?(?![\d%])|{"|".join(word for word in _NUMBER_WORDS if word != "one")})"""
     r"""(?:\s?/\s?\d{1,3})?(?:\sstars?|\spoints?|\sout of \w{1,5})?["'`*_)]{0,3}(?=\W*$|\s?\n|[.!?](?:\s|$)|[,;:)]"""
-    r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|overall)\b))"""
+    r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|"""
+    r"""overall)\b))"""
 )
 # Fields beside a grade that make it void, and fields in which the judge speaks.
 _ERRORS = re.compile(r"\b(?:errors?|refus\w+|declin\w+|reject\w+|abstain\w*|skip\w*|blocked|invalid|not rated)\b")
-_VALID = re.compile(r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b")
+_VALID = re.compile(
+    r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b"
+)
 _NOTHING = frozenset({"", "null", "none", "false", "no", "0"})
 _SPOKEN = frozenset(
     {"explanation", "reason", "reasoning", "rationale", "justification", "feedback", "note", "notes", "comment"}
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
-_NUMBERED = re.compile(r"^[\W_]{0,6}\d{1,2}[.)] (?=[\W_]{0,3}[^\W\d_])")
+_NUMBERED = re.compile(rf"^[\W_]{{0,6}}\d{{1,2}}[.)] (?=[\W_]{{0,3}}(?:[^\W\d_]|{MARK}))")
 # One or two words in a line of their own, such as `Pass`, explain nothing, unless they deny a quality.
-_FRAGMENT = re.compile(r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:no|not|never)\b)[\w'/]+(?: [\w']+)?[^\w\":]*")
+_FRAGMENT = re.compile(
+    r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:[Nn]o|[Nn]ot|[Nn]ever)\b)(?:/s|(?:[A-Z]|"
+    r"(?<=[(\[<^])\w)[\w'/]{2,})(?: [\w']+)?[^\w\":]*"
+)
 _MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # that ends a text of some models
-_TOKEN = re.compile(r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE)
+# A line without a colon before an answer may be a heading or a note.
+_UNENDED = re.compile(
+    rf"{words.UNREAL}|{words.SPOKEN}|(?<!\w)(?:is|be|are|like|as|format|not|never|schema|output|answer with)\W*$"
+)
+_TOKEN = re.compile(
+    r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE
+)
 _LONGEST = 600  # characters of a sentence that are looked at
 _DIGIT = re.compile(r"[0-9]|(?<!\w)(?:two|three|four|five)\b")
 _SENTENCE = re.compile(rf"(?<!\be\.g)(?<!\bi\.e)(?<=[.!?;])\s+|\n+|{MARK}")
-_CLAUSE = re.compile(rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|though|while)(?!\w)")
+_CLAUSE = re.compile(
+    rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|"
+    rf"though|while)(?!\w)"
+)
 _PRONOUN = re.compile(r"(?<!\w)(?:i|we|me|us)(?!\w)(?! ?[/:.]\w)")
 _VERB = re.compile(rf"{words.AUXILIARY} (?:(?P<views>{words.VIEWS})|(?P<judges>{words.JUDGES}))(?!\w)")
 # What the texts are reported to say is not the judge's own speech.
 _REPORTED = re.compile(
-    rf"(?<!\w){words.REPLY}(?: \w+){{0,2}} {words.SAYS}[:,]?(?! (?:me|us)\b)(?:(?!\b(?:but|and (?:i|we))\b|—|;)[^\n]){{0,400}}"
+    rf"(?<!\w)(?:{words.REPLY}|assistant|first|second)(?: \w+){{0,2}} {words.SAYS}[:,]?(?! (?:me|"
+    rf"us)\b)(?:(?!\b(?:but|and (?:i|we))\b|—|;)[^\n]){{0,400}}"
 )
 _SAME_LINE = re.compile(r"""[)\]}"'`*_]{0,6}(?:[,;:./|=<>→⇒—– -]{0,6})""")
 _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s+\w")
@@ -71,7 +91,9 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
         inline: Whether an answer may stand anywhere in a sentence; otherwise only words that lead up to an answer, such
             as `my rating is`, may precede it there.
     """
-    if not any(character.isalnum() or character in "?<>~/" for character in around):
+    if not any(
+        character.isalpha() or character in "?<>~/" or (character.isdigit() and MARK in around) for character in around
+    ):
         return None
     cased = _plain(around)
     text = cased.translate(_LOWER)
@@ -80,7 +102,7 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
         return "refusal"
     for mark in re.finditer(MARK, text):
         before, after = text[max(0, mark.start() - _NEAR) : mark.start()], text[mark.end() : mark.end() + _NEAR]
-        if _touched(before, after, cased[mark.end() : mark.end() + 20], differs, inline):
+        if _touched(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
             return "contradicted"
     return next(filter(None, (_taken_back(sentence, differs) for sentence in sentences)), None)
 
@@ -195,7 +217,8 @@ def other_choice(names: Collection[str]) -> Differs:
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
         rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})"""
-        rf"""["'`*_(\[]{{0,3}}(?:{either})(?!\w)(?:{END}|,? actually| wins| is (?:\w+ )?(?:the )?(?:winner|better|stronger|best)\b)"""
+        rf"""["'`*_(\[]{{0,3}}(?:{either})(?!\w)(?:{END}|,? actually| wins| is (?:\w+ )?(?:the )?(?:winner|"""
+        rf"""better|stronger|best)\b)"""
     )
     return lambda text: match.end() if names and (match := pattern.match(text)) else 0
 
@@ -203,7 +226,7 @@ def other_choice(names: Collection[str]) -> Differs:
 def refuses(text: str) -> bool:
     """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
     plain = _plain(text).translate(_LOWER)
-    if objection(text, lambda _: 0) == "refusal":
+    if any(_refused(_REPORTED.sub(" ", piece[:_LONGEST])) for piece in _SENTENCE.split(plain)):
         return True
     declined = refusal_kind(plain[:2000])
     return declined is not None and declined.kind != "endorsement"
@@ -220,18 +243,19 @@ def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool
     clause = _clause(before)
     if compiled(words.QUOTING_LINE).search(before):
         return True
-    if clause and _leads_elsewhere(clause, inline):
+    own_line = "\n" in before[len(before.rstrip(" \n\"'`*_([{")) :] and not clause.endswith((":", "=", ">", "→"))
+    if clause and (_UNENDED.search(clause) is not None if own_line else _leads_elsewhere(clause, inline)):
         return True
     if compiled(words.AFTER).match(after) or compiled(words.THIS).match(after) or _goes_on(after, cased):
         return True
-    if _FRAGMENT.fullmatch(after):
+    if _FRAGMENT.fullmatch(cased):
         return True
     next_line = _NEXT_LINE.match(after)
     if next_line is not None and differs(next_line["grade"]):
         return True
     begin = _SAME_LINE.match(after)
     rest = after[begin.end() :] if begin else after
-    return not rest.startswith("\n") and not _LIST_ITEM.match(rest) and differs(rest)
+    return not rest.startswith("\n") and not _LIST_ITEM.match(rest) and differs(rest) > 0
 
 
 def _leads_elsewhere(clause: str, inline: bool) -> bool:
@@ -249,9 +273,11 @@ def _leads_elsewhere(clause: str, inline: bool) -> bool:
 
 def _goes_on(after: str, cased: str) -> bool:
     """Whether a sentence goes on after an answer otherwise than with a reason; a capital begins another one."""
-    word = _FIRST_LETTER.search(cased)
+    word = _FIRST_LETTER.search(cased[:20])
     gap = after[: word.start()] if word else ""
     if word is None or word[0].isupper() or any(c.isdigit() or c in ',;:(–—-=>→*/&"' for c in gap):
+        return False
+    if "\n" in gap and not compiled(words.GOES_ON).match(after):
         return False
     return compiled(words.EXPLAINS).match(after) is None
 
@@ -262,4 +288,7 @@ def _clause(before: str) -> str:
     if text.endswith(("!", "?")) or (text.endswith(".") and not text.endswith(("e.g.", "i.e."))):
         return ""
     line = text.rsplit("\n", 1)[-1]
+    # Another field, or another answer on a line of its own, is no sentence.
+    if re.search(r"""['"]\s*:|^[^:\n]{1,60}[:=]\W{0,4}\d""", line):
+        return ""
     return re.split(r"[!?;]\s|(?<!e\.g)(?<!i\.e)\.\s", line)[-1]
