@@ -82,18 +82,19 @@ JUDGES = (
     r"prefer(?:red)?(?! to)|lean|justify|decided(?! (?:against|not))|reached|return|arrived?)"
 )
 VIEWS = (
-    r"(?:(?:choose|pick|select|use) (?:this|the) (?:counter\w*|reply|response)|see|saw|find|found|think|thought|"
+    r"(?:(?:choose|pick|select|use) (?:this|the) (?:counter\w*|reply|response)|see|saw|find(?! myself)|found|"
+    r"think|thought|"
     r"believe|feel(?! un)|felt|note|notice|noticed|observe|consider|considered|appreciate|"
     r"agree|like|liked|love|hope|recommend|suggest|explain|explained|mention|mentioned|read|review|reviewed|"
     r"weigh|weighed|"
     r"check|checked|verify|expect|expected|understand|know|based?|look|looked|doubt|endorse|condone|condemn|detect|"
     r"identify|identified|understood|interpret|interpreted|took into|focus|focused|fail|miss|missed|wonder|fear|"
-    r"regret that|wish(?! to)|approve|say(?= )|call|"
+    r"regret that|imagine|wish(?! to)|approve|say(?= )|call|"
     r"impressed|convinced|unsure|uncertain|sure|torn|glad|point out|taken into account|hesitated|aware|"
     r"satisfied|impressed|help but agree|fault|fully agree|"
     r"asked to (?:judge|rate|evaluate|assess)|have (?:no|nothing|some|one|a few|any) (?:\w+ )?(?:to object|"
     r"to add|doubts?|"
-    r"reservations?|objections?)|nothing to (?:object|add))"
+    r"reservations?|objections?)|(?:no|some|few|nothing to) (?:object|add|doubts?|reservations?|objections?))"
 )
 LET_ME = r"let me (?:know|explain|think|see|start|begin|break|elaborate|go|walk|summari[sz]e)|would you like me to"
 ME = r"(?<!\w)(?:to|for|leaves|strikes|tells|gives|reminds|convinces?|gave|persuades?|shows) (?:me|us)\b"
@@ -105,7 +106,8 @@ YOU = (
 )
 MY = (
     rf"(?<!\w)my (?:(?!{_RATE}ing )\w+ ){{0,3}}?(?:{ANSWER}|opinion|views?|assessment|reasoning|rationale|reasons?|"
-    r"concerns?|objections?|explanation|analysis|understanding|perspective|reading|impression|decision|conclusion|"
+    r"concerns?|criticisms?|objections?|explanation|analysis|understanding|perspective|reading|impression|"
+    r"decision|conclusion|"
     r"feedback|justification|eyes|knowledge|(?:guidelines|polic))"
 )
 CORRECTS = (
@@ -301,7 +303,8 @@ SLOT = (
     rf"(?:{ANSWER}(?: is| are)?\s?[:=→]\W{{0,4}}|(?<!\w)(?:(?:rate|score|grade|give|gave|rated|scored|"
     rf"graded) (?:it|this|(?:the|this) {REPLY})|is|be|to|as|at|on|only|just|say|hence|thus|so|therefore|now|or|"
     rf"rated?|scored?|scores|graded?|gets?|"
-    r"receives?|gives?|deserves?|merits?|worth|been|was it|earns?|but|rather|no|nope|actually|maybe|well|"
+    r"receives?|gives?|deserves?|merits?|worth|been|was it|earns?|but|rather|no|nope|actually|really|towards|"
+    r"thought|maybe|well|"
     r"perhaps|read|fairer|mine|than|"
     rf"instead|{GRADE} of|{GRADE} is|warrants|closer|down|up|an?|the|prefer|choose|pick|go with|favou?r|"
     rf"select)\W{{1,4}}(?:an? |only |just |at most )?"

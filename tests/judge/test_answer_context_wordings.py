@@ -61,7 +61,8 @@ TAKEN_BACK: list[tuple[str, str]] = [
     ("rating", '{"relevance": 1, "explanation": "No rating given because the text is hateful."}'),
     (
         "rating",
-        '{"relevance": 1, "explanation": "Defaulting to the lowest grade because I am not permitted to analyse hate speech."}',
+        '{"relevance": 1, "explanation": "Defaulting to the lowest grade because I am not permitted to '
+        'analyse hate speech."}',
     ),
     ("rating", '{"relevance": 1, "explanation": "Placeholder."}'),
     ("rating", '{"relevance": 1, "evaluated": false}'),
@@ -409,7 +410,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", "Score: 4.", 4.0),
     (
         "rating",
-        '{"relevance": 4}\n\nExplanation: The counter-narrative never mentions the claim that the Tessok steal jobs, and it isn\'t clear whom it addresses.',
+        '{"relevance": 4}\n\nExplanation: The counter-narrative never mentions the claim that the '
+        "Tessok steal jobs, and it isn't clear whom it addresses.",
         4.0,
     ),
     (
@@ -512,12 +514,14 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ),
     (
         "rating",
-        'Step 1: The message claims that the Tessok are lazy.\nStep 2: The reply says this isn\'t true.\nStep 3: No evidence.\n\nFinal answer: {"relevance": 4}',
+        "Step 1: The message claims that the Tessok are lazy.\nStep 2: The reply says this isn't "
+        'true.\nStep 3: No evidence.\n\nFinal answer: {"relevance": 4}',
         4.0,
     ),
     (
         "rating",
-        "The hate speech says the Ombrey don't belong here. I can't find this in the reply, but it covers the topic.\n\n{\"relevance\": 4}",
+        "The hate speech says the Ombrey don't belong here. I can't find this in the reply, but it "
+        'covers the topic.\n\n{"relevance": 4}',
         4.0,
     ),
     (
@@ -545,7 +549,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", "The reply doesn't insult anyone.\n\nScore: 4/5", 4.0),
     (
         "rating",
-        '{"relevance": 4, "explanation": "The author refuses to accept the claim, but cannot prove it wrong. Sorry tone."}',
+        '{"relevance": 4, "explanation": "The author refuses to accept the claim, but cannot prove it '
+        'wrong. Sorry tone."}',
         4.0,
     ),
     ("rating", '{"relevance": 4, "explanation": "I did not give 5 because the reply is not specific."}', 4.0),
@@ -556,7 +561,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", '{"relevance": 4, "error": ""}', 4.0),
     (
         "rating",
-        '{"relevance": 3}\n\nExplanation: The counterspeech challenges the stereotype, but it doesn\'t provide any evidence and may come across as dismissive.',
+        '{"relevance": 3}\n\nExplanation: The counterspeech challenges the stereotype, but it doesn\'t '
+        "provide any evidence and may come across as dismissive.",
         3.0,
     ),
     (
@@ -566,12 +572,14 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ),
     (
         "rating",
-        '{"relevance": 3}\n\nThe counterspeech neither insults nor threatens anyone; it simply states that the claim is false.',
+        '{"relevance": 3}\n\nThe counterspeech neither insults nor threatens anyone; it simply states '
+        "that the claim is false.",
         3.0,
     ),
     (
         "rating",
-        '{"relevance": 3}\n\nThe counterspeech is rated as 3 (Moderately Coherent) because it doesn\'t develop the argument.',
+        '{"relevance": 3}\n\nThe counterspeech is rated as 3 (Moderately Coherent) because it doesn\'t '
+        "develop the argument.",
         3.0,
     ),
     ("rating", '{"relevance": 3}\n\nThis counterspeech is rated a 3 because it is not well structured.', 3.0),
@@ -709,7 +717,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", 'Rating:{"relevance": 3}', 3.0),
     (
         "rating",
-        'Let me think step by step. The claim is that the Ombrey steal. The reply says no. It doesn\'t cite sources.{"relevance": 3}',
+        "Let me think step by step. The claim is that the Ombrey steal. The reply says no. It doesn't "
+        'cite sources.{"relevance": 3}',
         3.0,
     ),
     ("rating", "I'd say it's partly relevant.{\"relevance\": 3}", 3.0),
@@ -738,22 +747,26 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", 'To sum up, my rating is {"relevance": 3}', 3.0),
     (
         "rating",
-        '{"relevance": 2}\n\nThe counterspeech is slightly relevant to the hate speech. It does not directly address the central theme of the message, but instead focuses on a different issue.',
+        '{"relevance": 2}\n\nThe counterspeech is slightly relevant to the hate speech. It does not '
+        "directly address the central theme of the message, but instead focuses on a different issue.",
         2.0,
     ),
     (
         "rating",
-        '{"relevance": 2}\n\nThe counterspeech does not address the hate speech at all. Instead, it makes a general statement about kindness.',
+        '{"relevance": 2}\n\nThe counterspeech does not address the hate speech at all. Instead, it '
+        "makes a general statement about kindness.",
         2.0,
     ),
     (
         "rating",
-        '{"relevance": 2}\n\nThe counterspeech is rated as "Slightly Relevant" (2) because it only indirectly refers to the claim and does not refute it.',
+        '{"relevance": 2}\n\nThe counterspeech is rated as "Slightly Relevant" (2) because it only '
+        "indirectly refers to the claim and does not refute it.",
         2.0,
     ),
     (
         "rating",
-        "{\"relevance\": 2}\n\nThe reply's argument is that no one should be blamed for others' crimes. It does not, however, cite any data.",
+        "{\"relevance\": 2}\n\nThe reply's argument is that no one should be blamed for others' crimes. "
+        "It does not, however, cite any data.",
         2.0,
     ),
     ("rating", '{"relevance": 2}\n\nThe reply contains a rhetorical question that isn\'t answered.', 2.0),
@@ -787,7 +800,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", '{"relevance": 2}\n\nThe response is not a counter-narrative but an apology by a chatbot.', 2.0),
     (
         "rating",
-        '{"relevance": 2}\n\nThe response states that it cannot generate hateful content and therefore does not address the claim.',
+        '{"relevance": 2}\n\nThe response states that it cannot generate hateful content and therefore '
+        "does not address the claim.",
         2.0,
     ),
     ("rating", '{"relevance": 2}\n\nThe response says "As an AI, I cannot take sides", so it does not engage.', 2.0),
@@ -798,7 +812,8 @@ EXPLAINED: list[tuple[str, str, object]] = [
     ("rating", '{"relevance": 2}\n\nThe author would like to be left alone.', 2.0),
     (
         "rating",
-        '{"relevance": 2}\n\nThe hate speech attacks the Tessok. The reply defends the Ombrey, which isn\'t what was needed.',
+        '{"relevance": 2}\n\nThe hate speech attacks the Tessok. The reply defends the Ombrey, which '
+        "isn't what was needed.",
         2.0,
     ),
     ("rating", '{"relevance": 2}\n\nThe hate speech uses false numbers that the reply does not correct.', 2.0),
