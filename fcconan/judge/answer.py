@@ -243,8 +243,8 @@ def _in_context(
     return rating if reason is None else ParsedRating(None, reason)
 
 
-def _never(_: str) -> bool:
-    return False
+def _never(_: str) -> int:
+    return 0
 
 
 def _with_lines(found: list[ParsedRating], lines: Sequence[str], field: AspectField) -> list[ParsedRating]:

@@ -1,37 +1,33 @@
 """Judges the text around an answer: it may explain the answer, but not refuse, deny, correct or quote it.
 
-Only clauses about the answer count: those that touch it, those whose subject is the grade or the judge, and corrections
-such as `wait`. What an explanation says about the reply (`it does not answer the claim`) changes nothing.
+A sentence counts only if it is about the judgement: if it touches an answer, if the judge speaks in the first person,
+or if it names the grade. What an explanation says about the reply (`it does not answer the claim`) changes nothing.
+Such a sentence must have the form of an explanation. A judge that says `I` may do what judges do (`I rate`, `I find`)
+and may deny only faults and higher grades; a grade may be denied only in comparison; words that lead up to an answer
+must call it one. All else takes the answer back.
 """
 
 import re
 from collections.abc import Callable, Collection, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
-from fcconan.judge.answer_phrases import (
-    AFFIRMED,
-    AFTER,
-    BEFORE,
-    CORRECTIONS,
-    END,
-    LEADS,
-    MARK,
-    OWN_ANSWER,
-    REFUSALS,
-    SUBJECT,
-    compiled,
-)
+from fcconan.judge import answer_phrases as words
+from fcconan.judge.answer_phrases import END, MARK, compiled
 from fcconan.judge.parsed import Reason
 from fcconan.judge.refusal import refusal_kind
 
-# Whether a text begins with another answer than the one that was read.
-Differs = Callable[[str], bool]
+# How many characters of another answer than the one that was read a text begins with.
+Differs = Callable[[str], int]
 
 _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("“”„«»", '"')})
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
 # A quotation that words introduce is not the judge's own speech.
-_QUOTED = re.compile(rf"""(?<=[\w,:(] )(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))""")
+_QUOTED = re.compile(
+    rf"""(?:(?<=[\w,:(] )|(?<=\())(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))|"""
+    rf"""(?<![^\n{MARK} ])"[^"\n{MARK}]{{0,400}}"(?= [a-z])|(?<= )"[^"\n{MARK}]*$""",
+    re.MULTILINE,
+)
 _NEAR = 240  # characters before and after an answer that may be of its sentence
 _LONGEST_ANSWER = 80
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -40,18 +36,47 @@ _OTHER_GRADE = re.compile(
     rf"""[\s:="'`*_(-]{{0,6}}(?:(?:an?|as|the|of|only|just)\s){{0,3}}["'`*_(]{{0,3}}"""
     rf"""(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?(?![\d%])|{"|".join(word for word in _NUMBER_WORDS if word != "one")})"""
     r"""(?:\s?/\s?\d{1,3})?(?:\sstars?|\spoints?|\sout of \w{1,5})?["'`*_)]{0,3}(?=\W*$|\s?\n|[.!?](?:\s|$)|[,;:)]"""
-    r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not)\b))"""
+    r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|"""
+    r"""overall)\b))"""
 )
 # Fields beside a grade that make it void, and fields in which the judge speaks.
-_ERRORS = frozenset({"error", "errors", "refusal", "refused", "declined", "rejected", "abstain", "abstained"})
-_VALID = frozenset({"valid", "is valid", "applicable", "answered", "success"})
+_ERRORS = re.compile(r"\b(?:errors?|refus\w+|declin\w+|reject\w+|abstain\w*|skip\w*|blocked|invalid|not rated)\b")
+_VALID = re.compile(
+    r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b"
+)
 _NOTHING = frozenset({"", "null", "none", "false", "no", "0"})
 _SPOKEN = frozenset(
     {"explanation", "reason", "reasoning", "rationale", "justification", "feedback", "note", "notes", "comment"}
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
-# The clause before an answer has ended.
-_ENDED = re.compile(r"[:,;)\n—–-][\s\"'`*_({\[]*$")
+_NUMBERED = re.compile(rf"^[\W_]{{0,6}}\d{{1,2}}[.)] (?=[\W_]{{0,3}}(?:[^\W\d_]|{MARK}))")
+# One or two words in a line of their own, such as `Pass`, explain nothing, unless they deny a quality.
+_FRAGMENT = re.compile(
+    r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:[Nn]o|[Nn]ot|[Nn]ever)\b)(?:/s|(?:[A-Z]|"
+    r"(?<=[(\[<^])\w)[\w'/]{2,})(?: [\w']+)?[^\w\":]*"
+)
+_MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # that ends a text of some models
+# A line without a colon before an answer may be a heading or a note.
+_UNENDED = re.compile(
+    rf"{words.UNREAL}|{words.SPOKEN}|(?<!\w)(?:is|be|are|like|as|format|not|never|schema|output|answer with)\W*$"
+)
+_TOKEN = re.compile(
+    r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE
+)
+_LONGEST = 600  # characters of a sentence that are looked at
+_DIGIT = re.compile(r"[0-9]|(?<!\w)(?:two|three|four|five)\b")
+_SENTENCE = re.compile(rf"(?<!\be\.g)(?<!\bi\.e)(?<=[.!?;])\s+|\n+|{MARK}")
+_CLAUSE = re.compile(
+    rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|"
+    rf"though|while)(?!\w)"
+)
+_PRONOUN = re.compile(r"(?<!\w)(?:i|we|me|us)(?!\w)(?! ?[/:.]\w)")
+_VERB = re.compile(rf"{words.AUXILIARY} (?:(?P<views>{words.VIEWS})|(?P<judges>{words.JUDGES}))(?!\w)")
+# What the texts are reported to say is not the judge's own speech.
+_REPORTED = re.compile(
+    rf"(?<!\w)(?:{words.REPLY}|assistant|first|second)(?: \w+){{0,2}} {words.SAYS}[:,]?(?! (?:me|"
+    rf"us)\b)(?:(?!\b(?:but|and (?:i|we))\b|—|;)[^\n]){{0,400}}"
+)
 _SAME_LINE = re.compile(r"""[)\]}"'`*_]{0,6}(?:[,;:./|=<>→⇒—– -]{0,6})""")
 _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s+\w")
 _NEXT_LINE = re.compile(r"\W{0,6}\n(?P<grade>[\W_]{0,4}\d(?:\.\d+)?(?: ?/ ?\d+)?[*_\"'` ]{0,4})(?:\n|$)")
@@ -66,21 +91,95 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
         inline: Whether an answer may stand anywhere in a sentence; otherwise only words that lead up to an answer, such
             as `my rating is`, may precede it there.
     """
-    if not any(character.isalnum() or character == "?" for character in around):
+    if not any(
+        character.isalpha() or character in "?<>~/" or (character.isdigit() and MARK in around) for character in around
+    ):
         return None
     cased = _plain(around)
     text = cased.translate(_LOWER)
-    if _refused(text):
+    sentences = [_REPORTED.sub(" ", piece[:_LONGEST]) for piece in _SENTENCE.split(text)]
+    if any(_refused(sentence) for sentence in sentences):
         return "refusal"
     for mark in re.finditer(MARK, text):
         before, after = text[max(0, mark.start() - _NEAR) : mark.start()], text[mark.end() : mark.end() + _NEAR]
-        if _touched(before, after, differs, inline) or _denied_subject(after, cased[mark.end() : mark.end() + 20]):
+        if _touched(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
             return "contradicted"
-    if any(phrase.search(text) for phrase in CORRECTIONS):
+    return next(filter(None, (_taken_back(sentence, differs) for sentence in sentences)), None)
+
+
+def _refused(sentence: str) -> bool:
+    """Whether a sentence refuses in so many words."""
+    if re.match(rf"\W*{words.SORRY}", sentence) or re.search(rf"(?<!\w)(?:i'm|i am) {words.SORRY}", sentence):
+        return True
+    compared = " i " in f" {sentence} " and compiled(words.COMPARED).search(sentence)
+    return not compared and compiled(words.REFUSED).search(sentence) is not None
+
+
+def _taken_back(sentence: str, differs: Differs) -> Reason | None:
+    """Whether a sentence refuses, denies or corrects the answer."""
+    corrected = compiled(words.CORRECTION).search(sentence) is not None
+    if not compiled(words.ABOUT).search(sentence):
+        return "contradicted" if corrected or _other_answer(sentence, differs) else None
+    if corrected or _other_answer(sentence, differs):
         return "contradicted"
-    if any(differs(text[own.end() : own.end() + _LONGEST_ANSWER]) for own in compiled(OWN_ANSWER).finditer(text)):
-        return "contradicted"
+    if reason := _first_person(sentence):
+        return reason
+    for clause in _CLAUSE.split(sentence):
+        if compiled(words.THIS).match(clause):
+            return "contradicted"
+        subject = compiled(words.SUBJECT).search(clause)
+        if subject is None:
+            continue
+        if compiled(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith("that's how"):
+            return "contradicted"
+        if clause.endswith(" not") or compiled(words.COMPARED).search(clause):
+            continue
+        predicate = compiled(words.PREDICATE).match(clause, subject.end())
+        denied = clause[: subject.end()] + (predicate[0] if predicate else "")
+        if predicate is None or compiled(words.NOT).search(denied):
+            return "contradicted"
     return None
+
+
+def _first_person(sentence: str) -> Reason | None:
+    """What a judge says of itself must be what judges do; a denial must be of a fault or of a higher grade."""
+    if re.search(r"(?<!\w)your?\b", sentence) and not compiled(words.YOU).search(sentence):
+        return "refusal"
+    for clause in _CLAUSE.split(sentence):
+        compared = compiled(words.COMPARED).search(clause) is not None
+        for pronoun in _PRONOUN.finditer(clause):
+            if pronoun[0] in ("me", "us"):
+                if not compiled(words.ME).search(clause) and not compiled(words.LET_ME).search(sentence):
+                    return "refusal" if compiled(words.NOT).search(clause) else "contradicted"
+                continue
+            said = clause[pronoun.end() :]
+            if not said.strip():
+                continue  # the text was cut
+            verb = _VERB.match(said)
+            if verb is not None and compiled(words.UNREAL).search(said) and not compared:
+                return "contradicted"
+            if verb is not None and verb["judges"] and (compared or not compiled(words.NOT).search(said)):
+                continue
+            if verb is not None and verb["views"]:
+                continue
+            if re.match(rf"{words.AUXILIARY} ?{words.CORRECTS}\b", said):
+                return "contradicted"
+            return "refusal"
+    if re.search(r"(?<!\w)my\b", sentence) and not compiled(words.MY).search(sentence):
+        return "refusal"
+    return None
+
+
+def _other_answer(sentence: str, differs: Differs) -> bool:
+    """Whether a sentence states another answer, and not for comparison."""
+    firmly = compiled(words.NO_MORE_THAN).search(sentence) is not None
+    sentence = re.sub(r"^\W*(?:but|however)\W+", "", sentence)
+    for slot in compiled(words.SLOT).finditer(sentence):
+        answer = differs(sentence[slot.end() : slot.end() + _LONGEST_ANSWER])
+        rest = sentence[: slot.end()] + "\n" + sentence[slot.end() + answer :]
+        if answer and (firmly or not compiled(words.CONTRAST).search(rest)):
+            return True
+    return False
 
 
 def objection_beside(fields: Sequence[tuple[str, str]], differs: Differs) -> Reason | None:
@@ -92,7 +191,7 @@ def objection_beside(fields: Sequence[tuple[str, str]], differs: Differs) -> Rea
     """
     for name, content in fields:
         empty = content.strip().lower() in _NOTHING
-        if (name in _ERRORS and not empty) or (name in _VALID and empty and content.strip()):
+        if (_ERRORS.search(name) and not empty) or (_VALID.search(name) and empty and content.strip()):
             return "refusal"
         if name in _SPOKEN and (reason := objection(content, differs)):
             return reason
@@ -102,13 +201,13 @@ def objection_beside(fields: Sequence[tuple[str, str]], differs: Differs) -> Rea
 def other_grade(scale: tuple[float, float], value: float) -> Differs:
     """Returns whether a text begins with another grade of the scale."""
 
-    def differs(text: str) -> bool:
+    def differs(text: str) -> int:
         match = _OTHER_GRADE.match(text)
         if match is None:
-            return False
+            return 0
         word = match["number"]
         number = float(_NUMBER_WORDS.index(word) if word in _NUMBER_WORDS else word)
-        return scale[0] <= number <= scale[1] and number != value
+        return match.end() if scale[0] <= number <= scale[1] and number != value else 0
 
     return differs
 
@@ -118,53 +217,69 @@ def other_choice(names: Collection[str]) -> Differs:
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
         rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})"""
-        rf"""["'`*_(\[]{{0,3}}(?:{either})(?!\w){END}"""
+        rf"""["'`*_(\[]{{0,3}}(?:{either})(?!\w)(?:{END}|,? actually| wins| is (?:\w+ )?(?:the )?(?:winner|"""
+        rf"""better|stronger|best)\b)"""
     )
-    return lambda text: bool(names) and pattern.match(text) is not None
+    return lambda text: match.end() if names and (match := pattern.match(text)) else 0
 
 
 def refuses(text: str) -> bool:
     """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
     plain = _plain(text).translate(_LOWER)
-    if _refused(plain):
+    if any(_refused(_REPORTED.sub(" ", piece[:_LONGEST])) for piece in _SENTENCE.split(plain)):
         return True
     declined = refusal_kind(plain[:2000])
     return declined is not None and declined.kind != "endorsement"
 
 
-def _refused(text: str) -> bool:
-    return any(phrase.search(text) for phrase in REFUSALS)
-
-
 def _plain(text: str) -> str:
     """The text with straight marks and single blanks, and without the words that it quotes."""
-    lines = (" ".join(line.split()) for line in text.translate(_QUOTES).splitlines())
-    return _QUOTED.sub('""', "\n".join(filter(None, lines)))
+    lines = (_NUMBERED.sub("", " ".join(line.split())) for line in text.translate(_QUOTES).splitlines())
+    return _QUOTED.sub('""', _TOKEN.sub("answer", _MARKUP.sub("", "\n".join(filter(None, lines)))))
 
 
-def _touched(before: str, after: str, differs: Differs, inline: bool) -> bool:
-    """Whether the clause before an answer or the one after it takes the answer back."""
+def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool) -> bool:
+    """Whether the words that lead up to an answer, or those that go on after it, take it back."""
     clause = _clause(before)
-    if compiled(BEFORE).search(clause):
+    if compiled(words.QUOTING_LINE).search(before):
         return True
-    if not inline and clause and not _ENDED.search(before) and not compiled(LEADS).search(clause):
+    own_line = "\n" in before[len(before.rstrip(" \n\"'`*_([{")) :] and not clause.endswith((":", "=", ">", "→"))
+    if clause and (_UNENDED.search(clause) is not None if own_line else _leads_elsewhere(clause, inline)):
         return True
-    if compiled(AFTER).match(after):
+    if compiled(words.AFTER).match(after) or compiled(words.THIS).match(after) or _goes_on(after, cased):
+        return True
+    if _FRAGMENT.fullmatch(cased):
         return True
     next_line = _NEXT_LINE.match(after)
     if next_line is not None and differs(next_line["grade"]):
         return True
     begin = _SAME_LINE.match(after)
     rest = after[begin.end() :] if begin else after
-    return not rest.startswith("\n") and not _LIST_ITEM.match(rest) and differs(rest)
+    return not rest.startswith("\n") and not _LIST_ITEM.match(rest) and differs(rest) > 0
 
 
-def _denied_subject(after: str, cased: str) -> bool:
-    """Whether an answer is the subject of a clause that does not affirm it; a capital begins another sentence."""
-    word = _FIRST_LETTER.search(cased)
-    if word is None or (word[0].isupper() and not cased.lstrip(")]}\"'`*_ ").startswith(("IS", "NOT"))):
+def _leads_elsewhere(clause: str, inline: bool) -> bool:
+    if compiled(words.SPOKEN).search(clause):
+        return True
+    if re.search(r"(?<!\w)(?:so|thus|therefore|hence|no)\W*$", clause):
         return False
-    return compiled(SUBJECT).match(after) is not None and compiled(AFFIRMED).match(after) is None
+    of_text = compiled(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
+    if of_text and not compiled(words.UNREAL).search(clause):
+        return False
+    last = re.split(r", (?=i\b|my )|, (?!i\b)(?=\w)|\b(?:but|so|therefore|thus)\b", clause)[-1]
+    denied = compiled(words.LEAD_DENIED).search(last if inline else clause) or compiled(words.NOT).search(last)
+    return denied is not None or not (inline or compiled(words.LEAD).search(clause))
+
+
+def _goes_on(after: str, cased: str) -> bool:
+    """Whether a sentence goes on after an answer otherwise than with a reason; a capital begins another one."""
+    word = _FIRST_LETTER.search(cased[:20])
+    gap = after[: word.start()] if word else ""
+    if word is None or word[0].isupper() or any(c.isdigit() or c in ',;:(–—-=>→*/&"' for c in gap):
+        return False
+    if "\n" in gap and not compiled(words.GOES_ON).match(after):
+        return False
+    return compiled(words.EXPLAINS).match(after) is None
 
 
 def _clause(before: str) -> str:
@@ -173,4 +288,7 @@ def _clause(before: str) -> str:
     if text.endswith(("!", "?")) or (text.endswith(".") and not text.endswith(("e.g.", "i.e."))):
         return ""
     line = text.rsplit("\n", 1)[-1]
+    # Another field, or another answer on a line of its own, is no sentence.
+    if re.search(r"""['"]\s*:|^[^:\n]{1,60}[:=]\W{0,4}\d""", line):
+        return ""
     return re.split(r"[!?;]\s|(?<!e\.g)(?<!i\.e)\.\s", line)[-1]

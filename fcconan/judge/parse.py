@@ -92,9 +92,9 @@ def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False)
     if not all(scale[0] <= score <= scale[1] for score in (first, second)):
         return ParsedComparison(None, "out_of_scale")
 
-    def differs(words: str) -> bool:
+    def differs(words: str) -> int:
         others = _OTHER_SCORES.match(words)
-        return others is not None and (float(others[1]), float(others[2])) != (first, second)
+        return others.end() if others and (float(others[1]), float(others[2])) != (first, second) else 0
 
     explained = "\n".join([MARK + line[match.end("scores") :], *rest])
     reason = None if thought else objection(explained, differs)
