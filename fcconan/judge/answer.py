@@ -282,6 +282,15 @@ def read_without_key(
     """Reads the only grade there is: after `[RESULT]`, in JSON, as the whole output, or on a line like `Score: 4`.
 
     In JSON, a number counts under a name of a score, or one of these names.
+
+    Args:
+        text: The output.
+        field: The scale and the form of the grade.
+        names: Further names of the grade, such as that of the aspect.
+        thought: Whether this is thinking, which may doubt the grade that it comes to.
+
+    Returns:
+        The grade, or the reason why there is none.
     """
     fields = find_fields(text, ANY_FIELD)
     if _RESULT.search(fields.rest):

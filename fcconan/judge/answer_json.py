@@ -66,7 +66,14 @@ def plain_name(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """How a field with one of these names begins in JSON, and a line that is nothing but such a field."""
+    """Compiles the patterns of a field with one of some names.
+
+    Args:
+        keys: The names of the field.
+
+    Returns:
+        The beginning of the field in JSON, and a line that is nothing but the field.
+    """
     names = "|".join(r"[\s_-]+".join(map(re.escape, re.split(r"[\s_-]+", key.strip(WRAPPERS)))) for key in keys)
     wanted = rf"""["'“”]\s*+(?P<name>{names})\s*+["'“”]"""
     in_json = rf"(?<!\\)(?:{wanted}|{_OTHER_NAME})\s*+[:：]\s*+|{_ELEMENT}"
@@ -163,7 +170,14 @@ def _without_braces(found: re.Match[str]) -> str:
 
 
 def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
-    """The text of a value that is no object, and the reason why it is not to be read."""
+    """Reads a value that is not an object.
+
+    Args:
+        value: The match of the value.
+
+    Returns:
+        The text, and the reason why it may not be read, or None.
+    """
     string, plain = value["string"], value["plain"] or ""
     content = next((each for each in (value["single"], value["curly"]) if each is not None), plain)
     if string is not None:
