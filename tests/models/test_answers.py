@@ -504,6 +504,14 @@ def test_an_interrupted_fresh_run_can_be_given_up(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().err == ""
 
 
+def test_a_run_that_gives_up_a_fresh_one_has_done_so_before_its_first_request(tmp_path: Path) -> None:
+    path = tmp_path / "answers"
+    Answers(path).put(request(1), {"old": 1})
+    Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
+    Run("rate", fresh=False).answers(path).prepare()  # and is interrupted
+    assert said(Run("rate", fresh=True).answers(path), request(1)) is None
+
+
 def test_the_models_of_a_run_share_its_epoch_also_in_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     run = Run("rate", fresh=True)
@@ -588,6 +596,21 @@ def test_a_journal_of_an_earlier_version_is_imported_once(
     assert capsys.readouterr().err == ""
     journal.unlink()
     assert len(Answers(journal)) == answers + 1  # the store is found without it
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{"at": 5}, {"at": ["x"]}, {"seconds": "x"}, {"sample": "x"}, {"sample": -1.5}, {"sample": 2**70}],
+)
+def test_lines_with_values_of_other_types_are_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], strange: dict[str, Any]
+) -> None:
+    times: dict[str, Any] = {"at": AT, "seconds": 0.25} | strange
+    odd = old.old_line(request(1, times.get("sample", 0)), {"n": 1}, times["at"], times["seconds"])
+    (tmp_path / "journal.jsonl").write_bytes(odd + old_line(2))
+    imported = Answers(tmp_path / "journal.jsonl")
+    assert ([each["response"] for each in imported.records()], said(imported, request(2))) == ([{"n": 2}], {"n": 2})
+    assert capsys.readouterr().err.endswith("journal.sqlite: 1; damaged lines left out: 1\n")
 
 
 def test_lines_that_an_earlier_version_appends_later_are_imported_then(
