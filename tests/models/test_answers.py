@@ -328,6 +328,31 @@ def test_a_store_that_may_only_be_read_answers_and_is_refused_before_anything_is
     assert line.startswith(f"the file of answers {folder / 'answers'} cannot be used (")
 
 
+LEFT = """
+import os, sys
+from pathlib import Path
+from fcconan.models.answers import Answers
+answers = Answers(Path(sys.argv[1]))
+answers.put({"n": 1}, {"said": "yes"})
+os._exit(0)  # as after a kill: the answer is in the write-ahead log
+"""
+
+
+def test_a_log_that_cannot_be_read_is_reported_and_not_passed_over() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run([sys.executable, "-c", LEFT, str(folder / "answers")], check=True, timeout=60)
+        (folder / "answers-shm").unlink()
+        for each in folder.iterdir():
+            each.chmod(0o444)
+        folder.chmod(0o555)
+        command = [sys.executable, "-c", READ_ONLY, str(folder / "answers")]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        folder.chmod(0o700)
+    assert "InputError: the file of answers" in ended.stderr
+    assert ended.stdout == ""
+
+
 # Several at once
 
 
