@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fcconan.judge.task import Task
     from fcconan.llm.call import Model
     from fcconan.llm.cost import Budget
+    from fcconan.models.origins import Origins
     from fcconan.retrieve.dense import Encoder
 
 MINILM = "minilm"
@@ -53,12 +54,14 @@ class Asking:
         retries: Tries after a failed request.
         timeout: Seconds without a sign of the endpoint.
         budget: Counts what is used, and may limit its cost. It cannot travel to other processes.
+        origins: Counts where the answers came from. It cannot travel, either.
     """
 
     concurrency: int = 8
     retries: int = 4
     timeout: float = 60.0
     budget: "Budget | None" = None
+    origins: "Origins | None" = None
 
 
 class Texts(Protocol):
@@ -397,7 +400,9 @@ def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "M
     if kind == "local" and rest:
         from fcconan.llm.local import LocalModel
 
-        return LocalModel(rest, journal=journal)
+        model = LocalModel(rest, journal=journal)
+        model.origins = asking.origins or model.origins
+        return model
     from fcconan.llm.client import Client
     from fcconan.llm.endpoint import EndpointModel
 
@@ -409,4 +414,5 @@ def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "M
         timeout=asking.timeout,
         budget=asking.budget,
     )
+    client.origins = asking.origins or client.origins
     return EndpointModel(client, name)

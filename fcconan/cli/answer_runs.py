@@ -54,15 +54,20 @@ def run_of(command: str, values: Mapping[str, Any], fresh: bool | None) -> "Run"
     return Run(digest(json.dumps([command, asked], sort_keys=True, default=str)), fresh)
 
 
-def report_answers(models: Iterable[Any]) -> None:
-    """Prints how many answers were stored ones and from when, and whether different models answered under one name."""
+def report_answers(models: Iterable[Any], *, option: str = "--fresh") -> None:
+    """Prints how many answers were stored ones and from when, and whether different models answered under one name.
+
+    Args:
+        models: Those that were asked.
+        option: The option of the command that asks again.
+    """
     from fcconan.models.origins import origins_of
 
     for origins in {id(found): found for model in models if (found := origins_of(model)) is not None}.values():
         for name in origins.models:
-            if (line := origins.stored(name)) is not None:
+            if (line := origins.stored(name, option=option)) is not None:
                 print(line)
-            if (change := origins.change(name)) is not None:
+            if (change := origins.change(name, option=option)) is not None:
                 print(f"fcconan: {change}", file=sys.stderr)
 
 

@@ -160,6 +160,8 @@ def run(
         write_report(report, result, details, texts=texts)
     print_result(result, report)
     report_answers(asking)
+    for name, date in (kept.dates if kept is not None else {}).items():
+        print(f"{name}: a kept run of {date}, from answers of then; --fresh asks again")
     if not result["problems"]:
         answering.finish()
     own = {each.name for each in systems if not type(each).__module__.startswith("fcconan.")}

@@ -399,10 +399,14 @@ def print_rehearsals(
         write_json(json_file, {"dry_run": found})
 
 
-def print_used(opened: Sequence[Any]) -> list[dict[str, Any]]:
+def print_used(opened: Sequence[Any], *, option: str = "--fresh") -> list[dict[str, Any]]:
     """Prints what models behind an endpoint were sent in this run, and returns it; others count nothing.
 
     `cost` is that of the counted tokens; None without prices. For all models, it prints how many answers were stored.
+
+    Args:
+        opened: The models.
+        option: The option of the command that asks again.
     """
     from fcconan.cli.output import print_table
 
@@ -426,5 +430,5 @@ def print_used(opened: Sequence[Any]) -> list[dict[str, Any]]:
     if found:
         shown = [name for name in _SENT if name != "cost" or found[0]["cost"] is not None]
         print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in found])
-    report_answers(opened)
+    report_answers(opened, option=option)
     return found

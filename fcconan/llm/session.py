@@ -26,7 +26,7 @@ from fcconan.llm.response import (
     too_large,
 )
 from fcconan.llm.signals import signals_held
-from fcconan.models.answer_rows import Stored
+from fcconan.llm.storing import Storing, seen
 from fcconan.models.answers import Answers
 from fcconan.models.origins import Origins
 from fcconan.models.requests import Finished, Request, encoded
@@ -108,14 +108,12 @@ class Session:
         self._error: BaseException | None = None
         # What is being asked, so that nothing is asked twice at the same time.
         self._asked: dict[str, asyncio.Future[Answer]] = {}
-        self._waiting: list[tuple[Finished, asyncio.Future[Stored]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._storing = Storing(settings.answers, self._loop)
         self._free = asyncio.Semaphore(settings.concurrency)
         self._settled = asyncio.Event()
         self._in_turn = asyncio.Lock()
         self._next = self._not_before = 0.0
         self._http: Any = None
-        self._ending = False
         if settings.budget is not None:
             settings.budget.purse.waiting.append(self._wake)
         try:
@@ -158,7 +156,7 @@ class Session:
             if self._thread is not None:
                 return asyncio.run_coroutine_threadsafe(work(*given), self._loop)
             task = self._loop.create_task(work(*given))
-            task.add_done_callback(_seen)
+            task.add_done_callback(seen)
             return task
 
     def _wait(self, begun: "Begun[Result]") -> Result:
@@ -192,7 +190,7 @@ class Session:
     async def _first(self, request: Request, check: Check | None) -> Answer:
         """Sends a request for the first one who asks for it; whoever asks in the meantime gets the same answer."""
         asked = self._asked[request.key] = self._loop.create_future()
-        asked.add_done_callback(_seen)
+        asked.add_done_callback(seen)
         try:
             answer = await self._finish(request, check)
         except asyncio.CancelledError:
@@ -248,12 +246,10 @@ class Session:
             self._loop.call_soon_threadsafe(self._settled.set)
 
     async def _end(self) -> None:
-        self._ending = True
         for task in (running := list(self._tasks)):
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        while self._waiting or self._writing is not None:
-            await asyncio.gather(*([] if self._writing is None else [self._writing]), return_exceptions=True)
+        self._storing.close()
         if self._http is not None:
             await self._http.close()
         await self._loop.shutdown_default_executor()
@@ -300,7 +296,8 @@ class Session:
                     budget.settle(aside, usage if isinstance(usage, Mapping) else None, charged=charged)
             if answer.body is not None:
                 now = datetime.now(UTC).isoformat(timespec="milliseconds")
-                stored = await self._store(Finished(request, answer.body, now, round(time.monotonic() - began, 3)))
+                finished = Finished(request, answer.body, now, round(time.monotonic() - began, 3))
+                stored = await self._storing.store(finished)
                 # A stored answer may be of an earlier version, which checked less.
                 if check is None or not check(request.body, stored.response):
                     answer = Answer(stored.response)
@@ -366,41 +363,9 @@ class Session:
             key_variable=settings.key_variable,
         )
 
-    async def _store(self, finished: Finished) -> Stored:
-        """Stores an answer; those that come while the disk is busy are written together."""
-        standing: asyncio.Future[Stored] = self._loop.create_future()
-        standing.add_done_callback(_seen)
-        self._waiting.append((finished, standing))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
-        return await standing
-
-    async def _write(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting, []
-                try:
-                    stored = await asyncio.to_thread(self._settings.answers.put_all, [done for done, _ in batch])
-                except Exception as error:
-                    for _, standing in batch:
-                        if not standing.done():
-                            standing.set_exception(error)
-                else:
-                    for (_, standing), each in zip(batch, stored, strict=True):
-                        if not standing.done():
-                            standing.set_result(each)
-        finally:
-            self._writing = None
-
 
 Job = Callable[[Session], Awaitable[Result]]
 Begun = asyncio.Task[Result] | Future[Result]
-
-
-def _seen(done: "asyncio.Future[Any]") -> None:
-    """Who waited for it may have been cancelled, and then nobody would have looked at its error, which is logged."""
-    if not done.cancelled():
-        done.exception()
 
 
 def is_done(begun: "Known[Any] | Begun[Any]") -> bool:

@@ -172,7 +172,7 @@ class Answers:
                 return [put(connection, row) or each for row, each in zip(rows, given, strict=True)]
 
     def prepare(self) -> None:
-        """Checks, before anything is paid for, that answers can be written; a fresh run opens its epoch.
+        """Checks, before anything is paid for, that answers can be written; opens or gives up the epoch of a run.
 
         Raises:
             InputError: They cannot.
@@ -181,6 +181,8 @@ class Answers:
             return
         with self._writing, usable(self.path):
             connection = self._writer()
+            if self._given_up is not None:  # also if this run is interrupted, or some of its requests fail
+                self._end_epoch(connection, self._given_up)
             with transaction(connection):
                 self._open_epoch(connection)
                 connection.execute("INSERT INTO probes VALUES (zeroblob(?))", (_PROBE,))

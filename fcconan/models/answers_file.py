@@ -112,9 +112,10 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             _choose_mode(connection)
     except sqlite3.OperationalError as error:
         connection.close()
-        if write or not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+        refused = error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
+        if write or not refused or _has_log(path):
             raise
-        # A folder that cannot be written has no room for the files of the WAL mode.
+        # A folder that cannot be written has no room for the files of the WAL mode, and here none is needed.
         connection = _opened(path, "ro&immutable=1")
         _check(connection, path)
     except BaseException:
@@ -148,6 +149,12 @@ def usable(path: Path) -> Iterator[None]:
 
 def _cannot(path: Path, reason: object) -> str:
     return f"the file of answers {path} cannot be used ({reason}): choose another file, or free its disk"
+
+
+def _has_log(path: Path) -> bool:
+    """Tells whether the newest answers are still in the write-ahead log, as after a kill."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

@@ -40,7 +40,8 @@ def _answer(line: bytes) -> Finished | None:
         found: Any = from_json(line)
     except (ValueError, RecursionError):
         return None
-    request, response = found.get("request"), found.get("response")
-    if not isinstance(request, dict) or not isinstance(response, dict):
+    request, response, at, seconds = (found.get(name) for name in ("request", "response", "at", "seconds"))
+    whole = isinstance(request, dict) and isinstance(response, dict) and type(request.get("sample") or 0) is int
+    if not whole or not isinstance(at, str | None) or not isinstance(seconds, float | int | None):
         return None
-    return Finished(request, response, found.get("at"), found.get("seconds"))
+    return Finished(request, response, at, seconds)

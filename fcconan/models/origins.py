@@ -92,8 +92,13 @@ class Origins:
             ],
         }
 
-    def stored(self, model: str) -> str | None:
-        """Returns a sentence about the stored answers of a model; None where there are none."""
+    def stored(self, model: str, *, option: str = "--fresh") -> str | None:
+        """Returns a sentence about the stored answers of a model; None where there are none.
+
+        Args:
+            model: The model that was asked for.
+            option: The option of the command that asks again.
+        """
         found = self.summary(model)
         if not found["from_store"]:
             return None
@@ -101,11 +106,16 @@ class Origins:
         period = dates[0] if dates[0] == dates[1] else f"{dates[0]} to {dates[1]}"
         return (
             f"{model}: {found['from_store']} of {found['answers']} answers were stored ones, of {period}; "
-            "--fresh asks again"
+            f"{option} asks again"
         )
 
-    def change(self, model: str) -> str | None:
-        """Returns a sentence about several models or fingerprints that answered under one name; None for one."""
+    def change(self, model: str, *, option: str = "--fresh") -> str | None:
+        """Returns a sentence about several models or fingerprints that answered under one name; None for one.
+
+        Args:
+            model: The model that was asked for.
+            option: The option of the command that asks again.
+        """
         by = self.summary(model)["answered_by"]
         if len(by) < 2:
             return None
@@ -117,7 +127,7 @@ class Origins:
         more = [f"{len(by) - _SHOWN} more"] if len(by) > _SHOWN else []
         return (
             f"{model} did not always answer as the same model: {'; '.join(shown + more)}; they may be different "
-            "checkpoints, and --fresh asks one of them everything"
+            f"checkpoints, and {option} asks one of them everything"
         )
 
 

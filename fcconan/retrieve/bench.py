@@ -228,8 +228,9 @@ def _rank(
         return [_rank_one(one, collection, depth) for one in system.replicates()]
     checkpoint = kept.checkpoint(system, collection, depth) if kept else None
     found = load_run(checkpoint) if checkpoint else None
-    if checkpoint is not None and found is not None:
+    if kept is not None and checkpoint is not None and found is not None:
         progress(f"{system.name}: taken from {checkpoint.path}")
+        kept.took(system, checkpoint)
         return [found]
     found = _rank_one(system, collection, depth)
     if checkpoint is not None:

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,15 @@ class KeptRuns:
         folder: The folder; it is made when the first run is saved.
         answers: Opens the answers from which systems behind an endpoint make their runs. A run of such a system
             belongs to the epoch of its answers: after `--fresh` it ranks again.
+
+    Attributes:
+        dates: Of the runs of such systems that were taken from the folder, by the name of the system (ISO 8601).
     """
 
     def __init__(self, folder: Path, answers: Callable[[], Answers] | None = None) -> None:
         self.folder = folder
         self._answers = answers
+        self.dates: dict[str, str] = {}
 
     def checkpoint(self, system: Retriever, collection: Collection, depth: int) -> Checkpoint | None:
         """Returns the checkpoint of a run; None for a system that does not say what changes its output."""
@@ -49,13 +54,24 @@ class KeptRuns:
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 
+    def took(self, system: Retriever, checkpoint: Checkpoint) -> None:
+        """Notes that a run was taken from the folder."""
+        if _asks(getattr(system, "configuration", None)):
+            saved = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC)
+            self.dates[system.name] = saved.date().isoformat()
+
     def _epoch(self, configuration: Any) -> int:
-        if self._answers is None or '"endpoint"' not in json.dumps(configuration, default=str):
+        if self._answers is None or not _asks(configuration):
             return 0
         answers = self._answers()
         if answers.is_fresh:
             answers.prepare()
         return answers.epoch
+
+
+def _asks(configuration: Any) -> bool:
+    """Tells whether a system asks models behind an endpoint."""
+    return '"endpoint"' in json.dumps(configuration, default=str)
 
 
 def load_run(checkpoint: Checkpoint) -> Rankings | None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,19 @@ def test_given_up_it_takes_the_newest_answers(endpoint: tuple[Server, Endpoint])
     assert values() == [4, 4, 4, 2, 4, 4, 4, 4, 4, 4, 4, 4]
 
 
+def test_it_is_given_up_also_where_a_request_fails_every_time(endpoint: tuple[Server, Endpoint]) -> None:
+    server, model = endpoint
+    server.behaviour = lambda body, number: (
+        Action(503, {}) if "not 3." in texts_of(body)["counter_narrative"] else model(body, number)
+    )
+    sent = []
+    for option in ("--fresh", "--fresh", "--no-fresh", "--fresh"):
+        before = len(server.requests)
+        assert rate(server, option, "--retries", 0).status == 1
+        sent.append(len(server.requests) - before)
+    assert sent == [12, 1, 1, 12]
+
+
 def test_files_of_two_machines_are_merged_by_a_command(endpoint: tuple[Server, Endpoint]) -> None:
     server, _ = endpoint
     assert rate(server, "--limit", 8).status == 0
@@ -219,5 +233,10 @@ def test_bench_asks_again_and_keeps_no_older_run(
     first = sent()
     assert first > 0
     assert [sent(), sent("--fresh"), sent(), sent("--no-reuse"), sent("--fresh")] == [0, first, 0, 0, first]
+    today = datetime.now(UTC).date().isoformat()
+    again = fcconan("bench", tmp_path / "demo", *systems).stdout.splitlines()
+    assert [line for line in again if "--fresh" in line] == [
+        f"gpt-4o: a kept run of {today}, from answers of then; --fresh asks again"
+    ]
     told = fcconan("bench", tmp_path / "demo", *systems, "--no-reuse").stdout
     assert f": {first} of {first} answers were stored ones, of " in told

@@ -328,6 +328,31 @@ def test_a_store_that_may_only_be_read_answers_and_is_refused_before_anything_is
     assert line.startswith(f"the file of answers {folder / 'answers'} cannot be used (")
 
 
+LEFT = """
+import os, sys
+from pathlib import Path
+from fcconan.models.answers import Answers
+answers = Answers(Path(sys.argv[1]))
+answers.put({"n": 1}, {"said": "yes"})
+os._exit(0)  # as after a kill: the answer is in the write-ahead log
+"""
+
+
+def test_a_log_that_cannot_be_read_is_reported_and_not_passed_over() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run([sys.executable, "-c", LEFT, str(folder / "answers")], check=True, timeout=60)
+        (folder / "answers-shm").unlink()
+        for each in folder.iterdir():
+            each.chmod(0o444)
+        folder.chmod(0o555)
+        command = [sys.executable, "-c", READ_ONLY, str(folder / "answers")]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        folder.chmod(0o700)
+    assert "InputError: the file of answers" in ended.stderr
+    assert ended.stdout == ""
+
+
 # Several at once
 
 
@@ -504,6 +529,14 @@ def test_an_interrupted_fresh_run_can_be_given_up(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().err == ""
 
 
+def test_a_run_that_gives_up_a_fresh_one_has_done_so_before_its_first_request(tmp_path: Path) -> None:
+    path = tmp_path / "answers"
+    Answers(path).put(request(1), {"old": 1})
+    Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
+    Run("rate", fresh=False).answers(path).prepare()  # and is interrupted
+    assert said(Run("rate", fresh=True).answers(path), request(1)) is None
+
+
 def test_the_models_of_a_run_share_its_epoch_also_in_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     run = Run("rate", fresh=True)
@@ -588,6 +621,21 @@ def test_a_journal_of_an_earlier_version_is_imported_once(
     assert capsys.readouterr().err == ""
     journal.unlink()
     assert len(Answers(journal)) == answers + 1  # the store is found without it
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{"at": 5}, {"at": ["x"]}, {"seconds": "x"}, {"sample": "x"}, {"sample": -1.5}, {"sample": 2**70}],
+)
+def test_lines_with_values_of_other_types_are_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], strange: dict[str, Any]
+) -> None:
+    times: dict[str, Any] = {"at": AT, "seconds": 0.25} | strange
+    odd = old.old_line(request(1, times.get("sample", 0)), {"n": 1}, times["at"], times["seconds"])
+    (tmp_path / "journal.jsonl").write_bytes(odd + old_line(2))
+    imported = Answers(tmp_path / "journal.jsonl")
+    assert ([each["response"] for each in imported.records()], said(imported, request(2))) == ([{"n": 2}], {"n": 2})
+    assert capsys.readouterr().err.endswith("journal.sqlite: 1; damaged lines left out: 1\n")
 
 
 def test_lines_that_an_earlier_version_appends_later_are_imported_then(

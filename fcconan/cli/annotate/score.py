@@ -71,6 +71,7 @@ def run(
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.execute import cluster, shards
+    from fcconan.models.origins import origins_of
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
@@ -114,7 +115,7 @@ def run(
         out,
         selection=selection,
         rows_per_shard=rows_per_shard,
-        asking=Asking(concurrency=concurrency, budget=budget),
+        asking=Asking(concurrency=concurrency, budget=budget, origins=None if several else origins_of(opened)),
     )
     mine = whole if rank is None or world is None else shards.share(whole, rank, world)
     with _finished_are_told(work, mine), _Bar(len(lists.cn)) as progress:
@@ -126,9 +127,12 @@ def run(
     print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
     if found["finished"] < found["shards"]:
         print(f"{found['shards'] - found['finished']} shards are left to other ranks")
-    used = {} if budget is None else {"used": models.print_used([opened])}
+    asked = [] if several or opened is None else [opened]
+    used = models.print_used(asked, option="another --out")
     if json_file is not None:
-        write_json(json_file, {"out": str(out), "scorer": chosen.configuration, **found, **used})
+        write_json(
+            json_file, {"out": str(out), "scorer": chosen.configuration, **found, **({"used": used} if used else {})}
+        )
 
 
 def _scorer(

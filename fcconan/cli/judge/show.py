@@ -81,8 +81,9 @@ def _readable(record: dict[str, Any]) -> str:
         lines += ["--- request", json.dumps(body, ensure_ascii=False)[:500]]
     choices = record["response"].get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message") or {}
-        lines += [f"--- answer ({choices[0].get('finish_reason')})", str(message.get("content")).rstrip()]
+        message = choices[0].get("message")
+        said = message.get("content") if isinstance(message, dict) else message
+        lines += [f"--- answer ({choices[0].get('finish_reason')})", str(said).rstrip()]
     else:
         lines += ["--- answer", json.dumps(record["response"], ensure_ascii=False)[:500]]
     return "\n".join(lines) + "\n"

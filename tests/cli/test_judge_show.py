@@ -1,0 +1,26 @@
+"""`fcconan judge show` on answers of unusual shapes, which earlier versions or other programs may have stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.models.answers import Answers
+from tests.cli.judging import fcconan
+
+
+@pytest.mark.parametrize(
+    ("choice", "shown"),
+    [
+        ({"finish_reason": "stop", "message": {"content": "four"}}, "--- answer (stop)\nfour\n"),
+        ({"finish_reason": "stop", "message": "four"}, "--- answer (stop)\nfour\n"),
+        ({"message": [4]}, "--- answer (None)\n[4]\n"),
+        ({"message": None}, "--- answer (None)\nNone\n"),
+        ("four", '--- answer\n{"choices": ["four"]}\n'),
+    ],
+)
+def test_an_answer_of_any_shape_is_shown(tmp_path: Path, choice: Any, shown: str) -> None:
+    Answers(tmp_path / "answers").put({"body": {"model": "stub", "messages": []}}, {"choices": [choice]})
+    done = fcconan("judge", "show", "--journal", tmp_path / "answers")
+    assert (done.status, done.stderr) == (0, "")
+    assert shown in done.stdout
