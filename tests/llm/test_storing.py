@@ -62,8 +62,8 @@ def test_an_answer_that_cannot_be_written_is_an_error_for_each_who_waits(tmp_pat
 
     async def work() -> list[Any]:
         storing = Storing(answers, asyncio.get_running_loop())
-        found = await asyncio.gather(storing.store(finished(0)), storing.store(finished(1)), return_exceptions=True)
+        found = await asyncio.gather(*(storing.store(finished(each)) for each in (0, 1)), return_exceptions=True)
         storing.close()
-        return found
+        return list(found)
 
     assert [type(each) for each in asyncio.run(work())] == [InputError, InputError]
