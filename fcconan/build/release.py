@@ -154,20 +154,6 @@ def table_path(config: str, split: str) -> str:
     return f"{config}/{split}-00000-of-00001.parquet"
 
 
-def read_table(path: Path) -> pa.Table:
-    """Reads a table of a release.
-
-    One thread reads, as pyarrow's own may still hold the file when Python ends, which aborts the process
-    (apache/arrow#33975). The file is opened here, as pyarrow takes no path that is not Unicode.
-
-    Raises:
-        OSError: The file cannot be read.
-        pyarrow.ArrowInvalid: It is no Parquet file.
-    """
-    with path.open("rb") as file:
-        return pq.ParquetFile(file).read(use_threads=False)
-
-
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """Writes and returns the manifest of a folder, with the hash and the size of every file that is in it."""
     files = {
