@@ -77,8 +77,7 @@ def write_release(
         for table in written.tables:
             path = stage / table_path(table.config, table.split)
             path.parent.mkdir(exist_ok=True)
-            with path.open("wb") as file:  # pyarrow takes no path that is not Unicode
-                pq.write_table(table.arrow(), file, compression="zstd")
+            path.write_bytes(table_bytes(table.arrow()))
         (stage / CARD).write_text(card, encoding="utf-8")
         manifest = {
             "format": FORMAT,
@@ -152,6 +151,14 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
 def table_path(config: str, split: str) -> str:
     """Returns where a table lies in a release folder."""
     return f"{config}/{split}-00000-of-00001.parquet"
+
+
+def table_bytes(table: pa.Table) -> bytes:
+    """Returns the Parquet file of a table; the same rows give the same bytes with one version of pyarrow."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
