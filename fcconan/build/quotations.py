@@ -9,6 +9,7 @@ from urllib.parse import unquote
 QUOTED_WORDS = 8  # as many in a row are no coincidence
 SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
 SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
+LONGEST_WORD = 20  # letters; a text of one such word is a word like others, and may be a name
 SHORTEST_INSIDE = 12  # letters of a text of several words that is looked for inside of a name
 LONGEST_NAME = 160  # letters and digits; in longer strings a text is found as a quotation
 _ANCHOR = 16  # letters by which the places of a quotation are looked up
@@ -63,10 +64,10 @@ class Texts:
         self._short: set[str] = set()
         self._long: set[tuple[str, ...]] = set()
         for parts in (words(reading) for text in texts for reading in _readings(text)):
-            if not parts:
+            letters = len("".join(parts))
+            if len(parts) < 2 and letters <= LONGEST_WORD:
                 continue
             self._wholes.add("".join(parts))
-            letters = len("".join(parts))
             if letters >= SHORTEST_INSIDE and len(parts) > 1:
                 self._inside.add("".join(parts))
             if len(parts) >= SHORTEST_TEXT:

@@ -24,6 +24,7 @@ VOCABULARY = frozenset(
     instruct chat base small medium large xl xxl turbo preview latest zs fs lora qlora ft instruction tuned multilingual
     english paraphrase multi mnli sts simulated annotator annotators judge rater raters human model metric eval geval
     bleu rouge meteor bertscore bartscore bleurt comet chrf ter mrr ndcg map precision recall accuracy hit rate hits
+    toxic toxicity hate speech counterspeech detection classifier unieval perspective
     average mean median majority krippendorff cohen fleiss ordinal nominal interval quadratic linear
     """.split()
 )

@@ -28,10 +28,10 @@ WITHHELD = "withheld"  # stands for a part of a signature that is not of this gr
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """
-    absolute all and as aspect average bradley by characters coefficient default disagreement exploratory expected flip
-    given half hash hs in input item items joint k kin left level max mean min modal none of only out overall pair pairs
-    perm positive positives primary queries rating reply share sides sign sound paper swaps terry ties unified values
-    williams win with without words both csv jsonl json parquet trec run
+    against agreement all and as aspect both bradley by characters coefficient csv default disagreement expected
+    exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of only out
+    overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t terry
+    ties trec unified williams win with without words
     """.split()
 )
 _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
@@ -75,7 +75,7 @@ def column_problem(config: str, name: str, column: pa.ChunkedArray, known: Known
     if form is TEXT:
         return TEXTS
     if kind is None:
-        return f"its type is {str(column.type).split('<')[0]}, expected strings"
+        return f"its type is {re.split(r'[<[(]', str(column.type))[0]}, expected strings"
     if kind == "strings":
         return _list_problem(column.to_pylist(), form, known)
     for value in open_strings(config, name, column):
@@ -165,7 +165,7 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
         raise InputError(f"{where} cannot be published: {shown(title)} {why}; give another one")
 
 
-def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts) -> None:
+def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
     """Checks that a document that everybody can read quotes no text.
 
     Args:
@@ -173,16 +173,18 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
         content: All of it.
         strings: Strings of it that are compared one by one, such as the keys and values of JSON.
         known: The texts.
+        advice: The end of the message.
 
     Raises:
         InputError: It quotes one.
     """
-    single = next((string for string in strings if known.is_text(string)), None)
-    if single is not None or known.quoted_in(content):
+    listed = list(strings)
+    single = next((string for string in listed if known.is_text(string)), None)
+    if single is not None or known.quoted_in("\n".join([content, *listed])):
         what = "" if single is None else f" ({shown(single)})"
         raise InputError(
             f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: "
-            "take the quotation out of the recipe's card and build again"
+            f"{advice}"
         )
 
 
@@ -219,9 +221,10 @@ def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) ->
     for part in signature.split("|"):
         key, _, value = part.partition(":")
         most = MOST_WORDS if key in _KEYS_OF_NAMES else 0
+        names = _items(value) - cells
         good = (
             key in SIGNATURE_KEYS - keys
-            and all(is_name(item) and unknown_words(item, _KNOWN_WORDS) <= most for item in _items(value) - cells)
+            and all(is_name(each, _KNOWN_WORDS) and unknown_words(each, _KNOWN_WORDS) <= most for each in names)
             and not known.is_text(value)
         )
         parts.append(part if good else WITHHELD)

@@ -130,17 +130,19 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         InputError: One of them quotes a text.
     """
     own = KnownTexts(tuple(Texts(texts) for texts in _texts(contents, columns)))
+    advice = "take the quotation out of the recipe's card and build again"
+    if contents.is_rows:
+        advice = "give another --title, or leave columns out with --drop-column"
+    unknown = contents.manifest.keys() - _MANIFEST_KEYS
+    if known is not None and unknown:
+        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again")
     for name in (CARD, MANIFEST):
+        where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.path(name))
         public = contents.path(name).read_text(encoding="utf-8")
-        check_document(str(contents.path(name)), public, (), own)
+        check_document(where, public, (), own, advice)
         if known is not None:
             strings = strings_of(json.loads(public)) if name == MANIFEST else ()
-            unknown = contents.manifest.keys() - _MANIFEST_KEYS
-            if unknown:
-                raise InputError(
-                    f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again"
-                )
-            check_document(str(contents.path(name)), public, strings, known)
+            check_document(where, public, strings, known, advice)
 
 
 def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterable[str]]:
