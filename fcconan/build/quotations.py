@@ -24,7 +24,7 @@ _PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
 
 def words(text: str) -> list[str]:
     """Returns the words of a text: case, escapes, compatibility forms, marks and invisible characters removed."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
     shown = "".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf"))
     return _WORD.findall(_FILLERS.sub("", shown))
 

@@ -30,8 +30,8 @@ SIGNATURE_WORDS = frozenset(
     """
     against agreement all and as aspect both bradley by characters coefficient csv default disagreement expected
     exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of only out
-    overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t terry
-    ties trec unified williams win with without words
+    order overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t
+    terry ties trec unified williams win with without words
     """.split()
 )
 _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
