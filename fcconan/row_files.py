@@ -28,11 +28,10 @@ def read_rows(path: Path) -> Iterator[Row]:
     _check_suffix(path)
     try:
         if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
+            from fcconan.data.parquet import read_batches
 
-            with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
-                for batch in pq.ParquetFile(raw).iter_batches(_BATCH, use_threads=False):
-                    yield from batch.to_pylist()
+            for rows in read_batches(path, _BATCH):
+                yield from rows
         elif path.suffix == ".jsonl":
             with path.open(encoding="utf-8-sig") as file:
                 for number, line in enumerate(file, start=1):
@@ -47,8 +46,6 @@ def read_rows(path: Path) -> Iterator[Row]:
     except OSError as error:
         said = " ".join(str(error.strerror or error).split())[:200]
         raise InputError(f"{path} cannot be read ({said}): check the path") from error
-    except ValueError as error:  # pyarrow's are among them
-        raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
 
 
 def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:

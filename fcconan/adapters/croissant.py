@@ -157,16 +157,12 @@ def _records(folder: Path, config: str, split: str, rows: int, aliases: list[str
 def _columns(path: Path) -> dict[str, Any]:
     """Returns the type of every column of a file, by name: a name of `_TYPES`, or a list of one."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    try:
-        with path.open("rb") as file:
-            schema = pq.read_schema(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read ({error}): build the dataset again") from error
+    from fcconan.data.parquet import read_schema
+
     return {
         field.name: [_dtype(field.type.value_type)] if pa.types.is_list(field.type) else _dtype(field.type)
-        for field in schema
+        for field in read_schema(path)
     }
 
 

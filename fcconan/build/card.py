@@ -30,6 +30,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "multilinguality": ("monolingual", "multilingual"),
     "size_categories": (*(name for _, name in SIZES), "1M<n<10M"),
 }
+TAGS = ("counter-narratives", "counterspeech", "hate-speech", "fcconan")
+FURTHER_TAGS = ("synthetic", "labels-only")
 REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
 LEFTOVERS = re.compile(
     r"object at 0x|\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE
@@ -104,7 +106,6 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}
-    tags = ["counter-narratives", "counterspeech", "hate-speech", "fcconan"]
     return {
         "pretty_name": recipe.title
         + (" (synthetic)" if recipe.synthetic else "")
@@ -116,7 +117,10 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         "language_creators": list(recipe.language_creators),
         "multilinguality": ["multilingual" if len(recipe.languages) > 1 else "monolingual"],
         "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
-        "tags": tags + (["synthetic"] if recipe.synthetic else []) + (["labels-only"] if labels_only else []),
+        "tags": [
+            *TAGS,
+            *(tag for tag, holds in zip(FURTHER_TAGS, (recipe.synthetic, labels_only), strict=True) if holds),
+        ],
         "configs": [
             {
                 "config_name": name,

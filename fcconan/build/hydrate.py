@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from fcconan.build import build_tables, release, status
 from fcconan.build.recipe import Recipe, load_recipe
 from fcconan.build.table import Built, Table
 from fcconan.catalog import recipe_names
 from fcconan.data.manifest import read_manifest
+from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
 from fcconan.hub_folders import release_folder
 
@@ -164,10 +163,7 @@ def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
     path = folder / release.table_path(table.config, table.split)
     if not path.is_file():
         return {name: [] for name in table.columns}
-    try:
-        read = release.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read as parquet ({error}): get the labels-only folder again") from error
+    read = read_table(path)
     lacking = [name for name in table.columns if name not in read.column_names]
     if lacking:
         raise InputError(f"{path} lacks the column {lacking[0]!r}: it was built by another version of the recipe")

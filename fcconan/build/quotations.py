@@ -9,9 +9,14 @@ from urllib.parse import unquote
 QUOTED_WORDS = 8  # as many in a row are no coincidence
 SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
 SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
+LONGEST_WORD = 20  # letters; a text of one such word is a word like others, and may be a name
+SHORTEST_INSIDE = 12  # letters of a text of several words that is looked for inside of a name
+LONGEST_NAME = 160  # letters and digits; in longer strings a text is found as a quotation
 _ANCHOR = 16  # letters by which the places of a quotation are looked up
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[nrt]")
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[bfnrt]")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
+_FILLERS = re.compile("[\u115f\u1160]")  # invisible, and letters all the same
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W_]+")
 # Of these parts of a document each is compared with short texts: lines, cells, quotations, and strings without spaces.
 _PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
@@ -19,15 +24,26 @@ _PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
 
 def words(text: str) -> list[str]:
     """Returns the words of a text: case, escapes, compatibility forms, marks and invisible characters removed."""
-    for _ in range(2):  # `%2520` is escaped twice
-        text = _ESCAPE.sub(_character, html.unescape(unquote(text)))
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _TAG.sub(" ", text)).casefold())
-    return _WORD.findall("".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf")))
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
+    shown = "".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf"))
+    return _WORD.findall(_FILLERS.sub("", shown))
 
 
 def squeezed(text: str) -> str:
     """Returns the letters and digits of a text without anything between them."""
     return "".join(words(text))
+
+
+def _unescaped(text: str) -> str:
+    for _ in range(2):  # `%2520` is escaped twice
+        text = _ESCAPE.sub(_character, html.unescape(unquote(text)))
+    return text
+
+
+def _readings(text: str) -> list[str]:
+    """Returns a text as its source has it and, if it has tags, as a browser shows it."""
+    plain = _unescaped(text)
+    return list(dict.fromkeys((plain, _TAG.sub(" ", plain))))
 
 
 def _character(escape: re.Match[str]) -> str:
@@ -44,14 +60,16 @@ class Texts:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._wholes: set[str] = set()
+        self._inside: set[str] = set()
         self._short: set[str] = set()
         self._long: set[tuple[str, ...]] = set()
-        for text in texts:
-            parts = words(text)
-            if not parts:
+        for parts in (words(reading) for text in texts for reading in _readings(text)):
+            letters = len("".join(parts))
+            if len(parts) < 2 and letters <= LONGEST_WORD:
                 continue
             self._wholes.add("".join(parts))
-            letters = len("".join(parts))
+            if letters >= SHORTEST_INSIDE and len(parts) > 1:
+                self._inside.add("".join(parts))
             if len(parts) >= SHORTEST_TEXT:
                 self._long.add(tuple(parts))
             if len(parts) > 1 and letters >= SHORTEST_SHORT and (len(parts) < SHORTEST_TEXT or letters < _ANCHOR):
@@ -60,13 +78,24 @@ class Texts:
     def is_text(self, string: str) -> bool:
         """Returns whether a string is one of the texts, whatever separates its words, or holds one of several words.
 
-        Numbers at its ends do not count: they may tell apart the rows of a file.
+        Digits do not count, wherever they are: they may tell apart the rows of a file.
         """
-        parts = words(string)
-        if "".join(parts) in self._wholes or squeezed(string).strip("0123456789") in self._wholes:
+        return any(self._is_text(words(reading)) for reading in _readings(string))
+
+    def _is_text(self, parts: list[str]) -> bool:
+        whole = "".join(parts)
+        writings = {whole, _DIGITS.sub("", whole)}
+        if not writings.isdisjoint(self._wholes):
             return True
         runs = (parts[start:end] for start in range(len(parts)) for end in range(start + 2, len(parts) + 1))
-        return any("".join(run) in self._wholes for run in runs) if len(parts) <= 4 * QUOTED_WORDS else False
+        if len(parts) <= 4 * QUOTED_WORDS and any("".join(run) in self._wholes for run in runs):
+            return True
+        return len(whole) <= LONGEST_NAME and any(
+            writing[start:end] in self._inside
+            for writing in writings
+            for start in range(len(writing) - SHORTEST_INSIDE + 1)
+            for end in range(start + SHORTEST_INSIDE, len(writing) + 1)
+        )
 
     def quoted_in(self, public: str) -> bool:
         """Returns whether a document quotes one of the texts.
@@ -74,6 +103,9 @@ class Texts:
         Quoted are eight words in a row of a text, all of a text of four to seven words, and all of one of two or three
         words where it is a line, a cell, a quotation or a string without spaces of the document.
         """
+        return any(map(self._is_quoted_in, _readings(public)))
+
+    def _is_quoted_in(self, public: str) -> bool:
         parts = words(public)
         flat, spaced = "".join(parts), f" {' '.join(parts)} "
         anchors = {flat[at : at + _ANCHOR] for at in range(len(flat))}

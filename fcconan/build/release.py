@@ -77,8 +77,7 @@ def write_release(
         for table in written.tables:
             path = stage / table_path(table.config, table.split)
             path.parent.mkdir(exist_ok=True)
-            with path.open("wb") as file:  # pyarrow takes no path that is not Unicode
-                pq.write_table(table.arrow(), file, compression="zstd")
+            path.write_bytes(table_bytes(table.arrow()))
         (stage / CARD).write_text(card, encoding="utf-8")
         manifest = {
             "format": FORMAT,
@@ -154,18 +153,12 @@ def table_path(config: str, split: str) -> str:
     return f"{config}/{split}-00000-of-00001.parquet"
 
 
-def read_table(path: Path) -> pa.Table:
-    """Reads a table of a release.
-
-    One thread reads, as pyarrow's own may still hold the file when Python ends, which aborts the process
-    (apache/arrow#33975). The file is opened here, as pyarrow takes no path that is not Unicode.
-
-    Raises:
-        OSError: The file cannot be read.
-        pyarrow.ArrowInvalid: It is no Parquet file.
-    """
-    with path.open("rb") as file:
-        return pq.ParquetFile(file).read(use_threads=False)
+def table_bytes(table: pa.Table) -> bytes:
+    """Returns the Parquet file of a table; the same rows give the same bytes with one version of pyarrow."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,22 @@ ARROW_TYPES: dict[str, Any] = {
 }
 
 
+def arrow_schema(columns: Columns) -> pa.Schema:
+    """Returns the schema of a release's table, with the features in the metadata as `datasets` writes them."""
+    fields = []
+    for name, kind in columns.items():
+        value = ARROW_TYPES[DTYPES[kind]]
+        fields.append(pa.field(name, pa.list_(value) if kind in LIST_TYPES else value))
+    return pa.schema(fields, {"huggingface": json.dumps({"info": {"features": feature_specification(columns)}})})
+
+
+def kind_of(arrow_type: pa.DataType) -> str | None:
+    """Returns the kind of a column in a file, `string` also for text, or None for a type that no release has."""
+    kinds = {"string": pa.string(), "int": pa.int32(), "float": pa.float64(), "bool": pa.bool_()}
+    kinds["strings"] = pa.list_(pa.string())
+    return next((kind for kind, known in kinds.items() if known == arrow_type), None)
+
+
 @dataclass(frozen=True)
 class Table:
     """One split of one config.
@@ -98,12 +114,7 @@ class Table:
 
     def arrow(self) -> pa.Table:
         """Returns the table as Arrow, with the features in the metadata as `datasets` writes them."""
-        fields = []
-        for name, kind in self.columns.items():
-            value = ARROW_TYPES[DTYPES[kind]]
-            fields.append(pa.field(name, pa.list_(value) if kind in LIST_TYPES else value))
-        metadata = {"huggingface": json.dumps({"info": {"features": feature_specification(self.columns)}})}
-        schema = pa.schema(fields, metadata=metadata)
+        schema = arrow_schema(self.columns)
         return pa.table([self._array(field) for field in schema], schema=schema)
 
     def _array(self, field: pa.Field) -> pa.Array:

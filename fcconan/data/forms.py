@@ -1,6 +1,7 @@
 """The forms that strings outside of texts have: words of vocabularies, ids, codes, numbers, names and titles."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from fcconan.catalog import published_names
 # Longer strings, and strings of more words, are not taken for names. Words of the vocabulary below do not count.
 LONGEST_NAME = 80
 MOST_WORDS = 3
+LONGEST_WORD = 15  # letters; a longer word counts as several, as it may be several without spaces
 # Words that names of models, metrics, methods, datasets and results consist of.
 VOCABULARY = frozenset(
     """
@@ -22,14 +24,15 @@ VOCABULARY = frozenset(
     instruct chat base small medium large xl xxl turbo preview latest zs fs lora qlora ft instruction tuned multilingual
     english paraphrase multi mnli sts simulated annotator annotators judge rater raters human model metric eval geval
     bleu rouge meteor bertscore bartscore bleurt comet chrf ter mrr ndcg map precision recall accuracy hit rate hits
+    toxic toxicity hate speech counterspeech detection classifier unieval perspective
     average mean median majority krippendorff cohen fleiss ordinal nominal interval quadratic linear
     """.split()
 )
-# They join the words of a title; names have none of them.
+# They join the words of a title; in a name they count.
 TITLE_WORDS = frozenset(
     "of on by for with and from the my our counter narrative narratives counterspeech data dataset full gated".split()
 )
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@:/=,()-]*")
+_NAME = re.compile(r"[A-Za-z0-9](?: ?[A-Za-z0-9._+@:/=,()-])*")
 _PART = re.compile(r"[A-Za-z0-9]+")
 # `MiniLM` is two words and `GPT` is one. Up to three letters next to a digit (`v2`, `8B`) are part of a number.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -42,13 +45,16 @@ def unknown_words(text: str, known: frozenset[str] = VOCABULARY) -> int:
     for part in _PART.findall(text):
         if part.casefold() not in known:
             words = _WORD.findall(_SHORT_BESIDE_DIGITS.sub(" ", part))
-            unknown += sum(word.casefold() not in known for word in words)
+            unknown += sum(1 + (len(word) - 1) // LONGEST_WORD for word in words if word.casefold() not in known)
     return unknown
 
 
 def is_name(text: str, known: frozenset[str] = VOCABULARY) -> bool:
-    """Returns whether a string has the form of a name: ASCII without spaces, and few unknown words."""
-    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None and unknown_words(text, known) <= MOST_WORDS
+    """Returns whether a string has the form of a name: Latin letters, digits and few signs, and few unknown words."""
+    plain = "".join(each for each in unicodedata.normalize("NFD", text) if not unicodedata.combining(each))
+    return (
+        len(text) <= LONGEST_NAME and _NAME.fullmatch(plain) is not None and unknown_words(plain, known) <= MOST_WORDS
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ ID_PATTERN = rf"(?:hs|cn|re|it)-[0-9a-f]{{12}}|hs-[0-9a-f]{{12}}:cn-[0-9a-f]{{12
 TEXT = Form("a text")
 NUMBER = Form("a number or date", frozenset({"True", "False", "true", "false"}), pattern=rf"{FIGURE}|{DATE}")
 ID = Form("an id: one of this package, or a short name", pattern=ID_PATTERN, names=True)
-NAME = Form("a name: letters and digits without spaces, at most three unknown words", names=True)
+NAME = Form("a name: letters, digits and single spaces, at most three unknown words", names=True)
 NAMES = Form("names with `; ` between them, at most three unknown words", names=True, separator="; ")
 CODE = Form("a hash, a version or a short name", pattern=HASH, names=True)
 SCALE = Form("a list of numbers", pattern=rf"\[(?:{FIGURE}(?:, )?)*\]")
@@ -117,4 +123,4 @@ CN_TYPE = Form(
 
 def is_title(text: str) -> bool:
     """Returns whether a string has the form of a title: that of a name, with spaces."""
-    return is_name("/".join(text.split()), VOCABULARY | TITLE_WORDS)
+    return is_name(" ".join(text.split()), VOCABULARY | TITLE_WORDS)

@@ -186,14 +186,9 @@ def _choose(source: Path, *, training: bool, usual: str | None) -> str:
 
 
 def _columns(path: Path) -> set[str]:
-    import pyarrow.parquet as pq
+    from fcconan.data.parquet import read_schema
 
-    try:
-        with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
-            return set(pq.ParquetFile(raw).schema_arrow.names)
-    except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} cannot be read ({said}): build the dataset again") from error
+    return set(read_schema(path).names)
 
 
 def _language(source: Path) -> str | None:

@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fcconan.build.card import check_card
+from fcconan.build.card import FURTHER_TAGS, REQUIRED, TAGS, check_card
 from fcconan.errors import InputError
 from fcconan.publish.contents import Contents
 
@@ -24,6 +24,8 @@ def check_published_card(contents: Contents) -> list[str]:
     """
     text = contents.card()
     metadata = check_card(text)
+    if metadata.keys() != set(REQUIRED) or not {*metadata["tags"]} <= {*TAGS, *FURTHER_TAGS}:
+        raise _wrong(contents, "its YAML block has keys or tags that no build writes")
     _check_sections(contents, text)
     configs = {config["config_name"]: config for config in metadata["configs"]}
     infos = {info["config_name"]: info for info in metadata["dataset_info"]}

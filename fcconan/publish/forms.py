@@ -1,14 +1,15 @@
 """Whether every string that is published has a closed form and is no text of a source dataset."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, Form, is_name, is_title, unknown_words
+from fcconan.build.table import kind_of
+from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, is_name, is_title, unknown_words
 from fcconan.data.schemas import column_of
 from fcconan.errors import InputError
 from fcconan.publish.known_texts import KnownTexts
@@ -16,15 +17,25 @@ from fcconan.publish.known_texts import KnownTexts
 SHOWN = 6  # characters of a refused string that a message repeats
 SIGNATURE_KEYS = frozenset(
     """
-    fcconan metric metrics data domain missing bootstrap confidence seed people raters replies items unified rows
-    systems protocol catalogue queries map ties depth orders verdicts regularisation length reproduce cohen-overall
-    threshold permutations resamples family tests floor primary baseline adjustment correction level coefficient
-    aspect population unit hs labels scale failures pairs test swaps sides comparisons statistic
+    audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
+    incomplete items length map metric metrics missing orders pairs people primary protocol queries ranks raters
+    refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties training
+    unified v verdicts
     """.split()
 )
 TEXTS = "a column of texts"
 WITHHELD = "withheld"  # stands for a part of a signature that is not of this grammar
-_SEPARATORS = re.compile(r"[,+]")
+_KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
+SIGNATURE_WORDS = frozenset(
+    """
+    against agreement all and as aspect both bradley by characters coefficient csv default disagreement expected
+    exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of only out
+    order overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t
+    terry ties trec unified williams win with without words
+    """.split()
+)
+_KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
+_SEPARATORS = re.compile(r"[,+;()]")
 
 
 def shown(string: str) -> str:
@@ -50,7 +61,7 @@ def problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
     return None
 
 
-def column_problem(config: str, name: str, column: Any, known: KnownTexts | None) -> str | None:
+def column_problem(config: str, name: str, column: pa.ChunkedArray, known: KnownTexts | None) -> str | None:
     """Returns why a column of an Arrow table may not be published, with the row, or None.
 
     Args:
@@ -59,26 +70,42 @@ def column_problem(config: str, name: str, column: Any, known: KnownTexts | None
         column: Its values.
         known: As in `problem`.
     """
-    declared = column_of(config, name)
-    form = declared.form if declared is not None else NAME
+    form = _form(config, name)
+    kind = kind_of(column.type)
     if form is TEXT:
         return TEXTS
-    of = column.type
-    is_list = pa.types.is_list(of) or pa.types.is_large_list(of)
-    if is_list:
-        of = of.value_type
-    if not (pa.types.is_string(of) or pa.types.is_large_string(of)):
-        plain = pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of) or pa.types.is_null(of)
-        return None if plain or pa.types.is_temporal(of) else f"its type is {str(of).split('<')[0]}, expected strings"
-    if declared is not None and declared.kind in ("int", "float", "bool"):
-        form = NUMBER
-    if is_list:
+    if kind is None:
+        return f"its type is {re.split(r'[<[(]', str(column.type))[0]}, expected strings"
+    if kind == "strings":
         return _list_problem(column.to_pylist(), form, known)
-    for value in column.unique().to_pylist():
-        why = problem(value or "", form, known)
+    for value in open_strings(config, name, column):
+        why = problem(value, form, known)
         if why is not None:
             return f"row {column.to_pylist().index(value) + 1}: {why}"
     return None
+
+
+def open_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
+    """Returns the different strings of a column that are no ids and no words of its vocabulary, the first ones first.
+
+    Args:
+        config: The config.
+        name: The column.
+        column: Its values.
+    """
+    kind = kind_of(column.type)
+    if kind not in ("string", "strings"):
+        return []
+    form = _form(config, name)
+    strings = (pc.list_flatten(column) if kind == "strings" else column).unique().to_pylist()
+    return [string for string in strings if string and not form.is_closed(string)]
+
+
+def _form(config: str, name: str) -> Form:
+    declared = column_of(config, name)
+    if declared is None:
+        return NAME
+    return NUMBER if declared.kind in ("int", "float", "bool") else declared.form
 
 
 def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: KnownTexts | None) -> str | None:
@@ -118,27 +145,6 @@ def check_column_names(where: str, config: str, names: Iterable[str], known: Kno
             )
 
 
-def check_metadata(where: str, schema: pa.Schema, expected: Mapping[str, Any]) -> None:
-    """Checks that a table has the metadata that a build writes and no other.
-
-    Args:
-        where: The file, for the message.
-        schema: Of the table.
-        expected: The features that it must state.
-
-    Raises:
-        InputError: It has other metadata.
-    """
-    metadata = dict(schema.metadata or {})
-    try:
-        stated = json.loads(metadata.pop(b"huggingface", b"null"))
-    except ValueError:
-        stated = 0
-    fields = [key for field in schema for key in (field.metadata or {}) if key != b"PARQUET:field_id"]
-    if metadata or fields or stated not in (None, {"info": {"features": expected}}):
-        raise InputError(f"{where} has metadata that no build writes, which everybody can read: build the folder again")
-
-
 def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
     """Checks titles and other names that are not in a table, such as that of the repository.
 
@@ -159,7 +165,7 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
         raise InputError(f"{where} cannot be published: {shown(title)} {why}; give another one")
 
 
-def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts) -> None:
+def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
     """Checks that a document that everybody can read quotes no text.
 
     Args:
@@ -167,16 +173,18 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
         content: All of it.
         strings: Strings of it that are compared one by one, such as the keys and values of JSON.
         known: The texts.
+        advice: The end of the message.
 
     Raises:
         InputError: It quotes one.
     """
-    single = next((string for string in strings if known.is_text(string)), None)
-    if single is not None or known.quoted_in(content):
+    listed = list(strings)
+    single = next((string for string in listed if known.is_text(string)), None)
+    if single is not None or known.quoted_in("\n".join([content, *listed])):
         what = "" if single is None else f" ({shown(single)})"
         raise InputError(
             f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: "
-            "take the quotation out of the recipe's card and build again"
+            f"{advice}"
         )
 
 
@@ -196,8 +204,9 @@ def strings_of(whole: Any) -> Iterator[str]:
 def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) -> str | None:
     """Writes a signature again from the parts that are of its grammar: `key:value|key:value...`.
 
-    A key is one of `SIGNATURE_KEYS`. A value is a list of names and numbers with commas or `+` between them, with at
-    most three unknown words besides names that the rows hold. Any other part is written as `withheld`.
+    A key is one of `SIGNATURE_KEYS` and comes once. A value consists of numbers, of words of the vocabulary and of
+    `SIGNATURE_WORDS`, and of names that the rows hold; values of `_KEYS_OF_NAMES` may hold other names as well. Any
+    other part is written as `withheld`.
 
     Args:
         signature: The signature.
@@ -207,16 +216,28 @@ def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) ->
     Returns:
         The signature; None if it quotes a text or nothing of it is left.
     """
-    parts = []
+    parts: list[str] = []
+    keys: set[str] = set()
     for part in signature.split("|"):
         key, _, value = part.partition(":")
-        items = [item for item in _SEPARATORS.split(value) if item and item not in cells]
+        most = MOST_WORDS if key in _KEYS_OF_NAMES else 0
+        names = _items(value) - cells
         good = (
-            key in SIGNATURE_KEYS
-            and all(is_name(item.strip("()")) for item in items)
-            and sum(map(unknown_words, items)) <= MOST_WORDS
+            key in SIGNATURE_KEYS - keys
+            and all(is_name(each, _KNOWN_WORDS) and unknown_words(each, _KNOWN_WORDS) <= most for each in names)
             and not known.is_text(value)
         )
         parts.append(part if good else WITHHELD)
+        keys.add(key)
     written = "|".join(parts)
-    return None if known.quoted_in(written) or set(parts) == {WITHHELD} else written
+    quoted = known.quoted_in(written) or known.quoted_in(signature_values(written))
+    return None if quoted or set(parts) == {WITHHELD} else written
+
+
+def signature_values(signature: str) -> str:
+    """Returns the values of a signature without the keys between them."""
+    return " ".join(part.partition(":")[2] for part in signature.split("|"))
+
+
+def _items(value: str) -> frozenset[str]:
+    return frozenset(filter(None, _SEPARATORS.split(value)))

@@ -7,12 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from fcconan.build.quotations import Texts
-from fcconan.build.release import read_table
 from fcconan.build.table import Table
 from fcconan.catalog import recipe_names
+from fcconan.data.parquet import read_schema, read_table
 from fcconan.data.schemas import RESTRICTED_TYPES, TEXT_COLUMNS
 from fcconan.errors import InputError
 
@@ -97,8 +95,7 @@ def texts_of(table: Table, names: Iterable[str] | None = None) -> Iterator[str]:
 def texts_of_folder(folder: Path) -> Iterator[str]:
     """Yields the texts of a dataset folder."""
     for path in sorted(folder.glob("*/*.parquet")):
-        with path.open("rb") as file:
-            names = [name for name in pq.ParquetFile(file).schema_arrow.names if name in TEXT_COLUMNS]
+        names = [name for name in read_schema(path).names if name in TEXT_COLUMNS]
         if not names:
             continue
         table = read_table(path)

@@ -2,18 +2,28 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fcconan.build.quotations import Texts
-from fcconan.build.release import CARD
+from fcconan.build.release import CARD, table_bytes
+from fcconan.build.table import arrow_schema, kind_of
 from fcconan.data.manifest import MANIFEST
-from fcconan.data.schemas import TEXT_COLUMNS, feature_specification
+from fcconan.data.parquet import read_table
+from fcconan.data.schemas import TEXT_COLUMNS, column_of
 from fcconan.errors import InputError
 from fcconan.publish.contents import Contents
-from fcconan.publish.forms import TEXTS, check_column_names, check_document, check_metadata, column_problem, strings_of
+from fcconan.publish.forms import (
+    TEXTS,
+    check_column_names,
+    check_document,
+    column_problem,
+    open_strings,
+    signature_values,
+    strings_of,
+)
 from fcconan.publish.known_texts import KnownTexts
 
 _MANIFEST_KEYS = frozenset(
@@ -35,27 +45,41 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
         known: The texts of source datasets, which no name may be; None to look at forms only.
 
     Raises:
-        InputError: A Parquet file cannot be read, or the folder is said to hold no text and does.
+        InputError: A Parquet file cannot be read or holds more than its rows, or the folder is said to hold no text
+            and does.
     """
     found: dict[str, dict[str, str]] = {}
-    free = may_be_passed_on(contents.manifest)
-    schemas: dict[str, pa.Schema] = {}
+    names = [signature_values(signature) for signature in contents.manifest.get("signatures", ())]
+    changed: list[str] = []
     for path in contents.tables:
-        table = _read(contents, path)
+        table = read_table(contents.path(path))
         config = path.split("/")[0]
         where = path if contents.is_rows else str(contents.path(path))
-        check_column_names(where, config, _names(table.schema), known)
-        schemas[where] = table.schema
+        check_column_names(where, config, table.column_names, known)
+        names += [name for name in table.column_names if column_of(config, name) is None]
         declared = {*contents.manifest.get("restricted_columns", {}).get(config, ()), *TEXT_COLUMNS}
         for name, column in zip(table.column_names, table.columns, strict=True):
             why = TEXTS if name in declared else column_problem(config, name, column, known)
             if why is not None:
                 found.setdefault(config, {}).setdefault(name, why)
+            else:
+                names += open_strings(config, name, column)
+        if not _is_as_written(table, contents.path(path)):
+            changed.append(where)
     listed_found = {config: sorted(columns) for config, columns in sorted(found.items())}
     if contents.manifest["labels_only"] and found:
         raise _holds_text(contents, found)
-    for where, schema in schemas.items():
-        check_metadata(where, schema, _features(schema))
+    if changed:
+        raise InputError(
+            f"{changed[0]} is not the file that this version of fcconan with pyarrow {pa.__version__} writes of its "
+            "rows, so it may hold more than its rows: build the folder again"
+        )
+    if known is not None and known.quoted_in("\n".join(names)):
+        raise InputError(
+            f"the names in {contents.title}, one after another, quote a text of a source dataset: leave the column out "
+            "that holds it"
+        )
+    free = may_be_passed_on(contents.manifest)
     if not free:
         return listed_found
     if contents.is_rows:  # texts of that dataset have been compared with it; other columns have not
@@ -106,55 +130,35 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         InputError: One of them quotes a text.
     """
     own = KnownTexts(tuple(Texts(texts) for texts in _texts(contents, columns)))
+    advice = "take the quotation out of the recipe's card and build again"
+    if contents.is_rows:
+        advice = "give another --title, or leave columns out with --drop-column"
+    unknown = contents.manifest.keys() - _MANIFEST_KEYS
+    if known is not None and unknown:
+        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again")
     for name in (CARD, MANIFEST):
+        where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.path(name))
         public = contents.path(name).read_text(encoding="utf-8")
-        check_document(str(contents.path(name)), public, (), own)
+        check_document(where, public, (), own, advice)
         if known is not None:
             strings = strings_of(json.loads(public)) if name == MANIFEST else ()
-            unknown = contents.manifest.keys() - _MANIFEST_KEYS
-            if unknown:
-                raise InputError(
-                    f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again"
-                )
-            check_document(str(contents.path(name)), public, strings, known)
+            check_document(where, public, strings, known, advice)
 
 
 def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterable[str]]:
     for path in contents.tables:
         wanted = columns.get(path.split("/")[0])
         if wanted:
-            table = _read(contents, path)
+            table = read_table(contents.path(path))
             yield {
                 text for name in wanted if name in table.column_names for text in strings_of(table[name].to_pylist())
             }
 
 
-def _names(fields: Any) -> Iterator[str]:
-    """Yields the names of columns, also those of the parts of records."""
-    for field in fields:
-        yield field.name
-        if pa.types.is_struct(field.type):
-            yield from _names(field.type)
-
-
-def _features(schema: pa.Schema) -> dict[str, Any]:
-    """Returns the features that a build states for such a table."""
-    kinds = {"string": "string", "int32": "int", "double": "float", "bool": "bool"}
-    columns = {}
-    for field in schema:
-        is_list = pa.types.is_list(field.type)
-        kind = kinds.get(str(field.type.value_type if is_list else field.type), "other")
-        columns[field.name] = f"{kind}s" if is_list else kind
-    try:
-        return feature_specification(columns)
-    except KeyError:  # a type that no build writes
-        return {}
-
-
-def _read(contents: Contents, path: str) -> Any:
-    try:
-        with pa.BufferReader(contents.path(path).read_bytes()) as file:
-            return pq.ParquetFile(file).read(use_threads=False)
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{contents.path(path)} is no Parquet file ({reason}): build the folder again") from error
+def _is_as_written(table: pa.Table, path: Path) -> bool:
+    """Whether a file holds the rows of a table and nothing else: no other metadata, no bytes that no row needs."""
+    columns = {field.name: kind_of(field.type) for field in table.schema}
+    kinds = {name: kind for name, kind in columns.items() if kind is not None}
+    if len(kinds) < len(table.schema):  # a type that no build writes, or two columns of one name
+        return False
+    return table_bytes(table.cast(arrow_schema(kinds)).combine_chunks()) == path.read_bytes()

@@ -7,12 +7,10 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, cast
 
-import pyarrow.parquet as pq
-
 import fcconan
 from fcconan.build.card import card_metadata, check_card, restricted_columns
 from fcconan.build.recipe import LANGUAGES, Recipe
-from fcconan.build.release import CARD, config_versions, fingerprint, table_path, write_manifest
+from fcconan.build.release import CARD, config_versions, fingerprint, table_bytes, table_path, write_manifest
 from fcconan.build.table import Built, Table
 from fcconan.data.manifest import FORMAT, MANIFEST
 from fcconan.errors import InputError
@@ -213,7 +211,7 @@ def _write(
     for table in built.tables:
         path = folder / table_path(table.config, table.split)
         path.parent.mkdir(exist_ok=True)
-        pq.write_table(table.arrow(), path, compression="zstd")
+        path.write_bytes(table_bytes(table.arrow()))
     card = _card(built, about, versions, labels_only=labels_only, dataset=dataset, signatures=signatures)
     (folder / CARD).write_text(card, encoding="utf-8")
     manifest = {

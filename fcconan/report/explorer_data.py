@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.build.release import read_table, table_path
+from fcconan.build.release import table_path
 from fcconan.data.manifest import read_manifest
-from fcconan.errors import InputError
+from fcconan.data.parquet import read_table
 from fcconan.rows import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
 from fcconan.rows import REPLY as REPLIES
 
@@ -102,12 +102,7 @@ def read_release(folder: Path) -> Release:
     for config, splits in manifest["counts"].items():
         for split in splits:
             path = folder / table_path(config, split)
-            try:
-                table = read_table(path)
-            except (OSError, pa.ArrowInvalid) as error:
-                raise InputError(
-                    f"{path} cannot be read ({error}): build the folder again, or fetch it again"
-                ) from error
+            table = read_table(path)
             texts = ALWAYS_TEXT | set(restricted.get(config, ()))
             if set(TEXT_BY_ID) <= set(table.column_names):
                 texts |= {name for name, kind in TEXT_BY_ID.items() if kind in RESTRICTED_TYPES}

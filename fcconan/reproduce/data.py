@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.build import build
-from fcconan.build.release import read_table, table_path
+from fcconan.build.release import table_path
 from fcconan.catalog import content_folder
 from fcconan.data.manifest import MANIFEST, read_manifest
+from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
 from fcconan.reproduce.published import load_paper
 from fcconan.sources import fetch, sha256_of

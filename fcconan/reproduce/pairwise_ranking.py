@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 from fcconan.build.reading import read_csv
-from fcconan.build.release import read_table, table_path
+from fcconan.build.release import table_path
+from fcconan.data.parquet import read_table
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper

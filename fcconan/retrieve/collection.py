@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import read_table, table_path
+from fcconan.build.release import table_path
 from fcconan.catalog import check_built
 from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.manifest import MANIFEST, read_manifest
+from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
 from fcconan.hub_folders import hub_release, is_hub_name
 from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
@@ -227,10 +228,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
 
 def _rows(folder: Path, config: str, split: str) -> list[dict[str, Any]]:
     path = folder / table_path(config, split)
-    try:
-        rows: list[dict[str, Any]] = read_table(path).to_pylist()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): build the dataset again") from error
+    rows: list[dict[str, Any]] = read_table(path).to_pylist()
     return rows
 
 

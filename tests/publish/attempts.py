@@ -1,5 +1,6 @@
 """Attempts to publish a text of a source dataset: every column of every kind, and every other string that leaves."""
 
+import base64
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -43,6 +44,9 @@ TRICKS: dict[str, Callable[[str], str]] = {
     "full-width": lambda text: "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in text),
     "number": lambda text: text.replace(" ", "_").rstrip(".") + "_17",
     "prefix": lambda text: "run-" + text.replace(" ", "-").rstrip("."),
+    "inside": lambda text: "x" + text.replace(" ", "").rstrip(".").lower() + "-v2",
+    "camel-inside": lambda text: "my" + text.title().replace(" ", "").rstrip("."),
+    "digits-inside": lambda text: "1".join(text.replace(" ", "")[at : at + 3] for at in range(0, len(text), 3)),
     "list": lambda text: json.dumps(text.split()),
     "commas": lambda text: ",".join(text.split()),
     "semicolons": lambda text: "; ".join(text.split()),
@@ -226,6 +230,14 @@ def _changes(value: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
 
         return change
 
+    def front(written: str, tag: str = "") -> Callable[[Path], None]:
+        def change(release: Path) -> None:
+            path = release / "README.md"
+            head, tags, rest = path.read_text(encoding="utf-8").partition("tags:\n")
+            path.write_text(head + written + tags + tag + rest, encoding="utf-8")
+
+        return change
+
     def manifest(**more: Any) -> Callable[[Path], None]:
         def change(release: Path) -> None:
             path = release / "manifest.json"
@@ -243,6 +255,24 @@ def _changes(value: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
     yield "card-line", card(f"\n> {value}\n")
     yield "card-quotation", card(f'\nThey say: "{value}" and more.\n')
     yield "card-cell", card(f"\n| a | {value} |\n")
+
+    def bytes_of(changed: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+        def change(release: Path) -> None:
+            (release / GOLD).write_bytes(changed((release / GOLD).read_bytes()))
+
+        return change
+
+    yield "card-tag", card(f"\n<{value}>\n")
+    yield "card-attribute", card(f'\n<b title="{value}">bold</b>\n')
+    yield "card-filler", card("\n" + value.replace(" ", "\u3164") + "\n")
+    yield "card-front", front(f"extra: {json.dumps(value)}\n")
+    yield "card-front-bytes", front(f"extra: !!binary {base64.b64encode(value.encode()).decode()}\n")
+    yield "card-hub-tag", front("", f"- {value.replace(' ', '-')}\n")
+    yield "manifest-tag", manifest(notes=[f"<{value}>"])
+    yield "file-footer", bytes_of(lambda file: _inserted(file, value))
+    yield "file-dictionary", lambda release: _unused_word(release / GOLD, value)
+    yield "file-duplicate-key", table(lambda found: _described_twice(found, value))
+    yield "zone", table(lambda found: found.append_column("remark", _column(found, pa.timestamp("s", tz=value), 0)))
     yield "manifest-note", manifest(notes=[value])
     yield "manifest-key", manifest(facts={value: 1})
     yield "manifest-new-key", manifest(**{value: 1})
@@ -271,6 +301,29 @@ def _changes(value: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
 
 def _column(table: pa.Table, kind: pa.DataType, value: Any) -> pa.Array:
     return pa.array([value] * len(table), kind)
+
+
+def _inserted(file: bytes, value: str) -> bytes:
+    """Returns a Parquet file with bytes that no reader looks at before its footer."""
+    footer = len(file) - 8 - int.from_bytes(file[-8:-4], "little")
+    return file[:footer] + value.encode() + file[footer:]
+
+
+def _unused_word(path: Path, value: str) -> None:
+    """Writes a column whose dictionary has a word that no row has."""
+    table = pq.read_table(path)
+    column = table["label"].combine_chunks().dictionary_encode()
+    wider = pa.DictionaryArray.from_arrays(column.indices, pa.array([*column.dictionary.to_pylist(), value]))
+    table = table.set_column(table.column_names.index("label"), "label", wider).replace_schema_metadata(None)
+    pq.write_table(table, path, store_schema=False, compression="none")
+
+
+def _described_twice(table: pa.Table, value: str) -> pa.Table:
+    """Returns a table whose metadata has the features, and before them a text of the same key."""
+    features = json.loads(table.schema.metadata[b"huggingface"])["info"]
+    return table.replace_schema_metadata(
+        {"huggingface": f'{{"info": {json.dumps(value)}, "info": {json.dumps(features)}}}'}
+    )
 
 
 def _described(schema: pa.Schema, value: str) -> pa.Schema:

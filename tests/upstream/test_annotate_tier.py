@@ -20,7 +20,7 @@ from fcconan.annotate.campaign import (
 )
 from fcconan.annotate.tier_recipe import write_dataset
 from fcconan.build import build_tables, load_recipe
-from fcconan.build.release import read_table
+from fcconan.data.parquet import read_table
 from fcconan.judge.task import load_task
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

@@ -1,0 +1,100 @@
+"""Which names and signatures are published as they are."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fcconan.build.quotations import Texts
+from fcconan.data.forms import NAME
+from fcconan.publish.forms import clean_signature, problem, strings_of
+from fcconan.publish.known_texts import KnownTexts
+from tests.golden.files import RECORDS, read
+
+TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")
+KNOWN = KnownTexts((Texts(TEXTS),))
+DATA = "data:demo@8f6317564d9b+lexical.parquet@b9ea1ef4667c"
+PEOPLE = "people:simulated-annotator-1,simulated-annotator-2"
+HONEST = """
+gpt-4o-mini | Llama-3.1-8B-Instruct | meta-llama/Llama-3.1-8B-Instruct | mistralai/Mixtral-8x7B-Instruct-v0.1
+Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4 | deepseek-ai/DeepSeek-R1-Distill-Llama-8B | sentence-transformers/all-MiniLM-L6-v2
+my system v2 | my-system_v2 | rrf(bm25,minilm) | bm25+rerank | claude-3-5-sonnet-20240620 | zephyr-7b-beta-cn-zs
+Anna K. | Iñaki | José M. | annotator_1 | rater-07 | prolific-5f3a | on-topicness | choose-or-not | cn-quality
+evidence | refusal | contradicted | parse_failed | ndcg@10 | rouge-l | facebook/roberta-hate-speech-dynabench-r4-target
+"""
+
+
+@pytest.mark.parametrize("name", [name.strip() for name in re.split(r"[|\n]", HONEST) if name.strip()])
+def test_names_of_systems_people_and_aspects_are_names(name: str) -> None:
+    assert problem(name, NAME, KNOWN) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run-ombreythieves",
+        "myOmbreyThieves.v2",
+        "Omb1rey2thi3eves",
+        "ombrey1thieves",
+        "gpt(OmbreyThieves)",
+        "x=tessokcheatatcards",
+        "Ombrey thieves",
+        "O\u0301mbrey Thie\u0301ves",
+        "Ombrey  ok",
+        " ombrey",
+        "theombreyneverreturnabooktothelibraryandnobodysaysanything",
+        "Оmbrey",  # a Cyrillic letter
+    ],
+)
+def test_texts_and_what_holds_them_are_no_names(name: str) -> None:
+    assert problem(name, NAME, KNOWN) is not None
+
+
+def recorded() -> Iterator[str]:
+    """Yields the signatures of results in the golden record, with a version for what it masks."""
+    for path in sorted(RECORDS.glob("*.json")):
+        for string in strings_of(read(path.stem)):
+            if re.match(r"(fcconan:\*|audit)\|", string) and "|corpus:" not in string and "\n" not in string:
+                yield string.replace("*", "1.0.1")
+
+
+def test_every_recorded_signature_is_published_as_it_is() -> None:
+    signatures = sorted(set(recorded()))
+    assert len(signatures) > 10
+    changed = {each: clean_signature(each, frozenset(), KNOWN) for each in signatures}
+    assert {each: written for each, written in changed.items() if written != each} == {}
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "fcconan:0.1.0|primary:mrr@10@gold|pairs:against-bm25|correction:max-t|tests:2-primary+62-exploratory|floor:0.003",
+        f"fcconan:0.1.0|metric:mean-rating|{DATA}|{PEOPLE}|test:sign-flip|draws:300-by-item|sides:2|pairs:all"
+        "|family:primary-default-and-exploratory-by-rater|tests:2x6+2x18|floor:0.00332|correction:max-t",
+        f"fcconan:0.1.0|{DATA}|test:williams|sides:2|family:aspect-level-coefficient|tests:8x1+4x0|correction:holm",
+        "audit|resamples:300|seed:0|confidence:0.95|refusals:39553c44|family:modal-share|tests:0|floor:none|v:0.1.0",
+        f"fcconan:0.1.0|metric:bradley-terry+share|{DATA}+replies:demo@8f6317564d9b;majority|family:win-rates|length:words",
+        "fcconan:0.1.0|metric:ndcg|data:a@1|ranks:quality-by-anna,ben,clara|scores:unified|ties:expected|incomplete:left-out",
+        "fcconan:0.1.0|training:300-without-12-kin|people:anna,ben,clara,dora,emil",
+    ],
+)
+def test_signatures_of_every_command_are_published_as_they_are(signature: str) -> None:
+    assert clean_signature(signature, frozenset(), KNOWN) == signature
+
+
+@pytest.mark.parametrize(
+    ("signature", "written"),
+    [
+        ("seed:the+ombrey+steal|depth:3", "withheld|depth:3"),
+        ("data:the+ombrey|data:steal+bread|seed:0", "data:the+ombrey|withheld|seed:0"),  # a key comes once
+        ("data:run-ombreythieves|seed:0", "withheld|seed:0"),
+        ("data:the,ombrey,never|people:return,a,book,to,the,library|seed:0", None),
+        ("data:tessok,cheat|metric:at,cards|seed:0", None),
+        ("remark:hello|note:hello", None),
+        ("data:a\nb|seed:0", "withheld|seed:0"),
+    ],
+)
+def test_other_parts_of_signatures_are_withheld(signature: str, written: Any) -> None:
+    assert json.dumps(clean_signature(signature, frozenset(), KNOWN)) == json.dumps(written)
