@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Self
 from fcconan.errors import InputError
 from fcconan.leftovers import leftovers, mark
 from fcconan.rows import DTYPES, LIST_TYPES, Columns
+from fcconan.whole_files import is_special, may_be_written
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _BATCH = 2_000
@@ -46,6 +46,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     except OSError as error:
         said = " ".join(str(error.strerror or error).split())[:200]
         raise InputError(f"{path} cannot be read ({said}): check the path") from error
+    except (ValueError, OverflowError) as error:  # pyarrow's, and dates after the year 9999
+        raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
 
 
 def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
@@ -101,6 +103,8 @@ class RowWriter:
         with suppress(OSError):  # a folder that cannot be listed may still be written
             for stale in leftovers(self.path.parent, self._prefix):
                 stale.unlink()
+        if is_special(self.path):
+            raise InputError(f"{self.path} is a device, a pipe or a socket: choose another file")
         try:
             if self.path.suffix == ".parquet":
                 import pyarrow.parquet as pq
@@ -199,7 +203,7 @@ def check_row_target(path: Path) -> None:
         InputError: It cannot.
     """
     _check_suffix(path)
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+    if not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another file, in a folder that is there")
 
 

@@ -93,6 +93,20 @@ def cell_list(value: Any) -> list[Any]:
     return [value]
 
 
+def cell_number(value: Any) -> float | None:
+    """Returns the number that a cell holds; None for anything else.
+
+    Truth values, text with an underscore, which Python takes for digits, and integers that are larger than any float
+    are none.
+    """
+    if isinstance(value, bool) or "_" in str(value):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def cell_text(value: Any) -> str:
     """Returns what a cell is called in options: the same in all kinds of files."""
     if is_missing(value):

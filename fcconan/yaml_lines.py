@@ -44,6 +44,8 @@ class YamlFile:
         self.path = path
         self._lines: dict[Location, int] = {(): 1}
         self._n_values = self._most_values = 0
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file: give a YAML file")
         try:
             text = path.read_text(encoding="utf-8")
             self._most_values = _UNFOLDED + len(text)
@@ -106,7 +108,7 @@ class YamlFile:
             )
         try:
             value = yaml.constructor.SafeConstructor().construct_object(node)
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, AttributeError) as error:  # the last for a `!!timestamp` that is none
             raise InputError(
                 f"{where}: {node.value!r} is not a valid {kind}; put it in quotes if it is text"
             ) from error

@@ -1,6 +1,5 @@
 """Units whose right answer is known: anchors, which are mixed into the work, and the questions of a quiz before it."""
 
-import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -10,6 +9,7 @@ from fcconan.annotate.construct import Material
 from fcconan.annotate.construct_corpus import Row, text_in
 from fcconan.errors import InputError
 from fcconan.judge.task import Task
+from fcconan.row_ids import cell_number
 from fcconan.rows import REPLY
 
 Role = Literal["anchor", "quiz"]
@@ -65,7 +65,7 @@ def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
         value = row.get(aspect.name)
         if value is None or value == "":
             continue
-        grade = _number(value)
+        grade = cell_number(value)
         if grade is None or not aspect.low <= grade <= aspect.high or round(grade, aspect.decimals) != grade:
             most = f" with at most {aspect.decimals} decimals" if aspect.decimals else ""
             raise InputError(
@@ -76,14 +76,6 @@ def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
         names = [aspect.name for aspect in task.aspects]
         raise InputError(f"{place} has no right grade: fill in one or more of {', '.join(names)}")
     return known
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 _Added = tuple[Unit, list[tuple[str, Row]]]

@@ -36,6 +36,7 @@ from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_stream
 from fcconan.errors import InputError
 
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
+LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
 STOPPED = "interrupted; nothing was half-written, run the command again to go on"
 
 app = typer.Typer(
@@ -105,6 +106,9 @@ def _check_current_folder() -> None:
 def main() -> None:
     """Runs the command line and exits."""
     signal.signal(signal.SIGTERM, _terminate)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell, as `>&-` does; `print` would then write to the other one
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be Unicode
     protect_streams()
@@ -118,7 +122,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="fcconan", standalone_mode=False)
         sys.stdout.flush()
         if status == INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -147,6 +151,9 @@ def _run() -> None:
         raise
     except Exception as error:
         show_traceback(error)
+        loop = str(error).removeprefix("Symlink loop from ")  # of `Path.resolve`, before Python 3.13
+        if isinstance(error, RuntimeError) and loop != str(error):
+            _fail(f"{loop} is a symbolic link that leads to itself: give the file or folder that is meant", 2)
         hint = "report it with this traceback" if is_debugging() else TRACEBACK
         _fail(f"unexpected error ({type(error).__name__}: {' '.join(str(error).split())[:300]}): {hint}", 1)
     sys.exit(status if isinstance(status, int) else 0)
@@ -158,5 +165,9 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print("fcconan: " + " ".join(message.split()), file=sys.stderr)
+    message = " ".join(message.split())
+    if len(message) > LONGEST:
+        half = LONGEST // 2
+        message = f"{message[:half]} ... ({len(message) - 2 * half} more characters) ... {message[-half:]}"
+    print(f"fcconan: {message}", file=sys.stderr)
     sys.exit(code)

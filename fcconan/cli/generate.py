@@ -7,7 +7,7 @@ import typer
 
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
-from fcconan.cli.options import MOST_ROWS, seed_option
+from fcconan.cli.options import MOST_ROWS, MOST_TOKENS, seed_option
 
 NAME = "generate"
 EXAMPLE = "Example: fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet"
@@ -38,7 +38,7 @@ Decoding = Annotated[
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Instead of that of --decoding.")]
 TopP = Annotated[float | None, typer.Option("--top-p", help="Instead of that of --decoding.")]
 TopK = Annotated[int | None, typer.Option("--top-k", help="Instead of that of --decoding.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="Longest reply.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", max=MOST_TOKENS, help="Longest reply.")]
 Stop = Annotated[
     list[str] | None, typer.Option("--stop", help="A reply ends before this; \\n is a line break; once for each.")
 ]

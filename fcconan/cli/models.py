@@ -118,6 +118,8 @@ class Connection:
         from fcconan.retrieve.kept import default_folder
 
         path = self.journal or default_folder() / "journal.sqlite"
+        if not path.name:  # `.` or `/`
+            raise InputError(f"--journal is {str(path)!r}: give the name of a file")
         check_answers_file(path)
         return path
 

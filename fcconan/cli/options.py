@@ -6,6 +6,7 @@ import typer
 
 MOST_ROWS = 1_000_000_000
 MOST_SAMPLES = 10_000  # answers of a model to one question
+MOST_TOKENS = 100_000_000  # of one answer, far beyond any model
 MOST_RESAMPLES = 1_000_000  # more give nothing but a longer wait, and no memory holds them
 LARGEST_SEED = 2**32 - 1  # of numpy's legacy generator, which scikit-learn and transformers use
 

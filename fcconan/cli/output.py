@@ -1,7 +1,7 @@
 """What verbs print: a table for people, JSON for programs."""
 
 import json
-import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import Any
 
 from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
-from fcconan.whole_files import write_whole
+from fcconan.whole_files import may_be_written, write_whole
+
+_HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -26,7 +28,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     cells = [[cleaned(str(cell)) for cell in row] for row in rows]
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
     # Rich draws with escape sequences, so it writes to the trusted stream, and everything that it shows is cleaned.
-    console = Console(file=trusted(sys.stdout), width=None if sys.stdout.isatty() else 1_000, highlight=False)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1_000
+    console = Console(file=trusted(sys.stdout), width=width, height=_HEIGHT, highlight=False)
     console.print(cleaned(title), markup=False, emoji=False)
     widths = [
         max(cell_len(line) for cell in (head, *(row[place] for row in cells)) for line in cell.split("\n"))
@@ -75,7 +78,7 @@ def check_json_target(path: Path | None, out: Path) -> None:
     """
     if path is not None and path.resolve().is_relative_to(out.resolve()):
         raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
-    if path is not None and (not path.name or path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
+    if path is not None and not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 
 

@@ -1,7 +1,6 @@
 """Where rows to score come from: files, folders of datasets, and datasets by their name, which are built then."""
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import typer
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.errors import InputError
 from fcconan.row_ids import cell_text, is_missing, with_ids
+from fcconan.whole_files import may_be_written
 
 if TYPE_CHECKING:
     from fcconan.reproduce.data import Datasets
@@ -353,7 +353,7 @@ def check_targets(
     for target in given:
         if target.exists() and not target.is_file():  # a device would be replaced by a file
             raise InputError(f"{target} is no file: choose another file for the result")
-        if not target.name or not os.access(target.absolute().parent, os.W_OK):
+        if not may_be_written(target):
             raise InputError(f"{target} cannot be written: choose another file, in a folder that is there")
         for source in map(Path, sources):
             if (source / MANIFEST).is_file() and target.resolve().is_relative_to(source.resolve()):

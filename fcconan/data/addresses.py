@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html.entities import codepoint2name
 from pathlib import Path
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
@@ -235,7 +236,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 def masked(raw: bytes, secrets: Iterable[str]) -> bytes:
     """Returns bytes from elsewhere in which `***` replaces every secret of at least 8 characters.
 
-    A secret is found as it is, escaped as in JSON or Python (once or several times), and percent-encoded.
+    A secret is found as it is, escaped as in JSON or Python (once or several times), percent-encoded, and as in HTML.
 
     Args:
         raw: The body of a response, or any text in UTF-8. JSON in UTF-16 or UTF-32 becomes UTF-8.
@@ -246,7 +247,7 @@ def masked(raw: bytes, secrets: Iterable[str]) -> bytes:
         return raw
     if b"\0" in raw:  # valid JSON in UTF-8 has none
         raw = raw.decode(json.detect_encoding(raw), "replace").encode("utf-8", "replace")
-    may_be_escaped = b"\\" in raw or b"%" in raw
+    may_be_escaped = b"\\" in raw or b"%" in raw or b"&" in raw
     for secret in known:
         literal = secret.encode("utf-8", "surrogateescape")
         if literal in raw:
@@ -271,6 +272,11 @@ def _forms(character: str) -> bytes:
         "".join(rf"(?i:\\+u{unit})" for unit in units).encode(),
         "".join(rf"(?i:\\+x{byte:02x})" for byte in plain).encode(),
     ]
+    number = ord(character)
+    forms += [rf"&#0*{number};".encode(), rf"(?i:&#x0*{number:x};)".encode()]
+    name = "apos" if character == "'" else codepoint2name.get(number)  # HTML 4 has no `apos`
+    if name is not None:
+        forms.append(f"&{name};".encode())
     if len(units) == 1 and units[0] < "0100":
         forms.append(rf"(?i:\\+x{units[0][2:]})".encode())
     if character in "\"'\\/":

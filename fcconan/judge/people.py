@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.row_ids import id_of
+from fcconan.row_ids import cell_number, id_of
 
 Row = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
         seen.add((str(rater), str(row.get("aspect"))))
         mine = row.get("rater_kind") == "human" if wanted is None else rater in wanted
         if mine and row.get("aspect") == aspect and row.get("value") not in (None, ""):
-            value = _number(row["value"])
+            value = cell_number(row["value"])
             if value is None or math.isinf(value) or reply is None:
                 raise InputError(
                     f"a rating of {aspect} is {row['value']!r} for the reply {reply!r}: expected a "
@@ -44,10 +44,3 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
         whose = "people" if wanted is None else ", ".join(sorted(wanted))
         raise InputError(f"there are no ratings of {aspect} by {whose}: there are ratings of {known}")
     return {reply: fmean(each) for reply, each in values.items()}
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None

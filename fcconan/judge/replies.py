@@ -138,6 +138,8 @@ def files_of(source: Path, split: str | None, config: str) -> list[Path]:
     if source.suffix in SUFFIXES:
         if split is not None:
             raise InputError(f"{source} is a file and has no splits: leave --split out")
+        if source.is_dir():
+            raise InputError(f"{source} is a folder; expected a file of rows: give a dataset's folder another name")
         if not source.is_file():
             raise InputError(f"there is no file {source}: check the path")
         return [source]

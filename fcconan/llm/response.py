@@ -165,4 +165,4 @@ def _is_deep(body: Mapping[str, Any]) -> bool:
 def one_line(said: object, secrets: Iterable[str] = ()) -> str:
     """Returns one line of whole characters, without secrets: some endpoints repeat them."""
     text = " ".join(without_secrets(whole_characters(str(said)), secrets).split())
-    return text[:300] or type(said).__name__
+    return text[:300] or ("nothing" if isinstance(said, str) else type(said).__name__)

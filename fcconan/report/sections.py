@@ -1,6 +1,5 @@
 """Pages of notes, plots and tables."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from fcconan.errors import InputError
 from fcconan.report.plots import themed
 from fcconan.report.site.page import Page, markup, write
 from fcconan.report.tables import MISSING, Table
+from fcconan.whole_files import may_be_written
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -42,7 +42,7 @@ def check_page(path: Path) -> None:
     """
     if path.suffix not in (".html", ".htm") or path.is_dir():
         raise InputError(f"{path} is no page: give a file that ends in .html")
-    if not os.access(path.absolute().parent, os.W_OK):
+    if not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose a file in a folder that is there")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.row_ids import id_of, is_missing, required_id
+from fcconan.row_ids import cell_number, id_of, is_missing, required_id
 from fcconan.rows import RATER_KINDS
 from fcconan.score.score_table import Floats, ScoreTable
 from fcconan.score.significance import means
@@ -354,11 +354,8 @@ def _number(row: Row, column: str, place: str) -> float | None:
     value = row.get(column)
     if value is None or value == "":
         return None
-    try:
-        found = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        found = math.inf
-    if math.isinf(found) or isinstance(value, bool):
+    found = cell_number(value)
+    if found is None or math.isinf(found):
         raise InputError(f"{place}: {column} is {value!r}, expected a number, or nothing where it is missing")
     return None if math.isnan(found) else found  # nan is how some tools write what is missing
 

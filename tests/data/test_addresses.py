@@ -2,6 +2,7 @@
 
 import base64
 import json
+from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -172,6 +173,10 @@ def _hex(text: str, form: str) -> str:
         _hex(KEY, "\\\\u{:04x}"),
         _hex(KEY, "\\x{:02x}"),
         repr(KEY)[1:-1],
+        escape(KEY),
+        _hex(KEY, "&#x{:x};"),
+        _hex(KEY, "&#X{:04X};"),
+        "".join(f"&#{ord(each)};" for each in KEY),
     ],
 )
 def test_a_secret_is_masked_in_every_form(written: str) -> None:

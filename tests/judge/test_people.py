@@ -56,7 +56,16 @@ def test_ratings_that_are_not_there(aspect: str, raters: list[str] | None, messa
 
 @pytest.mark.parametrize(
     "bad",
-    [rating("re-9", "good"), rating("re-9", [3]), rating("re-9", math.inf), rating("re-9", "-inf"), rating(None, 3)],
+    [
+        rating("re-9", "good"),
+        rating("re-9", True),
+        rating("re-9", "1_0"),
+        rating("re-9", 10**400),
+        rating("re-9", [3]),
+        rating("re-9", math.inf),
+        rating("re-9", "-inf"),
+        rating(None, 3),
+    ],
 )
 def test_ratings_that_cannot_be_read(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"a rating of calm is .* for the reply .*: expected a number and a reply_id"):

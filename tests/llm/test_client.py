@@ -193,11 +193,10 @@ def test_a_text_that_is_too_long_for_the_model_is_told_as_such(
     [
         (400, '{"error": {"message": "bad \\ud800 thing"}}', "Error code: 400 - bad \ufffd thing"),
         (200, '{"error": "\\ud800"}', "the body is an error (\ufffd)"),
+        (400, "", "Error code: 400 - nothing"),
     ],
 )
-def test_half_a_character_in_an_error_can_be_written_to_a_file(
-    tmp_path: Path, status: int, said: str, shown: str
-) -> None:
+def test_an_error_can_be_written_to_a_file(tmp_path: Path, status: int, said: str, shown: str) -> None:
     with Server(always(Action(status, said))) as server:
         (answer,) = client(server, tmp_path, retries=0).send_all(CHAT, [body()])
     assert answer.detail == shown

@@ -11,7 +11,7 @@ from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
-from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, seed_option
+from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def run(
     temperatures: Annotated[
         str, typer.Option("--temperatures", help="Of drafts: LOW,HIGH, refinements taking HIGH; or model for its own.")
     ] = "0,0.5",
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Longest answer of the drafter.")] = 1024,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, max=MOST_TOKENS, help="Longest answer of the drafter.")
+    ] = 1024,
     metric: Annotated[str, typer.Option("--metric", help="spearman, kendall or pearson.")] = "spearman",
     published: Annotated[
         list[str] | None, typer.Option("--published", help="A choice of the published code; see docs/judges.md.")

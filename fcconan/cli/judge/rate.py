@@ -10,7 +10,7 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import finish
-from fcconan.cli.options import MOST_ROWS, MOST_SAMPLES, seed_option
+from fcconan.cli.options import MOST_ROWS, MOST_SAMPLES, MOST_TOKENS, seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ StepsFiles = Annotated[
 Samples = Annotated[int | None, typer.Option("--samples", max=MOST_SAMPLES, help="How often each question is asked.")]
 Logprobs = Annotated[bool, typer.Option("--logprobs", help="g-eval: weigh grades by their probability.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Default: 0, or 1 for several samples.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, max=MOST_TOKENS, help="Longest answer.")]
 Seed = Annotated[int | None, seed_option("Of sampling; -1 sends none.", least=-1)]
 
 Name = Annotated[

@@ -1,6 +1,5 @@
 """`fcconan judge rubric`."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -35,13 +34,13 @@ def run(
     from fcconan.errors import InputError
     from fcconan.judge.rubric_draft import draft_rubric
     from fcconan.judge.task import dump_task
-    from fcconan.whole_files import write_whole
+    from fcconan.whole_files import may_be_written, write_whole
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no task file: expected a name that ends in .yaml")
     if out.exists():
         raise InputError(f"{out} is there already, and a person may have edited it: choose another --out")
-    if not os.access(out.absolute().parent, os.W_OK):
+    if not may_be_written(out):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
     connection.check_files({"--out": out}, names=[model])
     task = draft_rubric(

@@ -1,0 +1,150 @@
+"""Inputs and outputs that nobody would choose: one line, exit code 2, nothing half-written, nothing destroyed."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.scored import ratings, write_rows
+from tests.conftest import RunCli
+
+REPLIES = "hate_speech,text,system\nEvery Tessok cheats.,Who saw it?,a\n"
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("replies.csv").write_text(REPLIES, encoding="utf-8")
+    rows = ratings("anna", [1, 2, 3, 4, 5, 1]) + ratings("ben", [1, 2, 3, 4, 5, 2])
+    write_rows(Path("ratings.csv"), rows)
+
+
+def _refused(run_cli: RunCli, command: str) -> str:
+    before = sorted(Path().iterdir())
+    done = run_cli(*command.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert sorted(Path().iterdir()) == before
+    return done.stderr.removeprefix("fcconan: ").removesuffix("\n")
+
+
+WRITING = (
+    "list --json {}",
+    "build demo --out out --json {}",
+    "agree ratings.csv --resamples 0 --json {}",
+    "judge rate replies.csv --task cseval --model lexical --out {}",
+    "judge rate replies.csv --task cseval --model lexical --out o.csv --json {}",
+    "metrics replies.csv --metric rouge-l --out {}",
+)
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_pipe_is_never_replaced_by_a_result(run_cli: RunCli, command: str) -> None:
+    os.mkfifo("pipe.csv")
+    assert "pipe.csv" in _refused(run_cli, command.format("pipe.csv"))
+    assert stat.S_ISFIFO(Path("pipe.csv").lstat().st_mode)
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_result_below_a_file_is_refused_before_any_work(run_cli: RunCli, command: str) -> None:
+    assert "replies.csv/o.csv" in _refused(run_cli, command.format("replies.csv/o.csv"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*WRITING[1:], "metrics {} --metric rouge-l --out o.csv", "report {} --out o", "croissant {} --json o.json"],
+)
+def test_a_link_to_itself_is_refused(run_cli: RunCli, command: str) -> None:
+    Path("loop.csv").symlink_to("loop.csv")
+    assert "loop.csv" in _refused(run_cli, command.format("loop.csv"))
+
+
+def test_a_folder_that_is_named_like_a_file_is_called_one(run_cli: RunCli) -> None:
+    Path("rows.csv").mkdir()
+    assert _refused(run_cli, "metrics rows.csv --metric rouge-l --out o.csv") == (
+        "rows.csv is a folder; expected a file of rows: give a dataset's folder another name"
+    )
+
+
+@pytest.mark.parametrize("name", [".", "/"])
+def test_a_journal_is_a_file(run_cli: RunCli, name: str) -> None:
+    assert _refused(run_cli, f"judge show --journal {name}") == f"--journal is '{name}': give the name of a file"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "name: !!timestamp soon\n",
+            "prices.yaml, line 1: 'soon' is not a valid timestamp; put it in quotes if it is text",
+        ),
+        (None, "prices.yaml is not a regular file: give a YAML file"),
+    ],
+)
+def test_yaml_that_is_none(run_cli: RunCli, text: str | None, said: str) -> None:
+    if text is None:
+        os.mkfifo("prices.yaml")  # the old code waited for a writer
+    else:
+        Path("prices.yaml").write_text(text, encoding="utf-8")
+    command = "judge rate replies.csv --task cseval --model m --prices prices.yaml --dry-run --out o.csv"
+    assert _refused(run_cli, command) == said
+
+
+@pytest.mark.parametrize("command", ["metrics rows.parquet --out o.csv", "agree rows.parquet --resamples 0"])
+def test_a_date_after_the_last_year_is_refused(run_cli: RunCli, command: str) -> None:
+    late = pa.array([2**61], pa.timestamp("us"))
+    pq.write_table(pa.table({"hate_speech": ["h"], "text": ["t"], "system": ["a"], "value": late}), "rows.parquet")
+    with pytest.raises(OverflowError):  # so that the test is of such a date
+        late.to_pylist()
+    assert _refused(run_cli, command) == "rows.parquet cannot be read (date value out of range): check the file"
+    assert datetime.max.year == 9999
+
+
+@pytest.mark.parametrize("value", [10**400, "1_0", True])
+@pytest.mark.parametrize("column", ["value", "high"])
+@pytest.mark.parametrize("command", ["leaderboard", "correlate"])
+def test_a_number_is_written_as_one(run_cli: RunCli, command: str, column: str, value: object) -> None:
+    rows = [{**row, column: value} for row in ratings("anna", [1, 2, 3, 4, 5, 1])]
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = _refused(run_cli, f"{command} r.jsonl --resamples 0")
+    assert said.startswith(f"r.jsonl, row 1: {column} is {value!r}"), said
+    assert said.endswith("expected a number, or nothing where it is missing")
+
+
+def test_a_message_shows_the_ends_of_a_long_cell(run_cli: RunCli) -> None:
+    write_rows(Path("long.csv"), [{**row, "value": "x" * 100_000} for row in ratings("anna", [1, 2, 3, 4, 5, 1])])
+    said = _refused(run_cli, "leaderboard long.csv --resamples 0")
+    # 750 characters at either end, of `fcconan: ` not counted.
+    whole = f"long.csv, row 1: value is '{'x' * 100_000}', expected a number, or nothing where it is missing"
+    assert said == f"{whole[:750]} ... ({len(whole) - 1500} more characters) ... {whole[-750:]}"
+
+
+def test_more_tokens_than_any_model_writes_are_refused(run_cli: RunCli) -> None:
+    said = _refused(run_cli, f"generate replies.csv --model m --out o.csv --dry-run --max-tokens {10**30}")
+    assert said.startswith("Invalid value for '--max-tokens': ")
+
+
+def _shell(line: str) -> "subprocess.CompletedProcess[str]":
+    command = line.format(f'"{sys.executable}" -m fcconan')
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+
+def test_the_program_has_one_name() -> None:
+    assert _shell("{} frobnicate").stderr == "fcconan: No such command 'frobnicate'. See `fcconan --help`.\n"
+
+
+def test_a_closed_standard_output_is_no_error() -> None:
+    done = _shell("{} list --json list.json >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "demo" in Path("list.json").read_text(encoding="utf-8")
+
+
+def test_a_complaint_never_goes_to_standard_output() -> None:
+    done = _shell("{} agree none.csv 2>&-")
+    assert (done.returncode, done.stdout) == (2, "")
