@@ -63,6 +63,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
             _ = file.schema_arrow.names  # which fails where a name is not UTF-8
             yield file
     except _FAULTS as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
-        reason = " ".join(said.split())[:200]
-        raise InputError(f"{path} cannot be read as Parquet ({reason}): get it or build it again") from error
+        if isinstance(error, OSError) and error.strerror:  # of the file system
+            raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path} cannot be read ({reason}): get or build this Parquet file again") from error

@@ -100,11 +100,7 @@ def texts_of_folder(folder: Path) -> Iterator[str]:
             continue
         table = read_table(path)
         for name in names:
-            yield from _strings(table[name].unique().to_pylist() if _is_plain(table, name) else table[name].to_pylist())
-
-
-def _is_plain(table: Any, name: str) -> bool:
-    return str(table.schema.field(name).type) == "string"
+            yield from _strings(table[name].to_pylist())
 
 
 def _strings(values: Iterable[Any]) -> Iterator[str]:

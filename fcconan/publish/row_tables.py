@@ -9,7 +9,7 @@ from typing import Any
 
 from fcconan.build.table import Table
 from fcconan.data.forms import TEXT, is_name
-from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, TEXT_COLUMNS, Columns
+from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, Columns
 from fcconan.errors import InputError
 from fcconan.identity import hs_id, normalise
 from fcconan.publish.forms import check_column_names, shown
@@ -187,7 +187,7 @@ def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[An
             if cast is not None:
                 return guessed, cast
     strings = [value if value is None or isinstance(value, str) else _json(value) for value in values]
-    return ("text" if kind in (None, "text") or name in TEXT_COLUMNS else "string"), strings
+    return ("text" if kind in (None, "text") else "string"), strings
 
 
 def _cast(kind: str, values: list[Any]) -> list[Any] | None:

@@ -103,7 +103,7 @@ def test_a_file_that_is_gone_counts_as_rows_not_in_the_folder(tmp_path: Path, re
 
 def test_a_parquet_file_that_cannot_be_read_is_named(tmp_path: Path, recipe: str, labels: Path) -> None:
     (labels / GOLD).write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"gold/test-00000-of-00001\.parquet cannot be read as Parquet"):
+    with pytest.raises(InputError, match=r"gold/test-00000-of-00001\.parquet cannot be read"):
         hydrate(labels, tmp_path / "hydrated", recipe=recipe)
 
 

@@ -179,5 +179,5 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
         explorer_page(tmp_path)
     folder = write_release_folder(tmp_path / "broken")
     (folder / "votes" / "test-00000-of-00001.parquet").write_bytes(b"no table")
-    with pytest.raises(InputError, match="build the folder again"):
+    with pytest.raises(InputError, match="get or build this Parquet file again"):
         explorer_page(folder)

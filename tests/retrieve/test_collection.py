@@ -198,7 +198,7 @@ def test_a_release_with_a_missing_or_torn_file_is_bad_input(demo: Path, tmp_path
     path.write_bytes(path.read_bytes()[:-20])
     message = complaint(lambda: load_collection(str(folder)))
     assert message.startswith(f"{path} cannot be read (")
-    assert message.endswith("): build the dataset again")
+    assert message.endswith("): get or build this Parquet file again")
     path.unlink()
     assert complaint(lambda: load_collection(str(folder))).startswith(f"{path} cannot be read (")
 
