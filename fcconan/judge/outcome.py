@@ -204,15 +204,19 @@ def _token_of_grade(
         return None
     other = str(aspect.low if value != aspect.low else aspect.high)
     after, end = len(whole) - begin - len(words), 0
+    last = None
     for token in tokens:
         position, end = end, end + len(token.token)
         written = token.token.strip()
         if written == f"{value:g}" and begin < end and position < len(whole) - after:
             changed = whole[:position] + token.token.replace(written, other) + whole[end:]
             answer = changed[begin : len(changed) - after]
-            if parse_rating(answer, scale=aspect.scale, names=names).value != value:
+            found = parse_rating(answer, scale=aspect.scale, names=names).value
+            if found == float(other):
                 return token
-    return None
+            if found is None:  # the grade occurs twice, and the two now contradict each other: the later one counts
+                last = token
+    return last
 
 
 def _place(words: str, whole: str) -> int | None:

@@ -286,11 +286,13 @@ def test_a_killed_build_leaves_the_old_folder_and_the_next_one_clears_up(tmp_pat
         import time
         from pathlib import Path
         from fcconan.build import build, release
-        write = release.pq.write_table
-        def slowly(*arguments, **options):
-            write(*arguments, **options)
-            time.sleep(60)
-        release.pq.write_table = slowly
+        content, written = release.table_bytes, []
+        def slowly(table):
+            if written:
+                time.sleep(60)
+            written.append(table)
+            return content(table)
+        release.table_bytes = slowly
         build({recipe!r}, {str(out)!r})
         """
     )

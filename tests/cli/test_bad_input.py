@@ -287,12 +287,14 @@ def test_a_signal_while_the_folder_is_written_leaves_the_old_one_and_no_stage(
 import sys, time
 from fcconan import cli
 from fcconan.build import release
-write = release.pq.write_table
-def slowly(*arguments, **options):
-    write(*arguments, **options)
-    print("writing", flush=True)
-    time.sleep(60)
-release.pq.write_table = slowly
+content, written = release.table_bytes, []
+def slowly(table):
+    if written:
+        print("writing", flush=True)
+        time.sleep(60)
+    written.append(table)
+    return content(table)
+release.table_bytes = slowly
 sys.argv[1:] = ["build", {str(recipe)!r}, "--out", "out"]
 cli.main()
 """

@@ -166,7 +166,7 @@ def test_a_judge_that_prefers_the_longer_never_flips() -> None:
     }
 
 
-ANSWERS = {"a": "8 3", "b": "3 8", "tie": "5 5", "bad": "I cannot say.", "lost": "<timeout>"}
+ANSWERS = {"a": "8 3", "b": "3 8", "tie": "5 5", "bad": "I cannot judge.", "lost": "<timeout>"}
 FAILED = {"bad": "refusal", "lost": "timeout"}
 EXCHANGED = {"a": "b", "b": "a", "tie": "tie"}
 

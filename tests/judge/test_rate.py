@@ -349,7 +349,7 @@ def test_every_failed_sample_counts() -> None:
 
 def test_an_unreadable_answer_is_kept_for_people_to_see() -> None:
     found = rated("  I'd rather not say. " + "x" * 600)
-    assert (found["value"], found["reason"]) == (None, "no_field")
+    assert (found["value"], found["reason"]) == (None, "refusal")
     assert found["explanation"] == "I'd rather not say. " + "x" * 480
     assert rated('{"calm": 9}')["explanation"] == '{"calm": 9}'
     assert rated("Maybe", chosen=LABELS)["explanation"] == "Maybe"
