@@ -29,8 +29,8 @@ _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people ra
 SIGNATURE_WORDS = frozenset(
     """
     against agreement all and as aspect both bradley by characters coefficient csv default disagreement expected
-    exploratory bonferroni flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of only out
-    order overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t
+    bonferroni exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of
+    only order out overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t
     terry ties trec unified williams win with without words
     """.split()
 )

@@ -102,7 +102,8 @@ def test_a_date_after_the_last_year_is_refused(run_cli: RunCli, command: str) ->
     pq.write_table(pa.table({"hate_speech": ["h"], "text": ["t"], "system": ["a"], "value": late}), "rows.parquet")
     with pytest.raises(OverflowError):  # so that the test is of such a date
         late.to_pylist()
-    assert _refused(run_cli, command) == "rows.parquet cannot be read (date value out of range): get or build this Parquet file again"
+    said = "rows.parquet cannot be read (date value out of range): get or build this Parquet file again"
+    assert _refused(run_cli, command) == said
     assert datetime.max.year == 9999
 
 
