@@ -28,10 +28,10 @@ WITHHELD = "withheld"  # stands for a part of a signature that is not of this gr
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """
-    against agreement all and as aspect both bradley by characters coefficient csv default disagreement expected
-    bonferroni exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none of
-    only order out overall pair pairs paper parquet perm positive positives primary rates rating reply run share sign sound t
-    terry ties trec unified williams win with without words
+    against agreement all and as aspect bonferroni both bradley by characters coefficient csv default disagreement
+    expected exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none
+    of only order out overall pair pairs paper parquet perm positive positives primary rates rating reply run share
+    sign sound t terry ties trec unified williams win with without words
     """.split()
 )
 _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
