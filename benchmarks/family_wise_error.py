@@ -1,4 +1,4 @@
-"""Simulate the tests of `bench`: family-wise error of the step-down max-T adjustment, and its power beside Holm's.
+"""Simulate the tests of `bench`: family-wise error of the step-down max-T adjustment, and its power against Holm's.
 
 A world is a made-up dataset of the size of FC-CONAN: 45 HS, a catalogue of 100 CNs, four nested tiers of positives (the
 smaller ones cover fewer HS), and eight systems. A score of a system is noise that all systems share plus noise of its

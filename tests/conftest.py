@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -60,6 +60,17 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
     # Nothing listens there: a test that reaches for the network fails at once.
     monkeypatch.setenv("FCCONAN_RAW_URL", "http://127.0.0.1:9")
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The dataset folder of the demo, shared by all tests of a worker: a test that changes it works on a copy."""
+    from fcconan.build import build
+
+    folder = build("demo", tmp_path_factory.mktemp("demo") / "dataset", progress=False).folder
+    before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    yield folder
+    assert {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()} == before
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
-from fcconan.judge.answer_context import objection, objection_beside, other_choice, other_grade, refuses
+from fcconan.judge.answer_context import objection, objection_in_fields, other_choice, other_grade, refuses
 from fcconan.judge.answer_json import (
     ANY_FIELD,
     PLACEHOLDER,
@@ -179,7 +179,7 @@ def _rated(value: re.Match[str], field: AspectField) -> ParsedRating:
         scores = [each for _, each in fields.found if each["inner"] is None]
         if not scores:
             return ParsedRating(None, "not_a_number" if value["end"] else "truncated")
-        rating = _in_context(_agreed_rating([_rated(score, field) for score in scores]), MARK, fields.beside, field)
+        rating = _in_context(_agreed_rating([_rated(score, field) for score in scores]), MARK, fields.other, field)
         return with_explanation(rating, _explanation(inner), field)
     content, reason = content_of(value)
     return _grade(content, field) if reason is None else ParsedRating(None, reason)
@@ -219,17 +219,18 @@ def _read_fields(
     """The grade on which all fields and lines agree, if what is around them leaves it as it is."""
     found = [_rated(value, field) for _, value in fields.found]
     every = _with_lines(found, [_line(line) for line in lines], field)
-    rating = _agreed_rating(every) if every else ParsedRating(None, objection_beside(fields.beside, _never) or missing)
+    objected = objection_in_fields(fields.other, _never)
+    rating = _agreed_rating(every) if every else ParsedRating(None, objected or missing)
     if thought:
         return rating
     places = [value.span() for _, value in fields.found] + [line.span() for line in lines]
-    return _in_context(rating, around(fields.rest, places), fields.beside, field, alone=alone)
+    return _in_context(rating, around(fields.rest, places), fields.other, field, alone=alone)
 
 
 def _in_context(
     rating: ParsedRating,
     said: str,
-    beside: Sequence[tuple[str, str]],
+    other: Sequence[tuple[str, str]],
     field: AspectField,
     *,
     alone: bool = True,
@@ -239,7 +240,7 @@ def _in_context(
     if rating.value is None:
         return rating
     differs = other_grade(field.scale, rating.value) if alone else _never
-    reason = objection_beside(beside, differs) or objection(said, differs, inline=inline)
+    reason = objection_in_fields(other, differs) or objection(said, differs, inline=inline)
     return rating if reason is None else ParsedRating(None, reason)
 
 
@@ -248,7 +249,7 @@ def _never(_: str) -> int:
 
 
 def _with_lines(found: list[ParsedRating], lines: Sequence[str], field: AspectField) -> list[ParsedRating]:
-    """Adds what lines hold; beside fields, a line counts only if it holds a grade, since it may well be prose."""
+    """Adds the grades of lines; where there are fields, only lines that hold a grade count (others may be prose)."""
     grades = [_grade(line, field) for line in lines]
     return [*found, *(each for each in grades if each.reason in (None, "refusal", "contradicted") or not found)]
 
@@ -261,10 +262,10 @@ def _read_alone(text: str, field: AspectField) -> ParsedRating:
         return whole
     fields = find_fields(text, in_json)
     lines = list(on_a_line.finditer(fields.rest))
-    if not fields.found and (reason := objection_beside(fields.beside, _never)):
+    if not fields.found and (reason := objection_in_fields(fields.other, _never)):
         return ParsedRating(None, reason)
     others = len(_GRADED_LINE.findall(fields.rest)) > len(lines)
-    if others or not {name for name, _ in fields.beside} <= set(_EXPLANATION_KEYS):
+    if others or not {name for name, _ in fields.other} <= set(_EXPLANATION_KEYS):
         return ParsedRating(None, "no_field")
     return _read_fields(fields, lines, field, "no_field")
 
@@ -297,20 +298,20 @@ def read_without_key(
         return read_result(text, field, thought=thought)
     scores = {plain_name(name) for name in (*_SCORE_KEYS, *_ANCHORS, *names)}
     found: dict[str, list[tuple[str, re.Match[str]]]] = {}
-    beside: list[tuple[str, str]] = []
+    other: list[tuple[str, str]] = []
     for name, value in fields.found if "{" in text else []:
         # An object counts by the `score` within it.
         if (plain := plain_name(name)) in scores or (value["inner"] is not None and plain not in _EXPLANATION_KEYS):
             if _rated(value, field).reason != "not_a_number":
                 found.setdefault(plain, []).append((name, value))
         else:
-            beside.append((plain, content_of(value)[0]))
+            other.append((plain, content_of(value)[0]))
     if len(found) > 1:
         return ParsedRating(None, "ambiguous")
     alone = _grade(text, field, _GRADE_ALONE)
     if not found and alone.reason != "not_a_number":
         return alone
-    read = Fields(next(iter(found.values()), []), beside, fields.rest)
+    read = Fields(next(iter(found.values()), []), other, fields.rest)
     lines = _lines_with_digits(fields.rest, patterns(_ANCHORS)[1])
     return _read_fields(read, lines, field, "no_answer", thought=thought)
 
@@ -337,7 +338,7 @@ def _explanation(text: str) -> str | None:
     return None
 
 
-def explanation_beside(text: str) -> str | None:
+def explanation_of(text: str) -> str | None:
     """The explanation in the object that holds the answer; with several objects there is no telling whose it is."""
     return _explanation(text) if text.count("{") == 1 else None
 
@@ -397,7 +398,7 @@ def read_choice(
     if value is None or thought:
         return value, reason
     differs = other_choice([name for name, choice in choices.items() if choice != value])
-    reason = objection_beside(fields.beside, differs) or objection(
+    reason = objection_in_fields(fields.other, differs) or objection(
         around(rest, places), differs, inline=marks is not None
     )
     return (value, None) if reason is None else (None, reason)

@@ -39,7 +39,7 @@ _OTHER_GRADE = re.compile(
     r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|"""
     r"""overall)\b))"""
 )
-# Fields beside a grade that make it void, and fields in which the judge speaks.
+# Fields next to a grade that make it void, and fields in which the judge speaks.
 _ERRORS = re.compile(r"\b(?:errors?|refus\w+|declin\w+|reject\w+|abstain\w*|skip\w*|blocked|invalid|not rated)\b")
 _VALID = re.compile(
     r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b"
@@ -182,8 +182,8 @@ def _other_answer(sentence: str, differs: Differs) -> bool:
     return False
 
 
-def objection_beside(fields: Sequence[tuple[str, str]], differs: Differs) -> Reason | None:
-    """Returns why the fields beside an answer make it void, such as `"error": "refused"`; None where they do not.
+def objection_in_fields(fields: Sequence[tuple[str, str]], differs: Differs) -> Reason | None:
+    """Returns why the fields next to an answer make it void, such as `"error": "refused"`; None where they do not.
 
     Args:
         fields: Plain name and content of each.

@@ -42,7 +42,7 @@ _FOLLOWS = re.compile(
     r"""[ \t\r]*+(?:\Z|[,}\])`*;]|\.(?!\d)|"[^"\n]{1,60}"\s*+[:：]"""
     r"""|\n(?!\s*+(?:(?!\d++[.)]\s)\d|/|[.+\-−–]\s*+\d)))"""
 )
-# Further values beside a value: `3, 5`, and a prompt's `"a" or "b"`.
+# Further values after a value: `3, 5`, and a prompt's `"a" or "b"`.
 _MORE = re.compile(r"""\s*+(?:(?:or|to|[|/-])\s*+["'\d]|,\s*+(?:[+\-−.]?\d|"\d+(?:\.\d+)?"\s*+[,}\]]))""")
 # Objects under these names hold the answer. Where no name is asked for, all objects do but those under the others.
 _HOLDS_ANSWER = re.compile(
@@ -89,19 +89,19 @@ class Fields(NamedTuple):
 
     Attributes:
         found: Name and value of each.
-        beside: Plain name and content of the other fields that hold a text, a number or a word such as `null`.
+        other: Plain name and content of the other fields that hold a text, a number or a word such as `null`.
         rest: The text with blanks in the place of these fields and of all strings.
     """
 
     found: list[tuple[str, re.Match[str]]]
-    beside: list[tuple[str, str]]
+    other: list[tuple[str, str]]
     rest: str
 
 
 def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
     """Finds every such field; what looks like one in the value of another, or in a text of a list, is none."""
     found: list[tuple[str, re.Match[str]]] = []
-    beside: list[tuple[str, str]] = []
+    other: list[tuple[str, str]] = []
     rest: list[str] = []
     kept = position = 0
     while (name := pattern.search(text, position)) is not None:
@@ -117,19 +117,19 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
                 value = (_VALUE if wanted else _SKIPPED).match(text, position)
                 if value is None:
                     if literal := _LITERAL.match(text, position):
-                        beside.append((_name_of(name), literal[0]))
+                        other.append((_name_of(name), literal[0]))
                     continue
                 if wanted:
                     found.append((name["name"], value))
                 else:
-                    beside.append((_name_of(name), unescaped(value[0].strip("\"'“”"))))
+                    other.append((_name_of(name), unescaped(value[0].strip("\"'“”"))))
                 # The texts of a list are looked at one by one.
                 value_end = position if wanted and value[0].startswith("[") else value.end()
             begin = begin if wanted else position
             position = value_end
         rest += text[kept:begin], " " * (position - begin)
         kept = position
-    return Fields(found, beside, "".join([*rest, text[kept:]]))
+    return Fields(found, other, "".join([*rest, text[kept:]]))
 
 
 def _name_of(name: re.Match[str]) -> str:

@@ -26,15 +26,15 @@ class KeptRatings:
 
     Args:
         judge: The judge; another configuration has another file.
-        beside: The store of paid answers, next to which the file is.
+        store: The store of paid answers; the checkpoint is written to the same folder.
         epoch: The epoch of the answers; ratings of another epoch are not used.
 
     Attributes:
         path: The file.
     """
 
-    def __init__(self, judge: ModelJudge, beside: Path, *, epoch: int = 0) -> None:
-        self._judge, self._answers = judge, beside
+    def __init__(self, judge: ModelJudge, store: Path, *, epoch: int = 0) -> None:
+        self._judge, self._answers = judge, store
         inputs = {
             "version": fcconan.__version__,
             "rater": judge.name,
@@ -43,7 +43,7 @@ class KeptRatings:
             "epoch": epoch,
         }
         key = digest(json.dumps(inputs, sort_keys=True))
-        self.path = beside.with_name(f"{beside.name}.{key}.kept")
+        self.path = store.with_name(f"{store.name}.{key}.kept")
         self._log = EntryLog(self.path, inputs)
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:

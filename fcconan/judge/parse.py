@@ -20,7 +20,7 @@ from fcconan.judge.answer import (
     NUMBER,
     answer_of,
     check_field,
-    explanation_beside,
+    explanation_of,
     read_choice,
     read_field,
     read_result,
@@ -140,7 +140,7 @@ def parse_rating(
             found = read_field(part, field, alone=True, thought=thought)
         if found.value is None or found.explanation is not None:
             return found
-        return with_explanation(found, explanation_beside(part), field)
+        return with_explanation(found, explanation_of(part), field)
 
     return unless_refused(unless_thought(read(said.answer), read(said.thought, True)), said.answer)
 
@@ -217,7 +217,7 @@ def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> Par
 
     def read(part: str, cut: bool = False, thought: bool = False) -> ParsedLabel:
         value, reason = read_choice(part, "label", choices, cut=cut, thought=thought)
-        return ParsedLabel(value, reason, explanation_beside(part) if reason is None else None)
+        return ParsedLabel(value, reason, explanation_of(part) if reason is None else None)
 
     return unless_refused(unless_thought(read(said.answer, cut), read(said.thought, thought=True)), said.answer)
 

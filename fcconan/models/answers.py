@@ -107,7 +107,7 @@ class Answers:
         return int(found[0][0]) if found else 0
 
     def is_empty(self) -> bool:
-        """Tells whether there is no answer that may be used."""
+        """Tells whether every answer is unusable."""
         return not self._read("SELECT 1 FROM answers WHERE epoch >= ? LIMIT 1", self._lowest)
 
     @property
@@ -208,7 +208,7 @@ class Answers:
         Where both have an answer to a request in the same epoch, the own one stays.
 
         Raises:
-            InputError: There is no such store, or this one cannot be written.
+            InputError: The store is missing or cannot be written.
         """
         if not other.is_file():
             raise InputError(f"{other} is not a file of answers: give the file that another run has written")

@@ -56,10 +56,10 @@ def store_path(path: Path) -> Path:
     It is the file itself, unless that is a JSONL journal of an earlier version, or has the name of one: then it is a
     file next to it, with the suffix `.sqlite`.
     """
-    beside = path.with_name(path.name + _SUFFIX)
+    store = path.with_name(path.name + _SUFFIX)
     if path.suffix == _OLD_SUFFIX and _beginning(path)[: len(_SQLITE)] != _SQLITE:
         return path.with_suffix(_SUFFIX)
-    return beside if is_old_journal(path) or (not path.exists() and beside.exists()) else path
+    return store if is_old_journal(path) or (not path.exists() and store.exists()) else path
 
 
 def old_journals(store: Path) -> list[Path]:

@@ -24,7 +24,7 @@ SIGNATURE_KEYS = frozenset(
     """.split()
 )
 TEXTS = "a column of texts"
-WITHHELD = "withheld"  # stands for a part of a signature that is not of this grammar
+WITHHELD = "withheld"  # replaces a part of a signature that this grammar does not allow
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """

@@ -155,7 +155,7 @@ def bench(
         ranking are in `failed`; `problems` says for people what went wrong with every system that failed on an HS.
 
     Raises:
-        InputError: A system's run is not usable, two systems have one name, or the baseline is no system.
+        InputError: A system's run is not usable, two systems have one name, or the baseline is unknown.
     """
     _check_names([system.name for system in systems])
     for system in systems:

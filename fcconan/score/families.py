@@ -69,7 +69,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
         return list(combinations(range(len(systems)), 2))
     if baseline not in systems:
         hint = did_you_mean(baseline, systems)
-        raise InputError(f"there is no system {baseline!r} to compare with: {hint}known are {', '.join(systems)}")
+        raise InputError(f"unknown baseline system {baseline!r}: {hint}known are {', '.join(systems)}")
     if len(systems) < 2:
         raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
     second = list(systems).index(baseline)

@@ -118,7 +118,7 @@ def compare_rated(
         The tests, and their families: for every rater one of the primary aspect, and one of all other aspects.
 
     Raises:
-        InputError: As `leaderboard`; or nobody rated the primary aspect, or the baseline is no system.
+        InputError: As `leaderboard`; or nobody rated the primary aspect, or the baseline is unknown.
     """
     series = rated_series(rated, aspects=aspects, raters=raters)
     known = list(dict.fromkeys(each.aspect for each in series))

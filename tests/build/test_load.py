@@ -51,11 +51,6 @@ def load(folder: Path, *configs: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("demo", tmp_path_factory.mktemp("demo") / "out").folder
-
-
-@pytest.fixture(scope="module")
 def three(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The demo, its labels only, and a folder one of whose files lost rows: importing `datasets` takes seconds."""
     folder = tmp_path_factory.mktemp("others")

@@ -31,13 +31,6 @@ QUICK = ("--resamples", "200")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    fcconan.build("demo", folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def tiny_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The suite of the package, with its local models replaced by a tiny one."""
     folder = tmp_path_factory.mktemp("suite")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build
 from tests.conftest import RunCli
 
 SYSTEM = """
@@ -24,13 +23,6 @@ def leaves():
     raise SystemExit("gone")
 """
 HINT = "`fcconan --debug COMMAND` shows the traceback"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import fcconan
 from tests.conftest import RunCli
 from tests.llm.tiny_chat import tiny_chat
 
@@ -15,13 +14,6 @@ FAST = ("--task", "message", "--epochs", 1, "--batch-size", 8, "--validation", 0
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_chat(tmp_path_factory.mktemp("tiny") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "demo"
-    fcconan.build("demo", folder)
-    return folder
 
 
 def test_a_model_is_tuned_and_reported(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:

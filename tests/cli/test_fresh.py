@@ -61,6 +61,16 @@ def values() -> list[int]:
     return [int(float(row["value"])) for row in read_rows(Path("out.csv"))]
 
 
+def give_up_fresh_run(server: Server, model: Endpoint) -> None:
+    """Stores the grade 2, then starts a fresh run with the grade 4 in which one request fails."""
+    assert rate(server).status == 0
+    model.grade = 4
+    server.behaviour = lambda body, number: (
+        Action(503, {}) if "not 3." in texts_of(body)["counter_narrative"] else model(body, number)
+    )
+    assert rate(server, "--fresh", "--retries", 0).status == 1
+
+
 def used() -> dict[str, Any]:
     (found,) = json.loads(Path("out.json").read_text())["used"]
     assert isinstance(found, dict)
@@ -126,12 +136,7 @@ def test_a_fresh_run_that_is_killed_goes_on_and_mixes_nothing(
 
 def test_a_fresh_run_with_failed_requests_goes_on_next_time(endpoint: tuple[Server, Endpoint]) -> None:
     server, model = endpoint
-    assert rate(server).status == 0
-    model.grade = 4
-    server.behaviour = lambda body, number: (
-        Action(503, {}) if "not 3." in texts_of(body)["counter_narrative"] else model(body, number)
-    )
-    assert rate(server, "--fresh", "--retries", 0).status == 1
+    give_up_fresh_run(server, model)
     server.behaviour = model
     before = len(server.requests)
     assert rate(server, "--fresh").status == 0
@@ -154,12 +159,7 @@ def test_ratings_that_an_interrupted_run_has_kept_are_not_taken_by_a_fresh_one(
 
 def test_given_up_it_takes_the_newest_answers(endpoint: tuple[Server, Endpoint]) -> None:
     server, model = endpoint
-    assert rate(server).status == 0
-    model.grade = 4
-    server.behaviour = lambda body, number: (
-        Action(503, {}) if "not 3." in texts_of(body)["counter_narrative"] else model(body, number)
-    )
-    assert rate(server, "--fresh", "--retries", 0).status == 1
+    give_up_fresh_run(server, model)
     before = len(server.requests)
     assert (rate(server, "--no-fresh").status, len(server.requests)) == (0, before)
     assert values() == [4, 4, 4, 2, 4, 4, 4, 4, 4, 4, 4, 4]

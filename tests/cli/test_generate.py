@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from fcconan import identity
-from fcconan.build import build
 from fcconan.catalog import content_folder
 from fcconan.generate.generator import PASSING
 from fcconan.generate.item import GENERATED
@@ -53,13 +52,6 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lines(Path("pairs.jsonl"), [{"hate_speech": hs, "counter_narrative": cn} for hs, cn in PAIRS])
     Path("passages").mkdir()
     Path("passages/library.txt").write_text("Ombrey readers return books early.\n\nThe moon has no air.\n")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -111,15 +111,6 @@ def test_a_system_of_ones_own_cannot_write_to_the_terminal(run_process: RunCli, 
         assert ("in rank" in done.stderr) == bool(more)
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from fcconan.build import build
-
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
-
-
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_what_an_endpoint_says_is_shown_in_safe_form(run_cli: RunCli, server: Server, status: int) -> None:
     def behaviour(body: Body, number: int) -> Action:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.build import build
 from fcconan.row_files import read_rows
 from tests.cli.judging import ASPECTS, Done, aspect_of, fcconan, grade, judge, rated, texts_of
 from tests.llm.server import KEY, Action, Behaviour, Body, Server, always, completion, error, says, use_key
@@ -36,13 +35,6 @@ REPLIES = [
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_key(monkeypatch)
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 @pytest.fixture
@@ -688,8 +680,8 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("audit --ratings header.csv", "header.csv: no rows, nothing to audit; give files that `fcconan judge` wrote"),
         ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),
         ("audit --ratings replies.csv --own stub", "--own stub: expected RATER=SYSTEM, such as gpt:rubric=gpt"),
-        ("show", "there is no file of answers at "),
-        ("show --journal none", "there is no file of answers at none: give the --journal of a run"),
+        ("show", "file of answers not found: "),
+        ("show --journal none", "file of answers not found: none; give the --journal of a run"),
         ("prompt --task nonsense", f"unknown task 'nonsense': {TASKS}"),
         ("prompt --strategy none", "there is no strategy 'none': choose one of direct, rubric, g-eval, "),
         ("prompt --dataset none", "none is neither a dataset folder nor a file of rows: "),

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.build import build
 from fcconan.cli import app
 from fcconan.judge.kept import KeptRatings
 from fcconan.models.answers import Answers
@@ -31,13 +30,6 @@ REQUESTS = REPLIES * 4  # the aspects of cseval
 KILLS = 10
 DELAY = 0.02  # of an answer, in seconds
 PATIENCE = 60.0
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.build import build
 from fcconan.models.answers import Answers
 from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan, judge
@@ -35,13 +34,6 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def replies() -> Path:
     return write("replies.csv", ["hate_speech", "text", "system"], REPLIES)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 # Files

@@ -142,7 +142,7 @@ def test_what_is_left_out_is_said() -> None:
             ["--primary", "relevanse"],
             "--primary is 'relevanse': did you mean 'relevance'? ",
         ),
-        (["--baseline", "mine"], "there is no system 'mine' to compare with: known are A, B"),
+        (["--baseline", "mine"], "unknown baseline system 'mine': known are A, B"),
         (["--column", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
         (
             ["--where", "rater=anna", "--where", "aspect=score"],

@@ -32,11 +32,6 @@ ROWS = [
 LCS, LONG, SHORT = 6, 9, 7
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("demo", tmp_path_factory.mktemp("built") / "demo").folder
-
-
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

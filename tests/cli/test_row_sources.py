@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build import build
 from fcconan.cli.files import check_files
 from fcconan.cli.output import write_json
 from fcconan.cli.row_sources import check_targets, draws, known_replies, opened, rated_replies, value_columns
@@ -20,11 +19,6 @@ from tests.cli.scored import ratings, write_rows
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
 ROWS = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [2, 2, 3, 4, 4, 1])]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("demo", tmp_path_factory.mktemp("built") / "demo").folder
 
 
 @pytest.fixture
@@ -261,7 +255,9 @@ def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> N
         with pytest.raises(InputError) as refused:
             list(opened([source]).rows("ratings"))
         assert message in str(refused.value)
-    with pytest.raises(InputError, match=r"demo has no scores, only bronze, .*: give files or a dataset with scores$"):
+    with pytest.raises(
+        InputError, match=r"dataset has no scores, only bronze, .*: give files or a dataset with scores$"
+    ):
         list(opened([str(demo)]).rows("scores"))
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import fcconan
 from fcconan.errors import InputError
 from fcconan.generate import finetune_run
 from fcconan.generate.finetune import CARD, CURVE, REPORT, Finetuner, Lesson
@@ -57,13 +56,6 @@ def _imported() -> None:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_chat(tmp_path_factory.mktemp("tiny") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "demo"
-    fcconan.build("demo", folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def test_anything_else_is_no_label(text: str, reason: Reason) -> None:
     assert parse_label(text, LABELS) == ParsedLabel(None, reason)
 
 
-def test_the_explanation_beside_a_label() -> None:
+def test_the_explanation_of_a_label() -> None:
     text = '{"label": "Appropriate", "explanation": "It cites \\"the harbour\\"."}'
     assert parse_label(text, LABELS) == ParsedLabel("appropriate", None, 'It cites "the harbour".')
 

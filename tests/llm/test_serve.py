@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.build import build
 from fcconan.llm.call import Call, Sampling
 from fcconan.llm.client import Client
 from fcconan.llm.local import LocalModel
@@ -133,13 +132,6 @@ def test_its_stop_strings_are_left_in_the_text(tiny: Path, server: tuple[str, Pa
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return model_that_says(tmp_path_factory.mktemp("model") / "tiny", SAYS, context=8192)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "dataset"
-    build("demo", folder, progress=False)
-    return folder
 
 
 @pytest.fixture

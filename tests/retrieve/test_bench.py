@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-import fcconan
 from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
@@ -48,13 +47,6 @@ class Fails:
         if self.on & set(queries):
             raise RuntimeError("the abacus\nbroke")
         return BM25().rank(queries, corpus, k)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    fcconan.build("demo", folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -362,7 +354,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
         watching[0] = False
     assert runs[0] == runs[1]
     read = [path for path in opened if path.startswith((str(demo), str(flipped)))]
-    assert {Path(path).parent.name for path in read} == {"demo", "flipped", "corpus", "queries", "train"}
+    assert {Path(path).parent.name for path in read} == {demo.name, "flipped", "corpus", "queries", "train"}
 
 
 def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> None:

@@ -49,13 +49,6 @@ def write_lines(path: Path, rows: Iterable[object]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    fcconan.build("demo", folder)
-    return folder
-
-
 @pytest.fixture
 def beir(tmp_path: Path) -> Path:
     """A BEIR folder with three queries, of which the first is evaluated."""

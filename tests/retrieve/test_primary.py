@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import fcconan
 from fcconan.errors import InputError
 from fcconan.llm.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
@@ -25,13 +24,6 @@ from fcconan.retrieve.system import Ranking, Retriever
 from tests.conftest import RunCli
 
 Floats = npt.NDArray[np.float64]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    fcconan.build("demo", folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -357,7 +349,8 @@ def test_a_baseline_that_fails_leaves_nothing_to_compare(collection: Collection)
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("--primary", "primary comparison '' names no partition"), ("--baseline", "no system ''")]
+    ("option", "message"),
+    [("--primary", "primary comparison '' names no partition"), ("--baseline", "unknown baseline system ''")],
 )
 def test_an_empty_option_is_not_the_default(run_cli: RunCli, demo: Path, option: str, message: str) -> None:
     result = run_cli("bench", demo, "--system", "bm25", "--system", "tfidf", option, "")
@@ -401,7 +394,7 @@ def test_a_configuration_that_results_cannot_hold_is_refused(
 def test_an_unknown_baseline_is_refused_before_anything_is_ranked(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
     result = run_cli("bench", demo, "--system", "bm25", "--baseline", "bm52", "--json", tmp_path / "r.json")
     assert result.returncode == 2
-    assert result.stderr == "fcconan: there is no system 'bm52' to compare with: did you mean 'bm25'? known are bm25\n"
+    assert result.stderr == "fcconan: unknown baseline system 'bm52': did you mean 'bm25'? known are bm25\n"
     assert not (tmp_path / "r.json").exists()
 
 

@@ -1,6 +1,8 @@
 """Tiny models with random weights that share a tokenizer, made where they are needed and loaded like real ones."""
 
+import re
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 TEXTS = [
@@ -29,17 +31,13 @@ def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
 def tiny_bert(folder: Path, *, seed: int = 0) -> Path:
     """Writes a BERT of two small layers and 64 positions, whose tokens are lower-cased pieces of words, to a folder."""
     import torch
-    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import WordPiece
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-    core = Tokenizer(WordPiece(unk_token="[UNK]"))
+    core = Tokenizer(WordPiece(_vocabulary(), unk_token="[UNK]"))
     core.normalizer = normalizers.Lowercase()
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    core.train_from_iterator(
-        TEXTS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
-    )
     core.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -66,6 +64,14 @@ def tiny_bert(folder: Path, *, seed: int = 0) -> Path:
     BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def _vocabulary() -> dict[str, int]:
+    """Special tokens, words and pieces of words. A trained vocabulary would have another order in every process."""
+    words = sorted({word for text in TEXTS for word in re.findall(r"\w+|\S", text.lower())} | set(ascii_lowercase))
+    pieces = sorted({word[start : start + n] for word in words for start in range(len(word)) for n in (1, 2, 3)})
+    entries = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *pieces, *(f"##{piece}" for piece in pieces)]
+    return {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
 
 
 def tiny_bart(folder: Path, encoder: Path) -> Path:

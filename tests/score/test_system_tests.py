@@ -188,7 +188,7 @@ def test_a_baseline_restricts_the_pairs_and_the_family() -> None:
     assert all(
         (test.p_corrected or 0) <= (every["".join(sorted(name))].p_corrected or 0) for name, test in some.items()
     )
-    with pytest.raises(InputError, match=r"^there is no system 'E' to compare with: known are A, B, C, D$"):
+    with pytest.raises(InputError, match=r"^unknown baseline system 'E': known are A, B, C, D$"):
         _tests(rows, baseline="E")
     with pytest.raises(InputError, match=r"^there is one system, A: --baseline needs another one"):
         system_pairs(["A"], "A")
@@ -309,7 +309,7 @@ def test_a_tournament_tests_its_systems() -> None:
         2,
     )
     assert "|pairs:against-B|" in chosen["tests_signature"]
-    with pytest.raises(InputError, match="there is no system 'D'"):
+    with pytest.raises(InputError, match="unknown baseline system 'D'"):
         rank_systems(rows, resamples=0, baseline="D")
 
 

@@ -70,7 +70,7 @@ class Question:
             given: What the tool says.
 
         Raises:
-            ValueError: It is no answer to the question; the message says what is expected.
+            ValueError: The value does not answer the question; the message says what is expected.
         """
         if self.options:
             names = [name for name, _ in self.options]

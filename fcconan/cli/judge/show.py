@@ -36,7 +36,7 @@ def run(
     for other in merge or ():
         typer.echo(f"New answers of {other}: {Answers(path).merge(other)}")
     if not path.is_file() and not store_path(path).is_file():
-        raise InputError(f"there is no file of answers at {path}: give the --journal of a run")
+        raise InputError(f"file of answers not found: {path}; give the --journal of a run")
     check_files({"--json": json_file}, read=[path, store_path(path)])
     counts: dict[str, Counter[str]] = {}
     last: deque[dict[str, Any]] = deque(maxlen=limit)
