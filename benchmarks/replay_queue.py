@@ -32,12 +32,12 @@ from fcconan.annotate.queue_model import Floats, Problem, before_learning, liken
 from fcconan.annotate.queue_replay import Model, needed, needed_at_random, replay
 from fcconan.annotate.queue_stopping import decide
 from fcconan.cli.output import print_table, write_json
+from fcconan.data.ids import cn_id, hs_id
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.identity import cn_id, hs_id
 from fcconan.retrieve.dense import SentenceEncoder
 from fcconan.retrieve.propagation import PairPropagation
 from fcconan.retrieve.system import TrainingPair
-from fcconan.row_files import read_rows
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)

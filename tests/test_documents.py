@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from fcconan.build import load_recipe
-from fcconan.catalog import content_folder, recipe_names
+from fcconan.data.content import content_folder, recipe_names
+from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import VOTE_LABELS
-from fcconan.yaml_lines import YamlFile
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fcconan import identity
+from fcconan.data import ids as identity
 
 
 def test_ids_are_the_head_of_the_sha256_of_the_normalised_text() -> None:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from fcconan import kinship
-from fcconan.kinship import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
+from fcconan.data import leakage
+from fcconan.data.leakage import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
 
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The place of a table of codes that takes that of the package's."""
-    path = tmp_path / kinship.TABLE
+    path = tmp_path / leakage.TABLE
     path.parent.mkdir(parents=True)
-    monkeypatch.setattr(kinship, "content_folder", lambda: tmp_path)
-    kinship._table.cache_clear()
+    monkeypatch.setattr(leakage, "content_folder", lambda: tmp_path)
+    leakage._table.cache_clear()
     yield path
-    kinship._table.cache_clear()
+    leakage._table.cache_clear()
 
 
 def sha(text: str) -> str:

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan import sources
 from fcconan.build.recipe import Recipe, Source, load_recipe
+from fcconan.data import sources
+from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
+from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers, mark
-from fcconan.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
 from tests import small
 
 COMMIT = "c" * 40
@@ -32,7 +32,7 @@ FETCH = """
 import json, sys
 from pathlib import Path
 from fcconan.build.recipe import Source
-from fcconan.sources import fetch
+from fcconan.data.sources import fetch
 print(fetch(Source(**json.loads(sys.argv[1])), folder=Path()))
 """
 
@@ -484,10 +484,10 @@ def test_leftovers_are_what_an_ended_process_of_this_host_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = _ended()
-    monkeypatch.setattr("fcconan.leftovers.os.getpid", lambda: ended)
+    monkeypatch.setattr("fcconan.data.stale_files.os.getpid", lambda: ended)
     names = {}
     for host in ("node-1", "node-1.example.org", "node", "node-11"):
-        monkeypatch.setattr("fcconan.leftovers.socket.gethostname", lambda host=host: host)
+        monkeypatch.setattr("fcconan.data.stale_files.socket.gethostname", lambda host=host: host)
         names[host] = mark(".out.") + "x"
         (tmp_path / names[host]).mkdir()
     assert names["node-1.example.org"] == f".out.node_1_example_org-{ended}-x"
@@ -496,7 +496,7 @@ def test_leftovers_are_what_an_ended_process_of_this_host_marked(
     for name in other:
         (tmp_path / name).write_text("mine", encoding="utf-8")
     for host, name in names.items():
-        monkeypatch.setattr("fcconan.leftovers.socket.gethostname", lambda host=host: host)
+        monkeypatch.setattr("fcconan.data.stale_files.socket.gethostname", lambda host=host: host)
         assert leftovers(tmp_path, ".out.") == [tmp_path / name]
         assert leftovers(tmp_path, ".other.") == []
     assert {path.name for path in tmp_path.iterdir()} == other | set(names.values())
@@ -537,7 +537,7 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("fcconan.sources.tempfile.TemporaryDirectory", refuse)
+    monkeypatch.setattr("fcconan.data.sources.tempfile.TemporaryDirectory", refuse)
     assert _error() == (
         f"the cache folder {_cached().parent} cannot be written (Read-only file system): "
         "set FCCONAN_CACHE to another folder"

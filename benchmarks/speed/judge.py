@@ -89,6 +89,7 @@ def serve(latency: float) -> None:
 
 def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
+    from fcconan.data.row_files import RowWriter
     from fcconan.judge.kept import KeptRatings
     from fcconan.judge.rate import RATED, ModelJudge
     from fcconan.judge.replies import load_replies
@@ -96,7 +97,6 @@ def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     from fcconan.judge.task import load_task
     from fcconan.llm.client import Client
     from fcconan.llm.endpoint import EndpointModel
-    from fcconan.row_files import RowWriter
 
     import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
 

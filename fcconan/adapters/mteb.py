@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from fcconan.adapters.card import Card, read_card
+from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
-from fcconan.hub_folders import release_folder
 from fcconan.retrieve.collection import BROADEST, Collection, load_collection
 
 PROTOCOLS = ("sound", "paper")

@@ -16,8 +16,8 @@ from fcconan.annotate.campaign import Answer, Campaign, Import
 from fcconan.annotate.tools import shown
 from fcconan.annotate.tools.reading import as_text, csv_rows, decoded
 from fcconan.annotate.tools.shown import Item, Question
+from fcconan.data.ids import normalise
 from fcconan.errors import InputError
-from fcconan.identity import normalise
 
 _LISTED = 3  # problems that a message spells out
 _LONGEST = 300  # characters of each: a cell may hold anything

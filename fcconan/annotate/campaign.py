@@ -32,12 +32,12 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fcconan.data.atomic_files import write_whole
+from fcconan.data.row_files import read_rows
+from fcconan.data.stale_files import leftovers, mark
+from fcconan.data.yaml_files import YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.judge.task import Task, dump_task, load_task
-from fcconan.leftovers import leftovers, mark
-from fcconan.row_files import read_rows
-from fcconan.whole_files import write_whole
-from fcconan.yaml_lines import YamlFile, explain
 
 Row = dict[str, Any]
 FORMAT = 1

@@ -19,8 +19,8 @@ from fcconan.annotate.order import in_order
 from fcconan.annotate.tools.plain import as_csv
 from fcconan.annotate.tools.reading import csv_rows, decoded, unguarded
 from fcconan.annotate.tools.shown import turned
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.whole_files import write_whole
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label
 _KEYS = ("campaign", "unit_id")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fcconan import identity
 from fcconan.annotate.campaign import Unit
 from fcconan.annotate.construct_corpus import Corpus, Row, spoken_pairs, words_of
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.retrieve.system import Ranking, Rankings, Retriever, rank_all
 

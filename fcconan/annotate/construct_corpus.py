@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fcconan import identity
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 
 Row = dict[str, Any]

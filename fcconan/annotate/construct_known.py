@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from fcconan import identity
 from fcconan.annotate.campaign import LABEL, Unit
 from fcconan.annotate.construct import Material
 from fcconan.annotate.construct_corpus import Row, text_in
+from fcconan.data import ids
+from fcconan.data.row_ids import cell_number
 from fcconan.errors import InputError
 from fcconan.judge.task import Task
-from fcconan.row_ids import cell_number
 from fcconan.rows import REPLY
 
 Role = Literal["anchor", "quiz"]
@@ -83,8 +83,8 @@ _Added = tuple[Unit, list[tuple[str, Row]]]
 
 def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
     hs_text, cn_text = text_in(row, "hate_speech", place), text_in(row, "counter_narrative", place)
-    hs, cn = identity.hs_id(hs_text), identity.cn_id(cn_text)
-    unit = Unit(identity.pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
+    hs, cn = ids.hs_id(hs_text), ids.cn_id(cn_text)
+    unit = Unit(ids.pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
     return unit, [("hs.jsonl", {"hs_id": hs, "text": hs_text}), ("cn.jsonl", {"cn_id": cn, "text": cn_text})]
 
 
@@ -111,12 +111,12 @@ def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Add
 
 def _reply_row(row: Row, column: str, system: str, place: str) -> Row:
     hs_text, text = text_in(row, "hate_speech", place), text_in(row, column, place)
-    hs = identity.hs_id(hs_text)
+    hs = ids.hs_id(hs_text)
     given = row.get("references") or row.get("reference")
     references = [given] if isinstance(given, str) else [each for each in given or [] if each]
-    item = identity.item_id(hs, map(identity.cn_id, references))
+    item = ids.item_id(hs, map(ids.cn_id, references))
     reply: Row = {
-        "reply_id": identity.reply_id(item, system, text),
+        "reply_id": ids.reply_id(item, system, text),
         "item_id": item,
         "hs_id": hs,
         "hate_speech": hs_text,

@@ -31,11 +31,11 @@ from fcconan.annotate.campaign import SETTINGS
 from fcconan.annotate.product_scorers import Asking, Scorer, Scores, opened, pairs_of
 from fcconan.build.pairing import SCHEMA as PAIRS
 from fcconan.build.pairing import dictionary, digest_of, open_writer, require_distinct
+from fcconan.data.atomic_folders import put_in_place
 from fcconan.data.checkpoints import is_sealed, seal_folder
+from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
 from fcconan.execute.shards import Shard, claim, cut, is_finished, share
-from fcconan.leftovers import leftovers, mark
-from fcconan.whole_folders import put_in_place
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000

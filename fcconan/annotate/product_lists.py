@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fcconan import identity
 from fcconan.annotate.campaign import SETTINGS, Campaign
+from fcconan.data import ids as identity
+from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import SUFFIXES, read_rows
 
 _TEXTS = {"hs": ("hate_speech", "text"), "cn": ("counter_narrative", "text")}
 _IDS = {"hs": ("hs_id", "_id"), "cn": ("cn_id", "_id")}

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.data.addresses import endpoint_address
+from fcconan.data.ids import pair_id
 from fcconan.errors import InputError
-from fcconan.identity import pair_id
 
 if TYPE_CHECKING:
     from fcconan.judge.rate import ModelJudge

@@ -17,8 +17,8 @@ from fcconan.annotate.queue_choice import RANDOM_SHARE, choose, shuffled
 from fcconan.annotate.queue_model import Floats, Problem, predict
 from fcconan.annotate.queue_positive import Positive, labels_of
 from fcconan.annotate.queue_stopping import Draw, Estimate, State, decide, estimate
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import read_rows
 
 FILE = "queue.jsonl"
 PREFIX = "queue-"

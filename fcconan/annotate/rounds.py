@@ -22,8 +22,8 @@ import numpy as np
 from fcconan.annotate.assign import Blocks, assign_units, derived_seed, permissions
 from fcconan.annotate.campaign import LABEL, QUALIFICATION, VALIDATION, Answer, Assignment, Campaign, Unit, as_lines
 from fcconan.annotate.order import Sittings, in_order
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.whole_files import write_whole
 
 Key = tuple[str, str]  # rater and unit
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

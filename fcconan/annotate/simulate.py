@@ -29,9 +29,9 @@ from fcconan.annotate.tools import plain, shown
 from fcconan.annotate.tools.shown import COMMENT, SECONDS, SKIP, VERDICT, Item
 from fcconan.annotate.validate import AGREE, DISAGREE, SHOWN
 from fcconan.annotate.votes import NOT_SURE
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
 from fcconan.judge.task import Task
-from fcconan.row_files import read_rows
 
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded

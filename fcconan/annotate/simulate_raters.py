@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.annotate.campaign import Campaign, Rater
 from fcconan.annotate.votes import NOT_SURE
+from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.judge.task import Aspect, Task
-from fcconan.yaml_lines import Location, YamlFile, explain
 
 Floats = npt.NDArray[np.float64]
 Role = Literal["annotator", "validator"]

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fcconan import identity
 from fcconan.annotate.adjudicate import BY_RULE, BY_VOTES, final_labels, resolve
 from fcconan.annotate.campaign import (
     MAIN,
@@ -30,6 +29,7 @@ from fcconan.annotate.dawid_skene import posterior_labels
 from fcconan.annotate.validate import Verdict, verdicts
 from fcconan.annotate.votes import NOT_SURE, answers_of
 from fcconan.build.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import LABELS, VOTE_LABELS, Columns
 

@@ -15,11 +15,11 @@ from fcconan.build import build_tables
 from fcconan.build.campaign import DISTINCT, LEFT_OUT
 from fcconan.build.recipe import load_recipe
 from fcconan.build.tiers import TIER_RULES, Judged, TierRule, load_tier_rule
+from fcconan.data.row_files import RowWriter
+from fcconan.data.sources import sha256_of
+from fcconan.data.stale_files import leftovers, mark
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers, mark
-from fcconan.row_files import RowWriter
-from fcconan.sources import sha256_of
-from fcconan.yaml_lines import YamlFile
 
 Row = dict[str, Any]
 RECIPE = "recipe.yaml"

@@ -25,9 +25,9 @@ from fcconan.annotate.order import Sittings, in_order
 from fcconan.annotate.placement import Group, place
 from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import item_of, votes_of
+from fcconan.data.atomic_files import write_whole
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import read_rows
-from fcconan.whole_files import write_whole
 
 Row = dict[str, Any]
 AGREE, DISAGREE = "agree", "disagree"

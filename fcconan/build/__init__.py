@@ -94,7 +94,7 @@ def build_tables(
     Raises:
         InputError: The recipe, an upstream file or a count is not as it should be.
     """
-    from fcconan.sources import fetch_all
+    from fcconan.data.sources import fetch_all
 
     rule = rule_of(recipe, tier_rule)
     files = fetch_all(recipe, jobs=jobs, progress=progress)

@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fcconan import identity
 from fcconan.build.exhaustive import vote_agreement
 from fcconan.build.judgement_rows import comparison_row, rating_row
 from fcconan.build.pair_rows import PERSON_AND_TOPIC, benchmark_tables, corpus_table, queries_table
@@ -19,6 +18,7 @@ from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Rater, Recipe
 from fcconan.build.table import Built, Table
 from fcconan.build.tiers import TIER_RULES, Judged, TierRule, agreement
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
 from fcconan.score.agreement import krippendorff_alpha
@@ -82,7 +82,7 @@ def _read(upstream: Upstream, key: str, *texts: str) -> Rows:
 def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Row]:
     """Returns text and further columns by id."""
     rows = _read(upstream, key, "text")
-    id_of = {"hs": identity.hs_id, "cn": identity.cn_id}[key]
+    id_of = {"hs": ids.hs_id, "cn": ids.cn_id}[key]
     found: dict[str, Row] = {}
     for row in range(len(rows)):
         given, text = rows[f"{key}_id"][row], rows["text"][row]
@@ -215,7 +215,7 @@ def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
     found = []
     for row in range(len(rows)):
         reply: Row = {name: rows[name][row] or None for name in COLUMNS["replies"]}
-        if identity.hs_id(reply["hate_speech"]) != reply["hs_id"]:
+        if ids.hs_id(reply["hate_speech"]) != reply["hs_id"]:
             raise rows.fail(row, f"the HS does not have the id {reply['hs_id']}; it was changed: take the file anew")
         try:
             reply["references"] = json.loads(rows["references"][row] or "[]")

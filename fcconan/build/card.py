@@ -16,7 +16,7 @@ from fcconan.build.recipe import (
 )
 from fcconan.build.table import Built, Table
 from fcconan.build.tiers import TIER_RULES
-from fcconan.catalog import card_template_path
+from fcconan.data.content import card_template_path
 from fcconan.errors import InputError
 from fcconan.rows import DTYPES, LIST_TYPES
 

@@ -18,9 +18,9 @@ from fcconan.build.recipe import Aspect, Rater, Recipe
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
 from fcconan.build.tiers import agreement, tier
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
-from fcconan.yaml_lines import YamlFile
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
 SKIPPED = 0.35

@@ -4,10 +4,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
 from fcconan.build.reading import Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
+from fcconan.data import ids
 
 TURN = {
     "dialogue_id": "string",
@@ -44,7 +44,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
                 row,
                 f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}",
             )
-        name = identity.hs_id if role == "hs" else identity.cn_id
+        name = ids.hs_id if role == "hs" else ids.cn_id
         turns.append(
             {
                 "dialogue_id": dialogue,

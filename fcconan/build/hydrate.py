@@ -9,11 +9,11 @@ from typing import Any
 from fcconan.build import build_tables, release, status
 from fcconan.build.recipe import Recipe, load_recipe
 from fcconan.build.table import Built, Table
-from fcconan.catalog import recipe_names
+from fcconan.data.content import recipe_names
+from fcconan.data.hub_folders import release_folder
 from fcconan.data.manifest import read_manifest
 from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
-from fcconan.hub_folders import release_folder
 
 
 @dataclass

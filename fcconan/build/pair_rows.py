@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fcconan import identity
 from fcconan.build.reading import Rows
 from fcconan.build.table import Table
+from fcconan.data import ids
 from fcconan.rows import QRELS, TEXT_BY_ID
 
 EDUCATION = {
@@ -23,9 +23,9 @@ PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "educat
 
 def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
     """Returns the three ids of a pair and its two texts, as columns."""
-    hs, cn = identity.hs_id(hate_speech), identity.cn_id(counter_narrative)
+    hs, cn = ids.hs_id(hate_speech), ids.cn_id(counter_narrative)
     return {
-        "pair_id": identity.pair_id(hs, cn),
+        "pair_id": ids.pair_id(hs, cn),
         "hs_id": hs,
         "cn_id": cn,
         "hate_speech": hate_speech,

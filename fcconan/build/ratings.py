@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
 from fcconan.build.judgement_rows import missing_reason, rating_row
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Rater, Recipe
 from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import RATING, REPLY
 from fcconan.score.agreement import krippendorff_alpha
@@ -157,7 +157,7 @@ class _Builder:
                     raise rows.fail(
                         row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed"
                     )
-                respelt += identity.normalise(part["text"][there]) != identity.normalise(text)
+                respelt += ids.normalise(part["text"][there]) != ids.normalise(text)
                 text = part["text"][there]  # the rounds keep the punctuation that the test file lost
             self._add_reply("test", self._reply(rows, row, text))
             self._add_score("test", rows, row, _panel(*originals[row]) if row < len(originals) else None)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from fcconan.build.recipe import Recipe, Source
+from fcconan.data.ids import is_blank
 from fcconan.errors import InputError
-from fcconan.identity import is_blank
 
 csv.field_size_limit(2**31 - 1)
 

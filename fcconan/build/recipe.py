@@ -15,10 +15,10 @@ from pydantic import (
 )
 
 from fcconan.build.tiers import TIER_RULES, TierRule, tier_rule_keys
-from fcconan.catalog import recipe_path
+from fcconan.data.content import recipe_path
+from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.rows import PAIR
-from fcconan.yaml_lines import Location, YamlFile, explain
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]

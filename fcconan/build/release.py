@@ -17,12 +17,12 @@ from fcconan.build.quotations import Texts, words
 from fcconan.build.recipe import Recipe
 from fcconan.build.statistics import statistics
 from fcconan.build.table import Built
+from fcconan.data.atomic_folders import new_stage, put_in_place
+from fcconan.data.ids import NORMALISATION_VERSION
 from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
 from fcconan.data.schemas import column_of
+from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.identity import NORMALISATION_VERSION
-from fcconan.sources import sha256_of
-from fcconan.whole_folders import new_stage, put_in_place
 
 CARD = "README.md"
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
 from fcconan.build.pairs import pairs_tables
 from fcconan.build.reading import Rows, Upstream
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built, Table
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import REPLY
 
@@ -70,10 +70,10 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
         system: Who wrote it.
         source_id: Upstream's id of the record, which tells equal replies apart.
     """
-    hs = identity.hs_id(hate_speech)
-    item = identity.item_id(hs, [identity.cn_id(reference)])
+    hs = ids.hs_id(hate_speech)
+    item = ids.item_id(hs, [ids.cn_id(reference)])
     return {
-        "reply_id": identity.reply_id(item, system, text, source_id),
+        "reply_id": ids.reply_id(item, system, text, source_id),
         "item_id": item,
         "hs_id": hs,
         "hate_speech": hate_speech,

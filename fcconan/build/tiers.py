@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from fcconan.catalog import tier_rule_names, tier_rule_path
+from fcconan.data.content import tier_rule_names, tier_rule_path
+from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.yaml_lines import Location, YamlFile, explain
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
 Role = Literal["annotator", "validator"]

@@ -47,7 +47,7 @@ def begun(command: str, values: Mapping[str, Any], fresh: bool | None, *, dry_ru
 
 def run_of(command: str, values: Mapping[str, Any], fresh: bool | None) -> "Run":
     """Returns the run of a command; see `begun`."""
-    from fcconan.identity import digest
+    from fcconan.data.ids import digest
     from fcconan.models.answers import Run
 
     asked = {name: _plain(value) for name, value in values.items() if name not in _ASIDE}

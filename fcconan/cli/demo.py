@@ -33,6 +33,7 @@ def run(
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, print_table, write_release_json
+    from fcconan.data.row_files import check_row_target
     from fcconan.errors import InputError
     from fcconan.report import trec_files
     from fcconan.report.explorer import explorer_page
@@ -42,7 +43,6 @@ def run(
     from fcconan.retrieve.bench import Settings, bench
     from fcconan.retrieve.collection import load_collection
     from fcconan.retrieve.suite import Maker, load_suite
-    from fcconan.row_files import check_row_target
 
     beside = out.absolute().parent if out.name in ("", "..") else out.parent
     target = report if report is not None else beside / "demo-report"
@@ -94,12 +94,12 @@ def _tell_built(out: Path, manifest: dict[str, Any]) -> None:
 
 def _rate(out: Path, rated: Path) -> dict[str, Any]:
     """Writes what the baseline that counts words makes of the replies; returns the counts."""
+    from fcconan.data.row_files import RowWriter
     from fcconan.judge.lexical import LexicalJudge
     from fcconan.judge.rate import RATED
     from fcconan.judge.replies import load_replies
     from fcconan.judge.summary import Summary
     from fcconan.judge.task import load_task
-    from fcconan.row_files import RowWriter
 
     summary = Summary()
     judge = LexicalJudge(load_task("cseval"))

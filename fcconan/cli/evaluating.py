@@ -146,7 +146,7 @@ class Evaluation:
 
     def _build(self) -> None:
         """Builds a dataset that the suite names."""
-        from fcconan.catalog import recipe_path
+        from fcconan.data.content import recipe_path
 
         if self.loaded.dataset is None:
             folder = self._verbs.dataset

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.catalog import content_folder
 from fcconan.cli import generate, models
 from fcconan.cli.judge import compare, rate
+from fcconan.data.content import content_folder
 from fcconan.errors import InputError
 from fcconan.generate.suite import LEXICAL, LoadedSuite, known
 from fcconan.generate.suite_steps import content_of, key_of
@@ -93,8 +93,8 @@ class Verbs:
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
         from fcconan.cli.generate_options import part_of
+        from fcconan.data.row_ids import id_of
         from fcconan.generate.parts import open_part
-        from fcconan.row_ids import id_of
 
         source, config, split = part_of(made)
         if split is None and source.resolve() == self.dataset.resolve():

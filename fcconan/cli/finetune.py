@@ -188,7 +188,7 @@ def _lesson(
 
 def _print_plan(plan: dict[str, Any]) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.wording import counted
+    from fcconan.data.messages import counted
 
     rows = [
         (name, part["pairs"], part["tokens"], part["reply_tokens"], part["longest"], sum(part["left_out"].values()))

@@ -64,8 +64,8 @@ class Work:
             InputError: It would, or a file cannot be written.
         """
         from fcconan.cli.output import check_json_target
+        from fcconan.data.row_files import check_row_target
         from fcconan.generate.card import card_path
-        from fcconan.row_files import check_row_target
 
         check_row_target(self.out)
         written = {"--out": self.out, "--out (its card)": card_path(self.out), "--json": self.json_file}
@@ -275,11 +275,11 @@ class Work:
         self, rows: "Iterable[Row]", total: int, items: "list[Item]", configuration: dict[str, Any]
     ) -> dict[str, Any]:
         from fcconan.cli.judge.rate import progress
+        from fcconan.data.row_files import RowWriter
         from fcconan.generate.card import dataset_of, packages_of
         from fcconan.generate.item import GENERATED
         from fcconan.generate.parts import open_part
         from fcconan.generate.write import Tally
-        from fcconan.row_files import RowWriter
 
         tally = Tally()
         with RowWriter(self.out, GENERATED) as writer:

@@ -16,8 +16,8 @@ def run(
 ) -> None:
     """List the datasets that can be built, with their sizes and terms, and the annotation tasks."""
     from fcconan.build import load_recipe
-    from fcconan.catalog import recipe_names, task_names
     from fcconan.cli.output import print_table, write_json
+    from fcconan.data.content import recipe_names, task_names
     from fcconan.judge.task import load_task
 
     recipes = [load_recipe(name) for name in recipe_names()]

@@ -60,8 +60,8 @@ def run(
 ) -> None:
     """Score replies by text metrics, as ratings that correlate and leaderboard read."""
     from fcconan.cli.output import print_table, write_json
+    from fcconan.data.row_files import RowWriter, check_row_target
     from fcconan.judge.replies import load_replies
-    from fcconan.row_files import RowWriter, check_row_target
     from fcconan.score.text import score_texts
 
     check_row_target(out)

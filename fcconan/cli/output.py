@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.atomic_files import may_be_written, write_whole
 from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
-from fcconan.whole_files import may_be_written, write_whole
 
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
+from fcconan.data.atomic_files import may_be_written
+from fcconan.data.row_ids import cell_text, is_missing, with_ids
 from fcconan.errors import InputError
-from fcconan.row_ids import cell_text, is_missing, with_ids
-from fcconan.whole_files import may_be_written
 
 if TYPE_CHECKING:
     from fcconan.reproduce.data import Datasets
@@ -108,7 +108,7 @@ class RowSources(AbstractContextManager["RowSources"]):
             InputError: A source cannot be read, lacks a column that is asked for or needed, or has no row, an id is
                 none, or no row is wanted.
         """
-        from fcconan.row_files import read_rows
+        from fcconan.data.row_files import read_rows
 
         files = [file for source in self.sources for file in self._files(source, config)]
         self._check_columns(files)
@@ -141,7 +141,7 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     def _check_needed(self, file: Path, row: Row, config: str) -> None:
         """Complains of columns that a file lacks, given its first row: they are not the same as empty cells."""
-        from fcconan.row_files import read_rows
+        from fcconan.data.row_files import read_rows
 
         # What --value makes, or has a stand-in for.
         others = {"reply_id", "pair_id", "rater", "aspect", SAID.get(config)} if self.values else ()
@@ -197,14 +197,14 @@ class RowSources(AbstractContextManager["RowSources"]):
         Raises:
             InputError: A file cannot be read.
         """
-        from fcconan.row_files import read_rows
+        from fcconan.data.row_files import read_rows
 
         files = [file for folder in self.folders() for file in sorted((folder / "replies").glob("*.parquet"))]
         return [row for file in files for row in read_rows(file)] if files else None
 
     def folders(self) -> list[Path]:
         """Returns the folders of datasets among the sources."""
-        from fcconan.row_files import SUFFIXES
+        from fcconan.data.row_files import SUFFIXES
 
         return [place for place in map(self._place, self.sources) if place.suffix not in SUFFIXES]
 
@@ -219,7 +219,7 @@ class RowSources(AbstractContextManager["RowSources"]):
         Raises:
             InputError: It cannot be read.
         """
-        from fcconan.row_files import SUFFIXES
+        from fcconan.data.row_files import SUFFIXES
 
         for source in self.sources:
             if (path := self._place(source)).suffix in SUFFIXES:
@@ -245,9 +245,9 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     def _files(self, source: str, config: str) -> Iterable[Path]:
         from fcconan.data.manifest import MANIFEST, read_manifest
+        from fcconan.data.row_files import SUFFIXES
+        from fcconan.data.sources import name_with_hash
         from fcconan.judge.replies import files_of
-        from fcconan.row_files import SUFFIXES
-        from fcconan.sources import name_with_hash
 
         place = self._place(source)
         if place.suffix in SUFFIXES:
@@ -277,8 +277,8 @@ class RowSources(AbstractContextManager["RowSources"]):
         return files_of(file, None, "")[0]
 
     def _place(self, source: str) -> Path:
-        from fcconan.catalog import recipe_names
-        from fcconan.hub_folders import release_folder
+        from fcconan.data.content import recipe_names
+        from fcconan.data.hub_folders import release_folder
         from fcconan.reproduce.data import Datasets
 
         path = Path(source)
@@ -306,7 +306,7 @@ def opened(
         InputError: An option is not of its form, a column is named twice or is none that rows have, or there is a split
             and no dataset.
     """
-    from fcconan.row_files import SUFFIXES
+    from fcconan.data.row_files import SUFFIXES
     from fcconan.rows import COMPARISON, RATING, REPLY, VOTE
 
     known = list(dict.fromkeys([*RATING, *COMPARISON, *VOTE, *REPLY]))
@@ -381,7 +381,7 @@ def draws(resamples: int, confidence: float, seed: int) -> dict[str, Any]:
 
 
 def _first_row(file: Path) -> Row:
-    from fcconan.row_files import read_rows
+    from fcconan.data.row_files import read_rows
 
     return next(iter(read_rows(file)), {})
 
@@ -423,9 +423,9 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
     Raises:
         InputError: They cannot be read.
     """
+    from fcconan.data.row_files import SUFFIXES, read_rows
+    from fcconan.data.sources import name_with_hash
     from fcconan.judge.replies import load_replies
-    from fcconan.row_files import SUFFIXES, read_rows
-    from fcconan.sources import name_with_hash
 
     if Path(source).suffix in SUFFIXES:
         opened_file = load_replies(Path(source))

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fcconan.catalog import published_names
+from fcconan.data.content import published_names
 
 # Longer strings, and strings of more words, are not taken for names. Words of the vocabulary below do not count.
 LONGEST_NAME = 80

@@ -20,10 +20,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
+from fcconan.data.atomic_files import write_whole
 from fcconan.data.checkpoints import Checkpoint, file_hash, report
+from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers, mark
-from fcconan.whole_files import write_whole
 
 Progress = Callable[[int, int], None]
 MOST_DEATHS = 3  # of workers, at one shard, after which it is held to be the shard's doing

@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fcconan.data.ids import digest
 from fcconan.errors import InputError
 from fcconan.generate.item import Item
-from fcconan.identity import digest
 
 if TYPE_CHECKING:
     from fcconan.generate.parts import Part
@@ -101,7 +101,7 @@ def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
     Raises:
         InputError: It cannot be written.
     """
-    from fcconan.whole_files import write_whole
+    from fcconan.data.atomic_files import write_whole
 
     path = card_path(out)
     try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.pool import Pair, Pool
@@ -129,8 +129,7 @@ class Catalogue:
         asked = list(items)
         judged = {(pair.hate_speech, pair.cn_id) for pair in self.pool.pairs}
         known = sum(
-            any({("", cn), (item.hate_speech, cn)} & judged for cn in map(identity.cn_id, item.references))
-            for item in asked
+            any({("", cn), (item.hate_speech, cn)} & judged for cn in map(ids.cn_id, item.references)) for item in asked
         )
         if known:
             raise InputError(

@@ -4,11 +4,11 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.messages import did_you_mean
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
 from fcconan.llm.call import Sampling
-from fcconan.wording import did_you_mean
-from fcconan.yaml_lines import YamlFile
 
 Pick = Literal["first", "random", "judge"]
 _OVERRIDABLE = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generate.finetune_run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generate.finetune_settings import Finetuning
 from fcconan.generate.training_curve import curve_plot
 from fcconan.generate.training_data import Parts, encode
-from fcconan.whole_files import write_whole
 
 try:
     import fcntl

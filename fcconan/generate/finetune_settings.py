@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.yaml_lines import YamlFile
 
 METHODS = ("lora", "qlora", "full")
 SCHEDULES = ("inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup")

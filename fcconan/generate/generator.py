@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fcconan.data.ids import digest
 from fcconan.errors import InputError
 from fcconan.generate.item import Generated, Item, Shown, Source
 from fcconan.generate.pick import First, Pick, key_of
 from fcconan.generate.plan import NO_CANDIDATES, Plan, name_of
-from fcconan.identity import digest
 from fcconan.judge.answer import without_thoughts
 from fcconan.llm.call import Call, Model, Reply
 from fcconan.llm.decoding import stop_in

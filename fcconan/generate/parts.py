@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.hub_folders import release_folder
+from fcconan.data.ids import digest
 from fcconan.data.manifest import MANIFEST, read_manifest
+from fcconan.data.row_files import SUFFIXES, read_rows
+from fcconan.data.row_ids import cell_list, is_missing
+from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.hub_folders import release_folder
-from fcconan.identity import digest
 from fcconan.judge.replies import files_of
-from fcconan.row_files import SUFFIXES, read_rows
-from fcconan.row_ids import cell_list, is_missing
 from fcconan.rows import TIERS
-from fcconan.sources import sha256_of
 
 Row = dict[str, Any]
 QUERIES_FILE = "queries.jsonl"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from fcconan.data.ids import digest, reply_id
 from fcconan.errors import InputError
-from fcconan.identity import digest, reply_id
 
 if TYPE_CHECKING:
     from fcconan.generate.generator import Drawn

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
+from fcconan.data import ids
+from fcconan.data.leakage import Kinship, codes_of_row, kin_of
+from fcconan.data.row_ids import id_of
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.items import APPROPRIATE
 from fcconan.generate.parts import is_judged, open_part
-from fcconan.kinship import Kinship, codes_of_row, kin_of
 from fcconan.retrieve.system import TrainingPair
-from fcconan.row_ids import id_of
 
 CORPUS = "corpus"
 
@@ -26,7 +26,7 @@ class Pair:
         cn_id: Of the CN.
         hate_speech: The message; empty for a CN of a catalogue without messages.
         counter_narrative: The CN.
-        kin: What `fcconan.kinship.kin_of` says of it.
+        kin: What `fcconan.data.leakage.kin_of` says of it.
     """
 
     pair_id: str
@@ -134,14 +134,14 @@ def load_pool(
         if row.get("label") not in (None, "", APPROPRIATE):
             continue
         message, reply = row["hate_speech"], row["counter_narrative"]
-        own_id = id_of(row, "pair_id", place) or identity.pair_id(identity.hs_id(message), identity.cn_id(reply))
+        own_id = id_of(row, "pair_id", place) or ids.pair_id(ids.hs_id(message), ids.cn_id(reply))
         codes = codes_of_row(row, dataset=part.dataset, judged=judged)
         kin = kin_of(message, [reply], codes=codes, judged=judged)
-        pairs.append(Pair(own_id, identity.cn_id(reply), message, reply, kin))
+        pairs.append(Pair(own_id, ids.cn_id(reply), message, reply, kin))
     if not pairs:
         raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
     return Pool(pairs, configuration, judged=judged)
 
 
 def _catalogue_entry(key: str, text: str) -> Pair:
-    return Pair(key, identity.cn_id(text), "", text, kin_of("", [text]))
+    return Pair(key, ids.cn_id(text), "", text, kin_of("", [text]))

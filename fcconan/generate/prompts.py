@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item, Shown
 from fcconan.judge.prompt import Prompt, load_prompt
 from fcconan.llm.call import Messages
-from fcconan.wording import did_you_mean
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from fcconan.catalog import content_folder, recipe_names
+from fcconan.data.content import content_folder, recipe_names
+from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.generate.suite_steps import content_of
-from fcconan.yaml_lines import Location, YamlFile, explain
 
 LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.row_files import RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED, Generated, Item, Row
 from fcconan.generate.write import row_maker
 from fcconan.judge.compare import COLUMNS as COMPARED
 from fcconan.judge.rate import RATED
-from fcconan.row_files import RowWriter, read_typed_rows
 from fcconan.rows import Columns
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.catalog import content_folder
+from fcconan.data.atomic_files import write_whole
 from fcconan.data.checkpoints import Checkpoint, report
+from fcconan.data.content import content_folder
+from fcconan.data.ids import digest
+from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.identity import digest
-from fcconan.sources import sha256_of
-from fcconan.whole_files import write_whole
 
 try:
     import fcntl

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan import identity
+from fcconan.data import ids
+from fcconan.data.leakage import Kinship, codes_of_row, kin_of, simplified
+from fcconan.data.row_files import SUFFIXES
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Encoded
 from fcconan.generate.item import Item, Shown
 from fcconan.generate.items import APPROPRIATE
 from fcconan.generate.parts import is_judged, open_part
-from fcconan.kinship import Kinship, codes_of_row, kin_of, simplified
 from fcconan.llm.weights import one_line
 from fcconan.retrieve.folds import groups_of
 from fcconan.retrieve.system import TrainingPair
-from fcconan.row_files import SUFFIXES
 
 NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
@@ -52,7 +52,7 @@ class TrainingExample:
         cn_id: Of the CN.
         hate_speech: The message.
         counter_narrative: The CN.
-        kin: See `fcconan.kinship`.
+        kin: See `fcconan.data.leakage`.
         language: Code of the message's language, where the dataset names one.
     """
 
@@ -66,7 +66,7 @@ class TrainingExample:
     @property
     def pair_id(self) -> str:
         """The id of the pair."""
-        return identity.pair_id(self.hs_id, self.cn_id)
+        return ids.pair_id(self.hs_id, self.cn_id)
 
 
 @dataclass(frozen=True)
@@ -387,8 +387,8 @@ def _example(
 ) -> TrainingExample:
     codes = codes_of_row(row, dataset=dataset, judged=judged)
     return TrainingExample(
-        identity.hs_id(hate_speech),
-        identity.cn_id(counter_narrative),
+        ids.hs_id(hate_speech),
+        ids.cn_id(counter_narrative),
         hate_speech,
         counter_narrative,
         kin_of(hate_speech, [counter_narrative], codes=codes, judged=judged),

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from fcconan.data.ids import reply_id
 from fcconan.errors import InputError
 from fcconan.generate.generator import Generator
 from fcconan.generate.item import GENERATED, Generated, Item, Row
-from fcconan.identity import reply_id
 
 Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # how the flags begin that tell of one

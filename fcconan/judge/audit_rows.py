@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fcconan.data.ids import normalise
 from fcconan.errors import InputError
-from fcconan.identity import normalise
 from fcconan.judge.refusal import is_refusal
 from fcconan.rows import VERDICTS
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.ids import digest
+from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.errors import InputError
-from fcconan.identity import digest
-from fcconan.row_files import SUFFIXES, read_rows
 
 Row = Mapping[str, Any]
 COMMON = 0.5  # a word of more passages than this share tells none of them apart

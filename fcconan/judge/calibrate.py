@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 import fcconan
+from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.identity import digest
 from fcconan.judge.calibration import Calibration, Log, Settings, Steps, signature
 from fcconan.judge.calibration_candidate import Candidate, FailedReason
 from fcconan.judge.calibration_data import Example, Parts, spread

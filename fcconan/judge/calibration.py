@@ -10,12 +10,12 @@ from typing import Any, Literal, Self, TextIO, get_args
 import yaml
 
 import fcconan
+from fcconan.data.atomic_files import write_whole
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
 from fcconan.judge.calibration_data import Parts
 from fcconan.judge.calibration_score import Metric, Score
 from fcconan.judge.task import Aspect
-from fcconan.whole_files import write_whole
-from fcconan.yaml_lines import YamlFile
 
 Choice = Literal[
     "one_set",

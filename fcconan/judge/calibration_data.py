@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fcconan.data.ids import digest, normalise
 from fcconan.errors import InputError
-from fcconan.identity import digest, normalise
 
 PARTS = ("draft", "select", "report")
 LEAST_ITEMS = 5  # in a part; with fewer, the bootstrap over items says nothing

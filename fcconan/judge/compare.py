@@ -11,8 +11,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from fcconan import identity
-from fcconan.data import schemas
+from fcconan.data import ids, schemas
 from fcconan.errors import InputError
 from fcconan.judge.comparison_hints import EXCHANGED, Side, suspicious
 from fcconan.judge.comparison_protocols import Question, QuestionReason
@@ -196,9 +195,9 @@ def _compare(
 
 def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
     nothing = Question(None, None)
-    if not identity.normalise(pair.a["hate_speech"] or ""):
+    if not ids.normalise(pair.a["hate_speech"] or ""):
         return _Asked(pair, nothing, reason="no_hate_speech")
-    texts = [identity.normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
+    texts = [ids.normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
     if not all(texts):
         return _Asked(pair, nothing, reason="empty_reply")
     if texts[0] == texts[1]:
@@ -212,7 +211,7 @@ def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) ->
 
 
 def _drawn(pair: Pair, seed: int) -> Side:
-    key = int(identity.digest(pair.a["reply_id"], pair.b["reply_id"]), 16)
+    key = int(ids.digest(pair.a["reply_id"], pair.b["reply_id"]), 16)
     return "b" if np.random.default_rng([seed, key]).integers(2) else "a"
 
 

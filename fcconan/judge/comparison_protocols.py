@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.judge.comparison_context import ContextBudget, Fitted, fit
 from fcconan.judge.pairs import Row
@@ -74,7 +74,7 @@ class _Judge:
             "protocol": name,
             **settings,
             "reference": reference,
-            "prompt": identity.digest(json.dumps(sample, sort_keys=True)),
+            "prompt": ids.digest(json.dumps(sample, sort_keys=True)),
             "context": None
             if context is None
             else {
@@ -224,7 +224,7 @@ class ChoiceJudge(_Judge):
             schema=schema,
             context=context,
             reference="references" in task.context,
-            settings={"task": task.name, "schema": identity.digest(json.dumps(schema, sort_keys=True))},
+            settings={"task": task.name, "schema": ids.digest(json.dumps(schema, sort_keys=True))},
         )
 
     def read(self, text: str) -> ParsedComparison:

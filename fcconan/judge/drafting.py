@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fcconan.identity import normalise
+from fcconan.data.ids import normalise
 from fcconan.judge.calibration_data import Example
 from fcconan.judge.task import Aspect
 from fcconan.llm.call import Messages

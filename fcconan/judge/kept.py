@@ -13,8 +13,8 @@ from typing import Any
 
 import fcconan
 from fcconan.data.checkpoints import EntryLog
+from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.identity import digest
 from fcconan.judge.rate import ModelJudge
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan import identity
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]

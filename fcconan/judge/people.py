@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
+from fcconan.data.row_ids import cell_number, id_of
 from fcconan.errors import InputError
-from fcconan.row_ids import cell_number, id_of
 
 Row = Mapping[str, Any]
 

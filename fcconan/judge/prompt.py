@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
 from fcconan.llm.call import Messages
-from fcconan.yaml_lines import YamlFile
 
 ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import schemas
-from fcconan.identity import digest
+from fcconan.data.ids import digest
 from fcconan.judge.citation import cites
 from fcconan.judge.injection import copied
 from fcconan.judge.outcome import Outcome, RowReason, keys, read

@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.catalog import task_path
+from fcconan.data.content import task_path
+from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.yaml_lines import Location, YamlFile, explain
 
 Context = Literal["hate_speech", "references", "background"]
 

@@ -7,8 +7,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.yaml_lines import YamlFile
 
 PER = 1_000_000
 # Of the languages that tokenizers know well. An estimate is for planning; limits are kept by the bound below.

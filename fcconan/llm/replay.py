@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.ids import digest
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.identity import digest
 from fcconan.llm.call import Call, Reply
-from fcconan.row_files import read_rows
 
 OUTPUT = "output"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.checkpoints import Checkpoint
+from fcconan.data.sources import cache_folder, sha256_of
 from fcconan.errors import InputError
-from fcconan.sources import cache_folder, sha256_of
 
 _WEIGHTS = (".safetensors", ".bin")
 _LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says

@@ -8,8 +8,8 @@ from typing import Any
 
 from fcconan.build.release import CARD
 from fcconan.data.manifest import MANIFEST, read_manifest
+from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.sources import sha256_of
 
 # What a build writes. Nothing else is published: in tables it is known where text is.
 _FILE = re.compile(rf"{re.escape(CARD)}|\w[\w.-]*/\w[\w.-]*\.parquet")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.leftovers import temporary_folder
 from fcconan.publish.contents import Contents
 
 

@@ -106,7 +106,7 @@ def _holds_text(contents: Contents, found: dict[str, dict[str, str]]) -> InputEr
 def may_be_passed_on(manifest: dict[str, Any]) -> bool:
     """Whether the texts of a dataset may be published: if its manifest and, where there is one, its recipe say so."""
     from fcconan.build.recipe import load_recipe
-    from fcconan.catalog import recipe_names
+    from fcconan.data.content import recipe_names
 
     if manifest.get("redistributable") is not True:
         return False

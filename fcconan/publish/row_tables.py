@@ -9,11 +9,11 @@ from typing import Any
 
 from fcconan.build.table import Table
 from fcconan.data.forms import TEXT, is_name
+from fcconan.data.ids import hs_id, normalise
+from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, Columns
 from fcconan.errors import InputError
-from fcconan.identity import hs_id, normalise
 from fcconan.publish.forms import check_column_names, shown
-from fcconan.row_files import SUFFIXES, read_rows
 
 RUN_SUFFIXES = (".trec", ".run")
 RESULT_SUFFIX = ".json"

@@ -12,10 +12,10 @@ from fcconan.build.card import card_metadata, check_card, restricted_columns
 from fcconan.build.recipe import LANGUAGES, Recipe
 from fcconan.build.release import CARD, config_versions, fingerprint, table_bytes, table_path, write_manifest
 from fcconan.build.table import Built, Table
+from fcconan.data.ids import NORMALISATION_VERSION, normalise
 from fcconan.data.manifest import FORMAT, MANIFEST
+from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.identity import NORMALISATION_VERSION, normalise
-from fcconan.leftovers import temporary_folder
 from fcconan.publish.contents import Contents, read_contents
 from fcconan.publish.forms import check_titles, clean_signature
 from fcconan.publish.known_texts import KnownTexts, texts_of, texts_of_folder

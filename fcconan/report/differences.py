@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from fcconan.data.messages import counted
 from fcconan.report.sections import interval, number
 from fcconan.report.tables import MISSING, Table
 from fcconan.score.families import PRIMARY
-from fcconan.wording import counted
 
 Row = Mapping[str, Any]
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from fcconan.data.atomic_folders import new_stage, put_in_place
 from fcconan.errors import InputError
-from fcconan.whole_folders import new_stage, put_in_place
 
 LONGEST = 100  # letters of a name that a file's name takes up
 

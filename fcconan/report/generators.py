@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan import identity
+from fcconan.data import ids
+from fcconan.data.messages import failed
+from fcconan.data.row_files import read_typed_rows
 from fcconan.errors import InputError
 from fcconan.report.differences import difference_tables
 from fcconan.report.scores import (
@@ -21,8 +23,6 @@ from fcconan.report.scores import (
 from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, markup, texts_notice, texts_warning, write
 from fcconan.report.tables import MISSING, Table
-from fcconan.row_files import read_typed_rows
-from fcconan.wording import failed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -251,7 +251,7 @@ def _silent(rows: Iterable[Row]) -> list[str]:
     """Says which systems have no text at all, so that nothing of them was compared."""
     spoke: dict[str, bool] = {}
     for row in rows:
-        spoke[row["system"]] = spoke.get(row["system"], False) or bool(identity.normalise(row["text"] or ""))
+        spoke[row["system"]] = spoke.get(row["system"], False) or bool(ids.normalise(row["text"] or ""))
     silent = [name for name, any_text in spoke.items() if not any_text]
     if not silent:
         return []

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fcconan.data.messages import counted
 from fcconan.report.correlations import correlation_tables, counts_text, value_text
 from fcconan.report.differences import difference_tables, judging_raters
 from fcconan.report.heat import SCRIPT, STYLE
@@ -12,7 +13,6 @@ from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, write
 from fcconan.report.tables import MISSING, Table
 from fcconan.score.rating_rows import WHOLE
-from fcconan.wording import counted
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fcconan.data.atomic_files import may_be_written
 from fcconan.errors import InputError
 from fcconan.report.plots import themed
 from fcconan.report.site.page import Page, markup, write
 from fcconan.report.tables import MISSING, Table
-from fcconan.whole_files import may_be_written
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -12,6 +12,7 @@ import numpy as np
 
 from fcconan.build.reading import read_csv
 from fcconan.build.recipe import load_recipe
+from fcconan.data.sources import fetch
 from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper
@@ -21,7 +22,6 @@ from fcconan.score.correlation_levels import POOLED
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.score_table import Flags, Floats, ScoreTable
 from fcconan.score.stability import stability
-from fcconan.sources import fetch
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from fcconan.build import build
 from fcconan.build.release import table_path
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table
+from fcconan.data.sources import fetch, sha256_of
 from fcconan.errors import InputError
 from fcconan.reproduce.published import load_paper
-from fcconan.sources import fetch, sha256_of
 
 Row = dict[str, Any]
 

@@ -10,9 +10,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.build.recipe import Source
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.yaml_files import YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.yaml_lines import YamlFile, explain
 
 Without = Literal["needs_model", "not_released"]
 # As printed: a sign of approximation or a bound, thousands with commas, a percent sign or stars.

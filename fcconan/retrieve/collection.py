@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.build.release import table_path
-from fcconan.catalog import check_built
 from fcconan.data.addresses import environment_secrets, without_secrets
+from fcconan.data.content import check_built
+from fcconan.data.hub_folders import hub_release, is_hub_name
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
-from fcconan.hub_folders import hub_release, is_hub_name
 from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
 from fcconan.retrieve.trec import read_qrels
 from fcconan.rows import TIERS
@@ -91,7 +91,7 @@ class Collection:
     def without_kin(self) -> "Collection":
         """Returns the collection with the training pairs of protocol `sound`: those that are kin of no query.
 
-        What kin is, `fcconan.kinship` tells from texts alone: no judgement is read.
+        What kin is, `fcconan.data.leakage` tells from texts alone: no judgement is read.
         """
         train, left_out = _without_kin(self.train, self.queries.values())
         return replace(self, train=tuple(train), train_left_out=left_out)
@@ -182,7 +182,7 @@ def _place(dataset: str) -> Path:
 
 def _without_kin(pairs: Sequence[TrainingPair], messages: Iterable[str]) -> tuple[list[TrainingPair], int]:
     """Returns the pairs that are kin of none of some messages, and how many are."""
-    from fcconan.kinship import Kinship, kin_of
+    from fcconan.data.leakage import Kinship, kin_of
 
     kinship = Kinship(
         [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in pairs], [pair.hate_speech for pair in pairs]

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.data.addresses import environment_secrets, without_secrets
+from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
 from fcconan.llm.weights import known_hash, quiet_hub
 from fcconan.retrieve.system import Rankings
-from fcconan.sources import sha256_of
 
 Vectors = npt.NDArray[np.float32]
 

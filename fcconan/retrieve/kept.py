@@ -11,7 +11,7 @@ from typing import Any
 
 import fcconan
 from fcconan.data.checkpoints import Checkpoint
-from fcconan.identity import digest
+from fcconan.data.ids import digest
 from fcconan.models.answers import Answers
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.system import Rankings, Retriever

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.messages import did_you_mean
 from fcconan.data.terminal import TRACEBACK
+from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
 from fcconan.retrieve.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieve.fusion import Fusion
@@ -16,8 +18,6 @@ from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
 from fcconan.retrieve.trec import read_run
-from fcconan.wording import did_you_mean
-from fcconan.yaml_lines import YamlFile
 
 GPT = "gpt-4o-2024-08-06"
 

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
+from fcconan.data.atomic_files import write_whole
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.llm.weights import quiet_training
@@ -33,7 +34,6 @@ from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_
 from fcconan.retrieve.folds import grouped_folds, groups_of
 from fcconan.retrieve.propagation import mean_metrics
 from fcconan.retrieve.system import TrainingPair
-from fcconan.whole_files import write_whole
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
 from fcconan.retrieve.system import Ranking
-from fcconan.whole_files import write_whole
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:

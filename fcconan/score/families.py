@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
+from fcconan.data.messages import counted, did_you_mean
 from fcconan.errors import InputError
 from fcconan.score.max_t import units_floor
-from fcconan.wording import counted, did_you_mean
 
 LEVEL = 0.05
 CORRECTION = "max-t"

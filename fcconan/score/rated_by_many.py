@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data.row_ids import id_of, required_id
 from fcconan.errors import InputError
-from fcconan.row_ids import id_of, required_id
 from fcconan.rows import VOTE_LABELS
 from fcconan.score.agreement import COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.score.rating_rows import HUMAN, RatedReplies

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data.row_ids import cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
-from fcconan.row_ids import cell_number, id_of, is_missing, required_id
 from fcconan.rows import RATER_KINDS
 from fcconan.score.score_table import Floats, ScoreTable
 from fcconan.score.significance import means

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data.messages import counted, did_you_mean
 from fcconan.errors import InputError
 from fcconan.score.families import (
     EXPLORATORY,
@@ -26,7 +27,6 @@ from fcconan.score.leaderboard import item_sums, rated_series
 from fcconan.score.max_t import p_floor, sign_flip_tests, units_floor
 from fcconan.score.rating_rows import RatedReplies
 from fcconan.score.significance import Floats, bootstrap_means, divided, finite, percentile_interval
-from fcconan.wording import counted, did_you_mean
 
 DRAWS = 10_000  # of the tests where there is no bootstrap
 DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB

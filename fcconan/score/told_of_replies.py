@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data.row_ids import id_of, required_id
 from fcconan.errors import InputError
-from fcconan.row_ids import id_of, required_id
 from fcconan.score.score_table import Floats
 
 Row = Mapping[str, Any]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data.row_ids import id_of, required_id
 from fcconan.errors import InputError
-from fcconan.row_ids import id_of, required_id
 from fcconan.rows import RATER_KINDS, VERDICTS
 from fcconan.score.significance import Floats
 

@@ -10,8 +10,8 @@ import pytest
 
 from fcconan.build import build
 from fcconan.build.hydrate import hydrate
+from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
-from fcconan.hub_folders import release_folder
 from tests import small
 from tests.adapters.published import NAME, publish, reached
 from tests.build.test_release import contents

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan import identity
 from fcconan.annotate.campaign import (
     LABEL,
     MAIN,
@@ -17,13 +16,14 @@ from fcconan.annotate.campaign import (
     Unit,
     create,
 )
+from fcconan.data import ids
 from fcconan.judge.task import load_task
 
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards."]
 CN = ["The library's list says\notherwise.", "None", "Cards were banned in Tessok towns."]
-HS_ID = [identity.hs_id(text) for text in HS]
-CN_ID = [identity.cn_id(text) for text in CN]
-PAIR = [[identity.pair_id(hs, cn) for cn in CN_ID] for hs in HS_ID]
+HS_ID = [ids.hs_id(text) for text in HS]
+CN_ID = [ids.cn_id(text) for text in CN]
+PAIR = [[ids.pair_id(hs, cn) for cn in CN_ID] for hs in HS_ID]
 VOTE = {"n": "not_appropriate", "u": "not_sure", "y": "appropriate", "-": None}
 LABELS = {"n": "not_appropriate", "y": "appropriate"}
 # Pair, votes by rater, final label or reason, validators' answers; and, worked out by hand, tier under both rules.
@@ -75,10 +75,10 @@ def replies(*systems: str) -> list[dict[str, Any]]:
     """One reply of each system to each HS."""
     rows = []
     for hs, text in zip(HS_ID, HS, strict=True):
-        item = identity.item_id(hs, [])
+        item = ids.item_id(hs, [])
         for system in systems:
             said = f"{system} says no."
-            reply = {"reply_id": identity.reply_id(item, system, said), "item_id": item, "hs_id": hs}
+            reply = {"reply_id": ids.reply_id(item, system, said), "item_id": item, "hs_id": hs}
             rows.append(
                 reply | {"hate_speech": text, "text": said, "system": system, "references": ['Yes, "they" do.']}
             )

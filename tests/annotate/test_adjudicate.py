@@ -12,8 +12,8 @@ from fcconan.annotate.adjudicate import DISCARDED, LABELLED, REASONS, adjudicate
 from fcconan.annotate.campaign import Answer, Assignment, Decision, Unit
 from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
 from fcconan.annotate.tools.plain import as_csv
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import read_rows
 from fcconan.score.verdicts import majority_votes
 from tests.annotate.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say
 from tests.conftest import RunCli

@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan import identity
 from fcconan.annotate.campaign import Campaign, Rater, Settings, Unit
 from fcconan.annotate.construct import Material, Neighbours, construct, even_number, prove_new
 from fcconan.annotate.construct_corpus import Corpus, read_corpus, words_of
@@ -17,6 +16,7 @@ from fcconan.annotate.construct_encoder import neighbour_finder, usual_encoder
 from fcconan.annotate.construct_folder import make_once
 from fcconan.annotate.construct_known import add_known
 from fcconan.annotate.construct_lists import comparison_units, list_texts, pair_lists, reply_units
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
 from fcconan.retrieve.lexical import TfIdf

@@ -18,9 +18,9 @@ from fcconan.annotate.campaign import Settings, Unit, create
 from fcconan.annotate.product import PLAN_NAME, Selection, plan, summary
 from fcconan.annotate.product_lists import Lists, read_lists
 from fcconan.annotate.product_scorers import Asking, JudgeScorer, SystemScorer, TfIdfScorer, VectorScorer, named
+from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
 from fcconan.execute.shards import run, share
-from fcconan.identity import hs_id
 from fcconan.judge.task import load_task
 from fcconan.retrieve.lexical import TfIdf
 from fcconan.retrieve.system import Rankings

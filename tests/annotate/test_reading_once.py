@@ -17,7 +17,7 @@ from fcconan.annotate.simulate_raters import Behaviour
 from fcconan.annotate.tools import exchange
 from fcconan.annotate.validate import plan_validation, summary, write_plan
 from fcconan.annotate.votes import votes_of
-from fcconan.row_files import read_rows
+from fcconan.data.row_files import read_rows
 from tests.annotate.answered import labelled
 
 

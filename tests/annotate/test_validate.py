@@ -21,8 +21,8 @@ from fcconan.annotate.validate import (
     verdicts,
     write_plan,
 )
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import read_rows
 from tests.annotate.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
 from tests.conftest import RunCli
 

@@ -9,11 +9,11 @@ import pytest
 
 from fcconan.build import build, build_tables, demo, load_recipe
 from fcconan.build.table import Built
-from fcconan.catalog import content_folder
-from fcconan.identity import normalise
+from fcconan.data.content import content_folder
+from fcconan.data.ids import normalise
+from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import LABELS, VERDICTS, VOTE_LABELS
 from fcconan.score import correlation, tournament
-from fcconan.yaml_lines import YamlFile
 from tests.conftest import RunCli
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan import identity
 from fcconan.build import build_tables, load_recipe
+from fcconan.data import ids
 from fcconan.errors import InputError
 from tests import small
 
@@ -32,7 +32,7 @@ def test_texts_that_look_missing_survive(tmp_path: Path) -> None:
 def test_votes_of_single_annotators_are_inferred_from_the_label(tmp_path: Path) -> None:
     built, _ = build_tables(load_recipe(str(small.write_small(tmp_path))))
     votes = built.table("votes", "test").rows()
-    pair = identity.pair_id(identity.hs_id(small.HS[1]), identity.cn_id(small.CN[0]))
+    pair = ids.pair_id(ids.hs_id(small.HS[1]), ids.cn_id(small.CN[0]))
     assert [vote for vote in votes if vote["pair_id"] == pair] == [
         {"pair_id": pair, "rater": "annotator-1", "label": "not_appropriate", "inferred": True}
     ]
@@ -43,9 +43,7 @@ def test_votes_of_single_annotators_are_inferred_from_the_label(tmp_path: Path) 
 def test_qrels_hold_judged_negatives_and_nothing_unjudged(tmp_path: Path) -> None:
     built, _ = build_tables(load_recipe(str(small.write_small(tmp_path))))
     qrels = {(row["query-id"], row["corpus-id"]): row["score"] for row in built.table("qrels", "test").rows()}
-    expected = {
-        (identity.hs_id(small.HS[hs]), identity.cn_id(small.CN[cn])): int(label) for hs, cn, label, *_ in small.PAIRS
-    }
+    expected = {(ids.hs_id(small.HS[hs]), ids.cn_id(small.CN[cn])): int(label) for hs, cn, label, *_ in small.PAIRS}
     assert qrels == expected
     assert len(built.table("gold-qrels", "test")) == 6
     assert built.aliases["gold-corpus"] == "corpus"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
 from fcconan.build import build_tables, load_recipe, pairs
 from fcconan.build.pairs import CONAN_COLUMNS, decode_conan_id
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import PAIR
 from tests import small

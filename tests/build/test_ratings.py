@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
 from fcconan.build import build_tables, load_recipe, ratings
 from fcconan.build.ratings import ASPECTS, SCORE, unified_score
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built
+from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import RATING, REPLY
 from tests import small

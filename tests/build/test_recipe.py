@@ -7,7 +7,7 @@ import yaml
 
 from fcconan.build.recipe import load_recipe
 from fcconan.build.schema import recipe_schema
-from fcconan.catalog import content_folder, recipe_names, recipe_path
+from fcconan.data.content import content_folder, recipe_names, recipe_path
 from fcconan.errors import InputError
 
 SHA256 = "ab" * 32

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
 from fcconan.build import build_tables, load_recipe, replies
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import PAIR, REPLY
 from tests import small
@@ -105,7 +105,7 @@ def _build(folder: Path, answered: list[Row] | None = None, proposed: list[Row] 
 
 
 def _item(row: Row) -> str:
-    return identity.item_id(identity.hs_id(row["hate_speech"]), [identity.cn_id(row["counter_narrative"])])
+    return ids.item_id(ids.hs_id(row["hate_speech"]), [ids.cn_id(row["counter_narrative"])])
 
 
 def test_every_system_replies_to_every_item(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_every_system_replies_to_every_item(tmp_path: Path) -> None:
     ]
     first = table.rows()[2]
     assert first == {
-        "reply_id": identity.reply_id(_item(ANSWERED[0]), "vicuna", "None"),
+        "reply_id": ids.reply_id(_item(ANSWERED[0]), "vicuna", "None"),
         "item_id": _item(ANSWERED[0]),
-        "hs_id": identity.hs_id(HS[0]),
+        "hs_id": ids.hs_id(HS[0]),
         "hate_speech": HS[0],
         "text": "None",
         "system": "vicuna",
@@ -134,7 +134,7 @@ def test_every_system_replies_to_every_item(tmp_path: Path) -> None:
 def test_one_hs_with_two_references_is_two_items(tmp_path: Path) -> None:
     built = _build(tmp_path)
     rows = [row for row in built.table("replies", "test").rows() if row["system"] == "chatgpt"]
-    assert [row["hs_id"] for row in rows] == [identity.hs_id(text) for text in (HS[0], HS[0], HS[1])]
+    assert [row["hs_id"] for row in rows] == [ids.hs_id(text) for text in (HS[0], HS[0], HS[1])]
     assert len({row["item_id"] for row in rows}) == 3
     # The same text to the same HS, under two references: two replies.
     assert rows[0]["text"] == rows[1]["text"]
@@ -159,7 +159,7 @@ def test_candidates_are_the_replies_that_dialogpt_proposed_and_the_chosen_one_is
     ]
     assert set(table.data["system"]) == {"dialogpt"}
     assert len(set(table.data["reply_id"])) == 9
-    assert table.data["reply_id"][1] == identity.reply_id(_item(ANSWERED[0]), "dialogpt", "They do.", "candidate_2")
+    assert table.data["reply_id"][1] == ids.reply_id(_item(ANSWERED[0]), "dialogpt", "They do.", "candidate_2")
 
 
 def test_a_chosen_reply_that_is_no_candidate_is_refused(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_pairs_of_the_recipe_are_tables_of_their_own(tmp_path: Path) -> None
     built = _build(tmp_path)
     table = built.table("pairs", "test")
     assert table.columns == PAIR | {"target": "string"}
-    expected = identity.pair_id(identity.hs_id(HS[0]), identity.cn_id("The list says otherwise."))
+    expected = ids.pair_id(ids.hs_id(HS[0]), ids.cn_id("The list says otherwise."))
     assert table.data["pair_id"] == [expected, expected]
     assert table.data["source_id"] == ["0", "1"]
     assert len(built.table("pairs", "train")) == 1

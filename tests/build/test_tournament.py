@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
 from fcconan.build import build_tables, load_recipe, tournament
 from fcconan.build.recipe import Recipe
 from fcconan.build.table import Built
 from fcconan.build.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, RATING, REPLY
 from tests import small
@@ -206,11 +206,11 @@ def _fails(folder: Path, change: Callable[[Files], None]) -> str:
 
 
 def _item(hate_speech: str, reference: str) -> str:
-    return identity.item_id(identity.hs_id(hate_speech), [identity.cn_id(reference)])
+    return ids.item_id(ids.hs_id(hate_speech), [ids.cn_id(reference)])
 
 
 def _reply_id(hate_speech: str, texts: dict[str, str], system: str) -> str:
-    return identity.reply_id(_item(hate_speech, texts["gold_truth"]), system, texts[system])
+    return ids.reply_id(_item(hate_speech, texts["gold_truth"]), system, texts[system])
 
 
 def _outcomes(built: Built, split: str, rater: str) -> list[tuple[str, str, str, str | None]]:
@@ -234,8 +234,8 @@ def test_items_are_the_test_set_and_say_which_were_compared(tmp_path: Path) -> N
     assert table.rows() == [
         {
             "item_id": _item(hate_speech, reference),
-            "hs_id": identity.hs_id(hate_speech),
-            "cn_id": identity.cn_id(reference),
+            "hs_id": ids.hs_id(hate_speech),
+            "cn_id": ids.cn_id(reference),
             "hate_speech": hate_speech,
             "reference": reference,
             "question_id": row,
@@ -262,7 +262,7 @@ def test_one_hs_is_as_many_instances_as_it_has_references(tmp_path: Path) -> Non
         ["Bread is for all."],
     ]
     assert table.data["reply_id"][:6] == [_reply_id(HS[0], texts, system) for texts in (B, A) for system in SYSTEMS]
-    assert set(table.data["hs_id"][:6]) == {identity.hs_id(HS[0])}
+    assert set(table.data["hs_id"][:6]) == {ids.hs_id(HS[0])}
     assert set(table.data["corpus"]) == {"ombrey"}
     other = built.table("replies", "dravene_two")
     assert [(row["corpus"], row["question_id"], row["text"]) for row in other.rows()] == [
@@ -480,7 +480,7 @@ def test_a_gold_reply_of_another_item_that_was_rated_is_a_reply_too(tmp_path: Pa
     assert last == {
         "reply_id": _reply_id(HS[2], {"gold_truth": "Bread is for all."}, "gold_truth"),
         "item_id": _item(HS[2], "Bread is for all."),
-        "hs_id": identity.hs_id(HS[2]),
+        "hs_id": ids.hs_id(HS[2]),
         "hate_speech": HS[2],
         "text": "Bread is for all.",
         "system": "gold_truth",
@@ -599,7 +599,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "instance that is not in the test set": (
         ("ombrey_test", 1, "counter_narrative", "Count them."),
-        f"ombrey: the instance {identity.hs_id(HS[0])}:{identity.cn_id(B['gold_truth'])} is not in the test set; ",
+        f"ombrey: the instance {ids.hs_id(HS[0])}:{ids.cn_id(B['gold_truth'])} is not in the test set; ",
     ),
     "second reply of a system in one instance": (
         ("dravene_two_judged_33b", 2, "answer1_body", "With cards?"),

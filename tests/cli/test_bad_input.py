@@ -12,8 +12,8 @@ import pytest
 from fcconan import __version__
 from fcconan.build import build, load_recipe
 from fcconan.build.hydrate import hydrate
-from fcconan.catalog import recipe_names, task_names
 from fcconan.cli import app
+from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
 from tests import small
 from tests.conftest import RunCli

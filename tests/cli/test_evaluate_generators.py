@@ -14,10 +14,10 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy.optimize import minimize
 
 from fcconan.build import build
-from fcconan.catalog import content_folder
-from fcconan.identity import cn_id, hs_id, item_id
+from fcconan.data.content import content_folder
+from fcconan.data.ids import cn_id, hs_id, item_id
+from fcconan.data.row_files import read_rows
 from fcconan.judge.replies import load_replies
-from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan, longer, rated
 from tests.cli.scored import write_rows
 from tests.llm.server import KEY, Body, Server, error, says

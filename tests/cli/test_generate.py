@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
-from fcconan.catalog import content_folder
+from fcconan.data import ids
+from fcconan.data.content import content_folder
+from fcconan.data.row_files import read_rows
 from fcconan.generate.generator import PASSING
 from fcconan.generate.item import GENERATED
 from fcconan.models.answers import Answers
-from fcconan.row_files import read_rows
 from tests.cli.judging import Done, fcconan, judge
 from tests.generate.folders import write_lines
 from tests.llm.server import Action, Behaviour, Body, Server, completion, error, use_key
@@ -112,10 +112,8 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
         ("stub:zero-shot", "zero-shot", "stub", "stub-stub", "greedy")
     }
     first = found[0]
-    assert first["item_id"] == identity.item_id(
-        identity.hs_id(OMBREY), [identity.cn_id(text) for text in MESSAGES[0]["references"]]
-    )
-    assert first["reply_id"] == identity.reply_id(first["item_id"], "stub:zero-shot", first["text"])
+    assert first["item_id"] == ids.item_id(ids.hs_id(OMBREY), [ids.cn_id(text) for text in MESSAGES[0]["references"]])
+    assert first["reply_id"] == ids.reply_id(first["item_id"], "stub:zero-shot", first["text"])
     said = summary()
     (counts,) = said["systems"]
     assert (counts["n"], counts["missing"], counts["tokens"]) == (3, {}, {"prompt": 21, "completion": 9})

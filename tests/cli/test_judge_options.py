@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from fcconan.data.row_files import read_rows
 from fcconan.models.answers import Answers
-from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
@@ -133,7 +133,7 @@ def test_a_journal_of_an_earlier_version_is_not_paid_for_again(replies: Path, se
 
 
 def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: Server) -> None:
-    from fcconan.leftovers import mark
+    from fcconan.data.stale_files import mark
 
     stale = Path(mark(".out.json.").replace(str(os.getpid()), str(2**22 + 1)) + "whole")
     stale.touch()

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan import identity
 from fcconan.build import build
+from fcconan.data import ids
 from fcconan.judge.task import load_task
 from tests.cli.judging import aspect_of, fcconan, judge, texts_of
 from tests.cli.test_judge import OMBREY, REPLIES, TESSOK, Row, rate, rows, summary, values, write
@@ -45,7 +45,7 @@ def known(folder: str, texts: dict[str, str]) -> Path:
     """A kn-conan with knowledge about messages."""
     pairs = Path(folder) / "pairs"
     pairs.mkdir(parents=True)
-    table = [{"hs_id": identity.hs_id(message), "knowledge": text} for message, text in texts.items()]
+    table = [{"hs_id": ids.hs_id(message), "knowledge": text} for message, text in texts.items()]
     pq.write_table(pa.Table.from_pylist(table), pairs / "train-00000-of-00001.parquet")
     return Path(folder)
 

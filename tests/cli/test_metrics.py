@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fcconan.build import build
-from fcconan.row_files import read_rows
+from fcconan.data.row_files import read_rows
 from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
 from fcconan.score.text_bertscore import BertScore
 from fcconan.score.text_questions import Question

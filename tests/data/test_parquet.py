@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.data.parquet import read_batches, read_schema, read_table
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
 from fcconan.publish.known_texts import texts_of_folder
-from fcconan.row_files import read_rows
 
 
 def whole_file(path: Path) -> None:

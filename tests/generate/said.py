@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.generate.decoding import Decoding, load_decoding
 from fcconan.generate.item import Example, Item
 from fcconan.generate.plan import Plan
@@ -18,8 +18,8 @@ VELMARI = "Nobody needs Velmari bakers."
 
 def item(hate_speech: str, *references: str, **more: Any) -> Item:
     """An item with ids as the package makes them."""
-    hs = identity.hs_id(hate_speech)
-    of = identity.item_id(hs, [identity.cn_id(text) for text in references])
+    hs = ids.hs_id(hate_speech)
+    of = ids.item_id(hs, [ids.cn_id(text) for text in references])
     return Item(**{"item_id": of, "hs_id": hs, "hate_speech": hate_speech, "references": references, **more})
 
 

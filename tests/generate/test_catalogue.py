@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.catalogue import Catalogue
 from fcconan.generate.pool import Pool
@@ -136,7 +136,7 @@ def test_systems_of_the_suite(name: str) -> None:
         assert catalogue.configuration["catalogue"] == 4
         assert not {"fit_on", "training_pairs"} & catalogue.configuration["system"].keys()
     assert found[0] == found[1]
-    kin = {identity.cn_id(PAIRS[place].counter_narrative) for place in (0, 1)}
+    kin = {ids.cn_id(PAIRS[place].counter_narrative) for place in (0, 1)}
     assert not kin & {each.cn_id for each in found[0][0]}
     if name != "random":
         assert [each.counter_narrative for each in found[0][1]] == ["Everybody eats their bread"]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan import identity
+from fcconan.data import ids
+from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generate.examples import Examples
 from fcconan.generate.item import Item
 from fcconan.generate.pool import Pair, Pool
-from fcconan.kinship import kin_of
 from fcconan.retrieve.dense import Vectors
 
 
@@ -32,13 +32,13 @@ class Plane:
 
 
 def made(message: str, reply: str, code: str = "") -> Pair:
-    hs, cn = identity.hs_id(message), identity.cn_id(reply)
-    return Pair(identity.pair_id(hs, cn), cn, message, reply, kin_of(message, [reply], codes=[code] if code else []))
+    hs, cn = ids.hs_id(message), ids.cn_id(reply)
+    return Pair(ids.pair_id(hs, cn), cn, message, reply, kin_of(message, [reply], codes=[code] if code else []))
 
 
 def item(message: str, *references: str, code: str = "") -> Item:
     kin = kin_of(message, references, codes=[code] if code else [])
-    return Item(f"it-{message}", identity.hs_id(message), message, references, kin=kin)
+    return Item(f"it-{message}", ids.hs_id(message), message, references, kin=kin)
 
 
 PAIRS = [
@@ -63,7 +63,7 @@ def test_the_nearest_messages_without_kin_one_for_each_message_no_cn_twice() -> 
     ]
     assert [each.score for each in found] == [round(math.cos(math.radians(angle)), 6) for angle in (10, 40, 90)]
     assert found[0].pair_id == PAIRS[2].pair_id
-    assert found[0].cn_id == identity.cn_id("first CN")
+    assert found[0].cn_id == ids.cn_id("first CN")
     assert examples.fewer == {}
 
 

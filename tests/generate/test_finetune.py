@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fcconan.data.ids import cn_id, hs_id
 from fcconan.errors import InputError
 from fcconan.generate import finetune_run
 from fcconan.generate.finetune import CARD, CURVE, REPORT, Finetuner, Lesson
@@ -28,7 +29,6 @@ from fcconan.generate.formats import load_format
 from fcconan.generate.prompts import load_generation_prompt
 from fcconan.generate.training_curve import curve_plot
 from fcconan.generate.training_data import Parts, TrainingExample, prepare
-from fcconan.identity import cn_id, hs_id
 from tests.llm.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.

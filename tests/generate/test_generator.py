@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.data.ids import reply_id
 from fcconan.errors import InputError
 from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, References
 from fcconan.generate.item import GENERATED, Generated, Item
 from fcconan.generate.write import Tally, generate_rows, row_maker
-from fcconan.identity import reply_id
 from fcconan.judge.replies import load_replies
 from fcconan.llm.call import Call, Reply
 from fcconan.llm.decoding import stop_in

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.imported import ImportedReplies
 from fcconan.generate.item import Generated
@@ -58,7 +58,7 @@ def test_replies_find_their_items_by_the_message(tmp_path: Path) -> None:
     assert found.notes() == ["1 of 4 replies answer no message of the dataset: left out."]
     (_, got), *_ = found.of("mine")
     assert got.more == {
-        "reply_id": identity.reply_id(ITEMS[0].item_id, "mine", "They do."),
+        "reply_id": ids.reply_id(ITEMS[0].item_id, "mine", "They do."),
         "strategy": "imported",
     }
 
@@ -183,7 +183,7 @@ def test_replies_of_a_dataset_keep_their_ids(tmp_path: Path) -> None:
     assert [got.more["reply_id"] for _, got in found.of("paper")] == ["re-0", "re-1", "re-2"]
     moved = ImportedReplies(folder, [item(OMBREY, "Another."), item(TESSOK, "A CN.")], system="paper")
     ((other, got),) = [(each, got) for each, got in moved.of("paper") if each.hate_speech == TESSOK]
-    assert got.more["reply_id"] == identity.reply_id(other.item_id, "paper", "To 2.")
+    assert got.more["reply_id"] == ids.reply_id(other.item_id, "paper", "To 2.")
 
 
 def test_columns_go_by_other_names(tmp_path: Path) -> None:

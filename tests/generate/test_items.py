@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fcconan import identity
+from fcconan.data import ids
+from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generate.items import load_items
-from fcconan.kinship import kin_of
 from tests.generate.folders import pair, write_lines, write_manifest, write_part
 
 OMBREY, TESSOK = "The Ombrey never return a book.", "Every Tessok cheats at cards."
@@ -16,14 +16,14 @@ EARLY, BANNED = "The library's list says they do.", "Cards were banned there."
 
 
 def item_id(message: str, *references: str) -> str:
-    return identity.item_id(identity.hs_id(message), [identity.cn_id(text) for text in references])
+    return ids.item_id(ids.hs_id(message), [ids.cn_id(text) for text in references])
 
 
 def reply(message: str, item: str, system: str, *references: str, **more: Any) -> dict[str, Any]:
     return {
         "reply_id": f"{item}-{system}",
         "item_id": item,
-        "hs_id": identity.hs_id(message),
+        "hs_id": ids.hs_id(message),
         "hate_speech": message,
         "text": f"what {system} said",
         "system": system,
@@ -43,7 +43,7 @@ def test_replies_give_the_items_that_they_answer(tmp_path: Path) -> None:
         ("i1", TESSOK, (BANNED,)),
         ("i3", OMBREY, ("NA",)),
     ]
-    assert items[0].hs_id == identity.hs_id(OMBREY)
+    assert items[0].hs_id == ids.hs_id(OMBREY)
     assert items[0].kin == kin_of(OMBREY, [EARLY])
     assert items[0].language is None
     assert [each.item_id for each in load_items(tmp_path, limit=2)] == ["i2", "i1"]

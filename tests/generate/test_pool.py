@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan import identity
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.item import Item
 from fcconan.generate.items import load_items
@@ -32,7 +32,7 @@ def test_the_training_part_each_pair_once_and_only_cns_that_fit(tmp_path: Path) 
         ("p1", OMBREY, EARLY),
         ("p2", TESSOK, BANNED),
     ]
-    assert pool.pairs[0].cn_id == identity.cn_id(EARLY)
+    assert pool.pairs[0].cn_id == ids.cn_id(EARLY)
     assert pool.training() == [TrainingPair(OMBREY, EARLY), TrainingPair(TESSOK, BANNED)]
     assert pool.training(without=frozenset({0})) == [TrainingPair(TESSOK, BANNED)]
     expected = {"dataset": "zoo", "fingerprint": "0123456789ab", "config": "train", "split": "train", "pairs": 2}

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.catalog import content_folder
+from fcconan.data.content import content_folder
+from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED, Item
 from fcconan.generate.suite import LoadedSuite, known, suite_path
@@ -14,7 +15,6 @@ from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_o
 from fcconan.generate.suite_steps import Steps, content_of, key_of
 from fcconan.judge.compare import COLUMNS
 from fcconan.judge.rate import RATED
-from fcconan.row_files import RowWriter
 
 SUITE = {
     "name": "invented",

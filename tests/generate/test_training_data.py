@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import fcconan
+from fcconan.data.ids import cn_id, hs_id, pair_id
+from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import padded
 from fcconan.generate.formats import load_format
@@ -24,8 +26,6 @@ from fcconan.generate.training_data import (
     shared_messages,
     without_duplicates,
 )
-from fcconan.identity import cn_id, hs_id, pair_id
-from fcconan.kinship import kin_of
 from tests.llm.tiny_chat import END, tiny_chat
 
 THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.", "The Dravene howl at the moon."

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan import identity
 from fcconan.build import build
+from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.judge.rate import ModelJudge
 from fcconan.judge.replies import load_replies
@@ -76,13 +76,13 @@ def test_a_split_has_to_be_chosen_where_there_are_several(tmp_path: Path) -> Non
 def test_missing_ids_follow_from_the_texts(tmp_path: Path) -> None:
     file = lines(tmp_path / "r.jsonl", {"hate_speech": HS, "text": CN, "references": [REFERENCE], "system": "s"})
     [found] = load_replies(file)
-    hs = identity.hs_id(HS)
-    item = identity.item_id(hs, [identity.cn_id(REFERENCE)])
+    hs = ids.hs_id(HS)
+    item = ids.item_id(hs, [ids.cn_id(REFERENCE)])
     assert (found["hs_id"], found["item_id"]) == (hs, item)
-    assert found["reply_id"] == identity.reply_id(item, "s", CN)
+    assert found["reply_id"] == ids.reply_id(item, "s", CN)
     [other] = load_replies(lines(tmp_path / "o.jsonl", {"hate_speech": HS, "text": CN, "source_id": 7}))
-    assert other["item_id"] == identity.item_id(hs, [])
-    assert other["reply_id"] == identity.reply_id(other["item_id"], "unknown", CN, "7")
+    assert other["item_id"] == ids.item_id(hs, [])
+    assert other["reply_id"] == ids.reply_id(other["item_id"], "unknown", CN, "7")
 
 
 def test_ids_that_are_numbers_become_text(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_ids_may_be_zero(tmp_path: Path) -> None:
     [pair] = load_replies(lines(tmp_path / "p.jsonl", row | {"pair_id": 0}))
     assert pair["reply_id"] == "0"
     [derived] = load_replies(lines(tmp_path / "s.jsonl", row | {"source_id": 0}))
-    assert derived["reply_id"] == identity.reply_id("0", "0", CN, "0")
+    assert derived["reply_id"] == ids.reply_id("0", "0", CN, "0")
     with pytest.raises(InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; mend that row"):
         list(load_replies(lines(tmp_path / "b.jsonl", row | {"item_id": 0.5})))
 
@@ -184,7 +184,7 @@ def test_texts_that_read_as_missing_are_texts(tmp_path: Path) -> None:
 
 def test_a_reply_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "r.csv", f"hate_speech,text,system\n{HS},{CN},s\n{HS},{CN},t\n{HS}, {CN} ,s\n")
-    name = identity.reply_id(identity.item_id(identity.hs_id(HS), []), "s", CN)
+    name = ids.reply_id(ids.item_id(ids.hs_id(HS), []), "s", CN)
     with pytest.raises(InputError, match=rf"r\.csv, row 3: the reply {name} stands there already; remove one, or tell"):
         list(load_replies(file))
     folder = dataset(tmp_path / "d", test=[reply("re-1"), reply("re-1")])
@@ -232,7 +232,7 @@ def test_pairs_of_a_built_dataset_are_judged_as_replies(tmp_path: Path) -> None:
     assert len(rows) == len(PAIRS)
     for row in rows:
         assert row["reply_id"] == row["pair_id"]
-        assert row["pair_id"] == identity.pair_id(identity.hs_id(row["hate_speech"]), identity.cn_id(row["text"]))
+        assert row["pair_id"] == ids.pair_id(ids.hs_id(row["hate_speech"]), ids.cn_id(row["text"]))
         assert (row["text"], row["system"], row["references"]) == (row["counter_narrative"], "unknown", [])
     judge = ModelJudge(FakeModel(lambda _: "good"), Plan(labels_task("good", "bad"), "direct"))
     assert [found["pair_id"] for [found] in judge.rate(rows)] == [row["pair_id"] for row in rows]

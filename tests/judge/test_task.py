@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fcconan.catalog import content_folder, task_names, task_path
+from fcconan.data.content import content_folder, task_names, task_path
 from fcconan.errors import InputError
 from fcconan.judge.task import Aspect, Label, Task, dump_task, load_task
 from fcconan.rows import VERDICTS, VOTE_LABELS

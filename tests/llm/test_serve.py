@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from fcconan.data.row_files import read_rows
 from fcconan.llm.call import Call, Sampling
 from fcconan.llm.client import Client
 from fcconan.llm.local import LocalModel
 from fcconan.models.answers import Answers
-from fcconan.row_files import read_rows
 from tests.cli.judging import fcconan
 from tests.llm.serve import transformers_serve
 from tests.llm.tiny_chat import TEXTS, model_that_says, tiny_chat

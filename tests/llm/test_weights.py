@@ -10,11 +10,11 @@ from threading import Thread
 
 import pytest
 
+from fcconan.data.sources import cache_folder, sha256_of
 from fcconan.errors import InputError
 from fcconan.llm import weights
 from fcconan.llm.weights import loading, locate, one_line
 from fcconan.retrieve.dense import weights_hash
-from fcconan.sources import cache_folder, sha256_of
 
 TICK = 0.05  # seconds; the clock of a disk is coarser than ours
 

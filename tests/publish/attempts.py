@@ -16,7 +16,7 @@ from fcconan.build.quotations import squeezed
 from fcconan.data.forms import CODE, ID, NUMBER, PRINTED, SCALE, TEXT
 from fcconan.data.manifest import read_manifest
 from fcconan.data.schemas import DTYPES, LIST_TYPES, PUBLISHED, Column
-from fcconan.sources import sha256_of
+from fcconan.data.sources import sha256_of
 from tests.publish.hub import Hub
 
 ROW = dict[str, Any]

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fcconan.data.manifest import read_manifest
+from fcconan.data.sources import sha256_of
+from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.leftovers import temporary_folder
 from fcconan.publish import HubFailure, publish
 from fcconan.publish.card_check import check_published_card
 from fcconan.publish.contents import Contents, read_contents
 from fcconan.publish.loading import check_loading
 from fcconan.publish.restricted import check_no_text_in_card, restricted_columns
-from fcconan.sources import sha256_of
 from tests import small
 from tests.publish.hub import Hub
 from tests.publish.test_publish import leaked
@@ -254,7 +254,7 @@ def test_texts_that_a_killed_process_left_in_a_temporary_folder_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("fcconan.leftovers._is_running", lambda process: process != 7)
+    monkeypatch.setattr("fcconan.data.stale_files._is_running", lambda process: process != 7)
     with temporary_folder("some-") as ours:
         killed = tmp_path / ours.name.replace(f"-{os.getpid()}-", "-7-")
         (killed / "gold").mkdir(parents=True)

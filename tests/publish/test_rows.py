@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.build import build
+from fcconan.data.ids import hs_id
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
-from fcconan.identity import hs_id
 from fcconan.publish import publish
 from fcconan.publish import rows as publish_rows
 from fcconan.publish.card_check import check_published_card

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED
 from fcconan.generate.safety_report import safety_report
@@ -13,7 +14,6 @@ from fcconan.report.generators import gist_of, results_of, sections_of, signatur
 from fcconan.report.site.inputs import find_inputs
 from fcconan.report.site.pages import pages_of
 from fcconan.report.site.write import write_site
-from fcconan.row_files import RowWriter
 from fcconan.score.tournament import rank_systems
 
 ABOUT = {

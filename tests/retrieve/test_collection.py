@@ -249,7 +249,7 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
         TrainingPair("The Ostrun sink every boat.", far),
     ]
     of = {"the ombrey never return a book": ("conan-en:HS1",), "book thieves that is what they are": ("conan-en:HS1",)}
-    monkeypatch.setattr("fcconan.kinship.known_codes", lambda text: of.get(" ".join(words(text)), ()))
+    monkeypatch.setattr("fcconan.data.leakage.known_codes", lambda text: of.get(" ".join(words(text)), ()))
     folder = changed(demo, tmp_path / "kin", lambda manifest: manifest["counts"].__setitem__("train", {"train": 5}))
     write_table(folder / table_path("train", "train"), [pair._asdict() for pair in pairs])
     write_table(folder / table_path("queries", "test"), [{"_id": "q1", "text": HS["q1"]}])

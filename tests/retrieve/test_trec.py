@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
 from fcconan.retrieve.trec import read_qrels, read_run, write_qrels, write_run
-from fcconan.whole_files import write_whole
 
 
 def complaint(read: Callable[[Path], Any], path: Path) -> str:

@@ -10,7 +10,7 @@ import pytest
 from fcconan.annotate.assign import assign_units
 from fcconan.annotate.campaign import Answer, Unit
 from fcconan.annotate.rounds import far_off
-from fcconan.row_files import read_rows
+from fcconan.data.row_files import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

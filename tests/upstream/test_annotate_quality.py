@@ -12,8 +12,8 @@ from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign,
 from fcconan.annotate.quality import agreement_rows
 from fcconan.annotate.validate import plan_validation
 from fcconan.annotate.votes import votes_of
+from fcconan.data.row_files import read_rows
 from fcconan.judge.task import load_task
-from fcconan.row_files import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

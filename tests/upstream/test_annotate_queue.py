@@ -10,7 +10,7 @@ import pytest
 from fcconan.annotate.queue_model import Problem, likeness, standardised
 from fcconan.annotate.queue_replay import needed, needed_at_random, replay
 from fcconan.annotate.queue_stopping import decide
-from fcconan.row_files import read_rows
+from fcconan.data.row_files import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.data.leakage import TABLE, code_table, kin_of
 from fcconan.generate.catalogue import Catalogue
 from fcconan.generate.examples import Examples
 from fcconan.generate.item import Example, Item, Source
 from fcconan.generate.items import load_items
 from fcconan.generate.pool import Pool, load_pool
 from fcconan.generate.training_data import kin_of_evaluation, load_training_pairs
-from fcconan.kinship import TABLE, code_table, kin_of
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.data.row_files import read_rows
 from fcconan.judge.parse import ParsedRating, parse_rating
-from fcconan.row_files import read_rows
 from tests.cli.judging import aspect_of, texts_of
 from tests.conftest import RunCli
 from tests.llm.server import Body, Server, says, use_key

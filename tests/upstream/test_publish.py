@@ -11,7 +11,7 @@ import pytest
 
 from fcconan.build import build
 from fcconan.build.quotations import SHORTEST_INSIDE, Texts, squeezed, words
-from fcconan.catalog import recipe_names
+from fcconan.data.content import recipe_names
 from fcconan.data.forms import CODE, ID, NAME, NAMES
 from fcconan.errors import InputError
 from fcconan.publish import known_texts, publish

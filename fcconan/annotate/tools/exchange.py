@@ -13,8 +13,8 @@ from fcconan.annotate.tools import argilla, guidelines, label_studio, plain, sho
 from fcconan.annotate.tools.reading import decoded, json_list
 from fcconan.annotate.tools.shown import Item
 from fcconan.annotate.tools.suggestions import Suggestions, suggest
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.whole_files import write_whole
 
 TOOLS = tuple(shown.ENDS)
 Row = dict[str, Any]

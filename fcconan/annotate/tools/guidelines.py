@@ -4,7 +4,7 @@ import html
 
 from fcconan.annotate.campaign import VALIDATION, Campaign
 from fcconan.annotate.tools.shown import SHOWN, TITLES, Question, questions
-from fcconan.catalog import task_names, task_path
+from fcconan.data.content import task_names, task_path
 from fcconan.judge.task import load_task
 
 FILE = "guidelines.md"

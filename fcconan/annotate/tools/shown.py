@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.campaign import LABEL, VALIDATION, Assignment, Campaign, Unit
+from fcconan.data.ids import digest, normalise
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.identity import digest, normalise
-from fcconan.row_files import read_rows
 
 Row = dict[str, Any]
 IDS = ("campaign", "round", "rater", "unit_id", "text_sha")

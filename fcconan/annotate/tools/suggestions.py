@@ -7,8 +7,8 @@ from typing import Any
 
 from fcconan.annotate.campaign import VALIDATION, Campaign, Unit
 from fcconan.annotate.tools.shown import Item, questions, turned
+from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.row_files import read_rows
 
 Row = dict[str, Any]
 _COLUMNS = {

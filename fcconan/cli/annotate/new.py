@@ -104,10 +104,10 @@ def run(
     from fcconan.annotate.campaign import Settings
     from fcconan.annotate.construct_folder import make_once
     from fcconan.annotate.construct_known import add_known
-    from fcconan.catalog import task_path
     from fcconan.cli.files import check_files
     from fcconan.cli.judge.inputs import named
     from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.data.content import task_path
     from fcconan.judge.task import load_task
 
     asked = load_task(task)
@@ -357,7 +357,7 @@ def _chosen(rows: Iterable[Row], where: dict[str, set[str]]) -> Iterator[Row]:
 
 def _placed(file: Path, columns: dict[str, str] | None = None) -> Iterator[PlacedRow]:
     """Yields the rows of a file of rows, or the lines of a text file as rows with `text`."""
-    from fcconan.row_files import SUFFIXES, read_rows
+    from fcconan.data.row_files import SUFFIXES, read_rows
 
     if file.suffix == ".txt":
         yield from _lines(file)
@@ -382,7 +382,7 @@ def _lines(file: Path) -> Iterator[PlacedRow]:
 
 
 def _named_file(file: Path) -> str:
-    from fcconan.sources import name_with_hash
+    from fcconan.data.sources import name_with_hash
 
     if not file.is_file():
         raise InputError(f"there is no file {file}: check the path")

@@ -84,7 +84,7 @@ def run(
 
 def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dict[str, str]) -> Any:
     """Reads the rows of files, and of the config of dataset folders; None where none are given."""
-    from fcconan.row_files import read_typed_rows
+    from fcconan.data.row_files import read_typed_rows
 
     if not paths:
         return None
@@ -101,7 +101,7 @@ def _population(
     ratings: list[Path] | None, comparisons: list[Path] | None, replies: Path | None, split: str | None, config: str
 ) -> str:
     """Returns the files that are read, each with 12 digits of its sha256."""
-    from fcconan.sources import sha256_of
+    from fcconan.data.sources import sha256_of
 
     given = {"ratings": ratings, "comparisons": comparisons, config: [replies] if replies else None}
     files = [file for kind, paths in given.items() for file in _files(paths or [], split, kind)]

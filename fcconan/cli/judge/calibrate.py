@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fcconan import wording
 from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
 from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, seed_option
+from fcconan.data import messages
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -209,15 +209,15 @@ def _print_result(result: "Calibration", out: Path, failed: int) -> None:
             "too many HS share their replies to be kept apart"
         )
     if failed:
-        print(f"{wording.failed(failed)}, which may have changed the result: run the command again")
+        print(f"{messages.failed(failed)}, which may have changed the result: run the command again")
 
 
 def _people(
     dataset: Path, ratings: Path | None, split: str | None, aspect: str, raters: list[str] | None
 ) -> dict[str, float]:
+    from fcconan.data.row_files import read_rows
     from fcconan.judge.people import mean_of_people
     from fcconan.judge.replies import files_of
-    from fcconan.row_files import read_rows
 
     if ratings is None and not dataset.is_dir():
         raise InputError(f"{dataset} is no dataset folder, so it has no ratings: give people's ratings with --ratings")

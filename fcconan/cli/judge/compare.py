@@ -81,9 +81,9 @@ def run(
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched, why_nothing
+    from fcconan.data.row_files import check_row_target
     from fcconan.judge.compare import compare
     from fcconan.judge.pairs import all_pairs, budgeted_pairs
-    from fcconan.row_files import check_row_target
 
     check_row_target(out)
     connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
@@ -151,10 +151,10 @@ def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
 
 def _write(results: "Iterable[ComparisonResult]", out: Path) -> tuple[dict[str, Any], int]:
     """Writes comparisons; returns their counts, and how many requests failed for a passing reason."""
+    from fcconan.data.row_files import RowWriter
     from fcconan.judge.compare import COLUMNS
     from fcconan.judge.comparison_summary import Summary
     from fcconan.judge.rate import RETRIED
-    from fcconan.row_files import RowWriter
 
     summary, failed = Summary(), 0
     with RowWriter(out, COLUMNS) as writer:

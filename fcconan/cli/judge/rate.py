@@ -82,10 +82,10 @@ def run(
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target
+    from fcconan.data.row_files import check_row_target
     from fcconan.judge.rate import LABELLED, RATED
     from fcconan.judge.rubrics import load_rubric
     from fcconan.judge.strategies import Plan
-    from fcconan.row_files import check_row_target
 
     check_row_target(out)
     connection.check_files(
@@ -264,8 +264,8 @@ def _rated(
 
 
 def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "Summary":
+    from fcconan.data.row_files import RowWriter
     from fcconan.judge.summary import Summary
-    from fcconan.row_files import RowWriter
 
     summary = Summary()
     with RowWriter(out, columns) as writer:

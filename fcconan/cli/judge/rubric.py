@@ -31,10 +31,10 @@ def run(
     connection: models.Connection = SLOW,
 ) -> None:
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""
+    from fcconan.data.atomic_files import may_be_written, write_whole
     from fcconan.errors import InputError
     from fcconan.judge.rubric_draft import draft_rubric
     from fcconan.judge.task import dump_task
-    from fcconan.whole_files import may_be_written, write_whole
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no task file: expected a name that ends in .yaml")

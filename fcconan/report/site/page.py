@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
 from fcconan.report.tables import Table
-from fcconan.whole_files import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment

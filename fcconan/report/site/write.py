@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fcconan.data.messages import counted
 from fcconan.errors import InputError
 from fcconan.report.folders import check_folder, replace_folder
 from fcconan.report.site.page import Link, Page, markup, render
 from fcconan.report.tables import Table, figure_columns
-from fcconan.wording import counted
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 4  # of a headline table in the overview

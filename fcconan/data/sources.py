@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 from fcconan.build.recipe import Recipe, Source
 from fcconan.data.addresses import Address, parse_address
+from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers, mark
 
 RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60

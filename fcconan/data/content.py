@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
-from fcconan.wording import did_you_mean
 
 
 def content_folder() -> Path:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from fcconan.leftovers import leftovers, mark
+from fcconan.data.stale_files import leftovers, mark
 
 ASIDE = "-old"  # what a folder's name ends with while another takes its place
 AT_WORKING_FOLDER = -100

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.data.addresses import hub_address
+from fcconan.data.row_files import SUFFIXES
 from fcconan.errors import InputError
-from fcconan.row_files import SUFFIXES
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -90,7 +90,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 def _check(name: str, folder: Path) -> None:
     from fcconan.build.release import CARD
     from fcconan.data.manifest import MANIFEST, read_manifest
-    from fcconan.sources import sha256_of
+    from fcconan.data.sources import sha256_of
 
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for file, written in read_manifest(folder)["files"].items():

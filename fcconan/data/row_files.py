@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from fcconan.data.atomic_files import is_special, may_be_written
+from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.leftovers import leftovers, mark
 from fcconan.rows import DTYPES, LIST_TYPES, Columns
-from fcconan.whole_files import is_special, may_be_written
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _BATCH = 2_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from fcconan.leftovers import leftovers, mark
+from fcconan.data.stale_files import leftovers, mark
 
 
 def may_be_written(path: Path) -> bool:

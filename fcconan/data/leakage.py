@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from fcconan.build.pairs import decode_conan_id
-from fcconan.catalog import content_folder
-from fcconan.identity import digest, normalise
-from fcconan.row_files import SUFFIXES
+from fcconan.data.content import content_folder
+from fcconan.data.ids import digest, normalise
+from fcconan.data.row_files import SUFFIXES
 
 TABLE = "annotations/generation/kin/conan.csv"
 MESSAGE, CODE, REPLY, WRITTEN = "hs:", "code:", "cn:", "written:"
