@@ -37,7 +37,7 @@ from ratios import machine, write_json
 
 if TYPE_CHECKING:
     from fcconan.annotate.product_scorers import Scorer
-    from fcconan.execute.shards import Shard, Work
+    from fcconan.parallel.shards import Shard, Work
 
 HS_COUNT, CN_COUNT = 3_718, 4_997
 DIMENSIONS = 384
@@ -113,7 +113,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
     """Run one case in this process and return its figures."""
     from fcconan.annotate.product import plan, summary
     from fcconan.annotate.product_scorers import TfIdfScorer, VectorScorer
-    from fcconan.execute import cluster, shards
+    from fcconan.parallel import dask_cluster, shards
 
     kind, workers, more, kill = CASES[case]
     scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(MadeUp())
@@ -133,7 +133,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
                 )
             )
             begin = time.perf_counter()
-            cluster.run_on_cluster(
+            dask_cluster.run_on_cluster(
                 measured, parts, started.scheduler_address, progress=killer(started, parts) if kill else None
             )
         else:

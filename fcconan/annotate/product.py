@@ -35,7 +35,7 @@ from fcconan.data.atomic_folders import put_in_place
 from fcconan.data.checkpoints import is_sealed, seal_folder
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.execute.shards import Shard, claim, cut, is_finished, share
+from fcconan.parallel.shards import Shard, claim, cut, is_finished, share
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000

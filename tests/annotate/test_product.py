@@ -20,8 +20,8 @@ from fcconan.annotate.product_lists import Lists, read_lists
 from fcconan.annotate.product_scorers import Asking, JudgeScorer, SystemScorer, TfIdfScorer, VectorScorer, named
 from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
-from fcconan.execute.shards import run, share
 from fcconan.judge.task import load_task
+from fcconan.parallel.shards import run, share
 from fcconan.retrieve.lexical import TfIdf
 from fcconan.retrieve.system import Rankings
 from tests.cli.judging import grade, judge, texts_of

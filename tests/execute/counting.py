@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.execute.shards import Shard, Work
+from fcconan.parallel.shards import Shard, Work
 
 
 @dataclass(frozen=True)

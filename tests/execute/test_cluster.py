@@ -9,8 +9,8 @@ import pytest
 from fcconan.annotate.product import Scoring, plan
 from fcconan.annotate.product_scorers import TfIdfScorer
 from fcconan.errors import InputError
-from fcconan.execute.cluster import run_on_cluster
-from fcconan.execute.shards import Shard, cut, run
+from fcconan.parallel.dask_cluster import run_on_cluster
+from fcconan.parallel.shards import Shard, cut, run
 from tests.conftest import RunCli
 from tests.execute.counting import Counting, Killed, Unknown
 

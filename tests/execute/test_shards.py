@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.execute.shards import MOST_DEATHS, Shard, claim, cut, run, share
+from fcconan.parallel.shards import MOST_DEATHS, Shard, claim, cut, run, share
 from tests.execute.counting import Counting, Killed
 
 PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
@@ -136,7 +136,7 @@ def test_what_another_run_left_when_it_was_killed_is_removed(tmp_path: Path) -> 
     folder = tmp_path / "shards"
     folder.mkdir()
     program = (
-        "import sys, pathlib\nfrom fcconan.execute.shards import cut, run\n"
+        "import sys, pathlib\nfrom fcconan.parallel.shards import cut, run\n"
         "from tests.execute.counting import Counting, Killed\n"
         "run(Killed(Counting(pathlib.Path(sys.argv[1])), at=1), cut(7, 2))"
     )

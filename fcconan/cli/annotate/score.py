@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from fcconan.annotate.product import Scoring
     from fcconan.annotate.product_scorers import JudgeScorer, Scorer
-    from fcconan.execute.shards import Progress, Shard
     from fcconan.llm.call import Model
+    from fcconan.parallel.shards import Progress, Shard
 
 NAME = "score"
 EXAMPLE = "Example: fcconan annotate score campaign --scorer tfidf --out scores --jobs 2"
@@ -70,8 +70,8 @@ def run(
     from fcconan.annotate.product_scorers import Asking, JudgeScorer
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.execute import cluster, shards
     from fcconan.models.origins import origins_of
+    from fcconan.parallel import dask_cluster, shards
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
@@ -120,7 +120,7 @@ def run(
     mine = whole if rank is None or world is None else shards.share(whole, rank, world)
     with _finished_are_told(work, mine), _Bar(len(lists.cn)) as progress:
         if scheduler is not None:
-            cluster.run_on_cluster(work, mine, scheduler, progress=progress)
+            dask_cluster.run_on_cluster(work, mine, scheduler, progress=progress)
         else:
             shards.run(work, mine, jobs=jobs or 1, progress=progress)
     found = summary(work, whole)

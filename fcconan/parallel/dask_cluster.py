@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.execute.shards import Counted, Progress, Shard, Work, finish, killed
+from fcconan.parallel.shards import Counted, Progress, Shard, Work, finish, killed
 
 _WAIT = 30.0
 
@@ -18,7 +18,7 @@ _WAIT = 30.0
 def run_on_cluster(
     work: Work, shards: Sequence[Shard], scheduler: str, *, progress: Progress | None = None, timeout: float = _WAIT
 ) -> None:
-    """Finishes shards on a Dask cluster; the files are those that `fcconan.execute.shards.run` writes.
+    """Finishes shards on a Dask cluster; the files are those that `fcconan.parallel.shards.run` writes.
 
     The shard of a worker that dies is done again by another one.
 
@@ -26,7 +26,7 @@ def run_on_cluster(
         work: What is done.
         shards: Those that are wanted; finished ones are left as they are.
         scheduler: The address of the scheduler, such as `tcp://10.0.0.1:8786`.
-        progress: As in `fcconan.execute.shards.run`.
+        progress: As in `fcconan.parallel.shards.run`.
         timeout: Seconds in which the scheduler has to answer, and to have a worker.
 
     Raises:

@@ -1,1 +1,0 @@
-"""Work in shards, over processes or a cluster."""
