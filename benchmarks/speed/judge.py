@@ -95,8 +95,8 @@ def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     from fcconan.judge.replies import load_replies
     from fcconan.judge.strategies import Plan
     from fcconan.judge.task import load_task
-    from fcconan.llm.client import Client
-    from fcconan.llm.endpoint import EndpointModel
+    from fcconan.models.client import Client
+    from fcconan.models.endpoint import EndpointModel
 
     import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
 

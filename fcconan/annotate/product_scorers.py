@@ -20,9 +20,9 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.judge.rate import ModelJudge
     from fcconan.judge.task import Task
-    from fcconan.llm.call import Model
-    from fcconan.llm.cost import Budget
-    from fcconan.models.origins import Origins
+    from fcconan.models.answers.origins import Origins
+    from fcconan.models.budget import Budget
+    from fcconan.models.calls import Model
     from fcconan.retrieve.dense import Encoder
 
 MINILM = "minilm"
@@ -394,17 +394,17 @@ def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
 def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "Model":
     kind, _, rest = name.partition(":")
     if kind == "replay" and rest:
-        from fcconan.llm.replay import ReplayModel
+        from fcconan.models.replay import ReplayModel
 
         return ReplayModel(Path(rest))
     if kind == "local" and rest:
-        from fcconan.llm.local import LocalModel
+        from fcconan.models.local import LocalModel
 
         model = LocalModel(rest, journal=journal)
         model.origins = asking.origins or model.origins
         return model
-    from fcconan.llm.client import Client
-    from fcconan.llm.endpoint import EndpointModel
+    from fcconan.models.client import Client
+    from fcconan.models.endpoint import EndpointModel
 
     client = Client(
         journal=journal,

@@ -130,7 +130,7 @@ def run(
     asking = []
 
     def client() -> Any:
-        from fcconan.llm.client import Client
+        from fcconan.models.client import Client
 
         made = Client(
             journal=answering.answers(folder / "journal.sqlite"),

@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.generate.decoding import Decoding
     from fcconan.judge.strategies import Plan as JudgePlan
-    from fcconan.llm.chat_format import Format
+    from fcconan.models.chat_template import Format
 
 FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
 RETRIEVAL, REFERENCE = "retrieval", "reference"

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from fcconan.generate.pool import Pool
     from fcconan.generate.prompts import GenerationPrompt
     from fcconan.judge.strategies import Plan as JudgePlan
-    from fcconan.llm.call import Call, Model
-    from fcconan.llm.chat_format import Format
+    from fcconan.models.calls import Call, Model
+    from fcconan.models.chat_template import Format
 
 OF_ITEMS = ("hate_speech", "hs_id", "item_id", "references")  # columns of replies that tell of messages, too
 
@@ -175,7 +175,7 @@ class Work:
         from fcconan.cli.watch import Watched
         from fcconan.generate.generator import ModelGenerator
         from fcconan.generate.pick import BestOf
-        from fcconan.models.origins import origins_of
+        from fcconan.models.answers.origins import origins_of
 
         watched = Watched(model)
         watched_judge = None if judge is None else Watched(judge)
@@ -232,7 +232,7 @@ class Work:
 
     def _client(self) -> Any:
         """The client of a retriever behind an endpoint."""
-        from fcconan.llm.client import Client
+        from fcconan.models.client import Client
 
         for option, given in (("--dry-run", self.connection.dry_run), ("--max-cost", self.connection.max_cost)):
             if given not in (None, False):

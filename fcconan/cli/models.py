@@ -14,10 +14,10 @@ from fcconan.cli.answer_runs import Fresh, begun, report_answers
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.llm.call import Call, Model, Reply
-    from fcconan.llm.chat_format import Format
-    from fcconan.llm.cost import Purse
-    from fcconan.models.answers import Answers, Run
+    from fcconan.models.answers.store import Answers, Run
+    from fcconan.models.budget import Purse
+    from fcconan.models.calls import Call, Model, Reply
+    from fcconan.models.chat_template import Format
 
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
@@ -104,7 +104,7 @@ class Connection:
         Raises:
             InputError: The limit is no number from 0.
         """
-        from fcconan.llm.cost import Purse
+        from fcconan.models.budget import Purse
 
         return None if self.max_cost is None else Purse(self.max_cost)
 
@@ -114,7 +114,7 @@ class Connection:
         Raises:
             InputError: The file holds something else.
         """
-        from fcconan.models.answers_file import check_answers_file
+        from fcconan.models.answers.file import check_answers_file
         from fcconan.retrieve.kept import default_folder
 
         path = self.journal or default_folder() / "journal.sqlite"
@@ -129,7 +129,7 @@ class Connection:
         Raises:
             InputError: The file cannot be used.
         """
-        from fcconan.models.answers import Answers
+        from fcconan.models.answers.store import Answers
 
         path = self.journal_path()
         return Answers(path) if self.run is None else self.run.answers(path)
@@ -165,7 +165,7 @@ class Connection:
             InputError: It would.
         """
         from fcconan.cli.files import check_files, files_of_models
-        from fcconan.models.answers_file import store_path
+        from fcconan.models.answers.file import store_path
 
         recorded, local = files_of_models(names)
         journal = self.journal_path()
@@ -196,11 +196,11 @@ class Connection:
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
             )
         if kind == "replay":
-            from fcconan.llm.replay import ReplayModel
+            from fcconan.models.replay import ReplayModel
 
             return ReplayModel(Path(rest))
         if kind == "local":
-            from fcconan.llm.local import LocalModel
+            from fcconan.models.local import LocalModel
 
             return LocalModel(
                 rest,
@@ -209,9 +209,9 @@ class Connection:
                 batch_size=self.batch_size,
                 template=template,
             )
-        from fcconan.llm.client import Client
-        from fcconan.llm.cost import Budget, load_price
-        from fcconan.llm.endpoint import EndpointModel
+        from fcconan.models.budget import Budget, load_price
+        from fcconan.models.client import Client
+        from fcconan.models.endpoint import EndpointModel
 
         price = None if self.prices is None else load_price(self.prices, name)
         if self.max_cost is not None and price is None:
@@ -338,9 +338,9 @@ class Rehearsal:
 
     def replies(self, calls: Iterable["Call"]) -> Iterator["Reply"]:
         """Counts the calls."""
-        from fcconan.llm.call import Reply
-        from fcconan.llm.cost import estimated_tokens, longest_answer, longest_prompt
-        from fcconan.llm.endpoint import EndpointModel
+        from fcconan.models.budget import estimated_tokens, longest_answer, longest_prompt
+        from fcconan.models.calls import Reply
+        from fcconan.models.endpoint import EndpointModel
 
         known = getattr(self.model, "known", lambda call: None)
         for call in calls:
@@ -366,8 +366,8 @@ class Rehearsal:
         Raises:
             InputError: There is no price for the model.
         """
-        from fcconan.llm.cost import Price, load_price
-        from fcconan.llm.endpoint import EndpointModel
+        from fcconan.models.budget import Price, load_price
+        from fcconan.models.endpoint import EndpointModel
 
         found: dict[str, Any] = {
             "model": self.name,

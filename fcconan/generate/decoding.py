@@ -8,7 +8,7 @@ from fcconan.data.content import content_folder
 from fcconan.data.messages import did_you_mean
 from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.llm.call import Sampling
+from fcconan.models.calls import Sampling
 
 Pick = Literal["first", "random", "judge"]
 _OVERRIDABLE = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")

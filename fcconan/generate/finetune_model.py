@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
 from fcconan.generate.finetune_settings import Finetuning
-from fcconan.llm.weights import loading, locate
+from fcconan.models.weights import loading, locate
 
 if TYPE_CHECKING:
     import torch

@@ -23,7 +23,7 @@ from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.generate.finetune_model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generate.finetune_settings import Finetuning
-from fcconan.llm.weights import one_line, quiet_training
+from fcconan.models.weights import one_line, quiet_training
 
 RESULT = "result.json"
 DIVERGED = "diverged"

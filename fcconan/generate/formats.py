@@ -5,7 +5,7 @@ from pathlib import Path
 from fcconan.data.content import content_folder
 from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
-from fcconan.llm.chat_format import Format, encode_pair
+from fcconan.models.chat_template import Format, encode_pair
 
 __all__ = ["Format", "encode_pair", "format_names", "load_format"]
 SUFFIX = ".jinja"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
 from fcconan.generate.item import Item, Shown, Source
-from fcconan.llm.call import Call
+from fcconan.models.calls import Call
 
 if TYPE_CHECKING:
     from fcconan.generate.decoding import Decoding

@@ -9,7 +9,7 @@ from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item, Shown
 from fcconan.judge.prompt import Prompt, load_prompt
-from fcconan.llm.call import Messages
+from fcconan.models.calls import Messages
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)

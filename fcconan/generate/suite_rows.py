@@ -13,7 +13,7 @@ from fcconan.judge.rate import RATED
 from fcconan.rows import Columns
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
-_BYTES = 4  # of a token, as in `fcconan.llm.cost`
+_BYTES = 4  # of a token, as in `fcconan.models.budget`
 
 
 def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:

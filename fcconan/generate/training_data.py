@@ -21,7 +21,7 @@ from fcconan.generate.finetune_model import Encoded
 from fcconan.generate.item import Item, Shown
 from fcconan.generate.items import APPROPRIATE
 from fcconan.generate.parts import is_judged, open_part
-from fcconan.llm.weights import one_line
+from fcconan.models.weights import one_line
 from fcconan.retrieve.folds import groups_of
 from fcconan.retrieve.system import TrainingPair
 
@@ -336,7 +336,7 @@ def encode(
     Raises:
         InputError: The prompt shows more than the message, or none can be learnt from.
     """
-    from fcconan.llm.chat_format import control_tokens, encode_pair, held_token
+    from fcconan.models.chat_template import control_tokens, encode_pair, held_token
 
     shown = sorted(set(prompt.variables) - {"hate_speech", "language"})
     if shown:

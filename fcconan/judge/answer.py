@@ -25,7 +25,7 @@ from fcconan.judge.answer_json import (
 )
 from fcconan.judge.answer_phrases import MARK
 from fcconan.judge.parsed import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason
-from fcconan.llm.completion import whole_characters
+from fcconan.models.completions import whole_characters
 
 _Value = TypeVar("_Value")
 _Parsed = TypeVar("_Parsed", ParsedRating, ParsedLabel, ParsedComparison)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fcconan.judge.answer_phrases import MARK
 from fcconan.judge.parsed import Reason
-from fcconan.llm.completion import whole_characters
+from fcconan.models.completions import whole_characters
 
 WRAPPERS = "*_`\"'“”‘’ \t\r\n"
 # Possessive quantifiers (`*+`) keep every scan linear, whatever a model writes.

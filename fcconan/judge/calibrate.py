@@ -43,7 +43,7 @@ from fcconan.judge.drafting import (
 )
 from fcconan.judge.rate import RETRIED
 from fcconan.judge.task import Aspect
-from fcconan.llm.call import Call, Messages, Model, Reply, Sampling
+from fcconan.models.calls import Call, Messages, Model, Reply, Sampling
 
 Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
 """Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from fcconan.judge.calibration_score import Score, Undefined
 from fcconan.judge.drafting import StepsReason
-from fcconan.llm.call import CallReason
+from fcconan.models.calls import CallReason
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
 FailedReason = CallReason | StepsReason

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fcconan.judge.calibration_data import Example
 from fcconan.judge.rate import ModelJudge
 from fcconan.judge.strategies import TEXTS, Plan
-from fcconan.llm.call import Model
+from fcconan.models.calls import Model
 
 
 class StepsRater:

@@ -18,7 +18,7 @@ from fcconan.judge.comparison_protocols import Question, QuestionReason
 from fcconan.judge.pairs import Pair, Row
 from fcconan.judge.parse import ParsedComparison, Verdict
 from fcconan.judge.parse import Reason as ParseReason
-from fcconan.llm.call import Call, CallReason, Model, Reply
+from fcconan.models.calls import Call, CallReason, Model, Reply
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Literal, get_args
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Messages
+from fcconan.models.calls import Messages
 
 Overflow = Literal["shorten", "invalid"]
 CountTokens = Callable[[Messages], int]

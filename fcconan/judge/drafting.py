@@ -13,8 +13,8 @@ from typing import Any, Literal
 from fcconan.data.ids import normalise
 from fcconan.judge.calibration_data import Example
 from fcconan.judge.task import Aspect
-from fcconan.llm.call import Messages
-from fcconan.llm.completion import whole_characters
+from fcconan.models.calls import Messages
+from fcconan.models.completions import whole_characters
 
 Edit = Literal["modify", "paraphrase", "add", "calibrate"]
 StepsReason = Literal[

@@ -19,7 +19,7 @@ from fcconan.judge.parse import (
 )
 from fcconan.judge.strategies import Question
 from fcconan.judge.task import Aspect
-from fcconan.llm.call import CallReason, Reply, TokenAlternatives
+from fcconan.models.calls import CallReason, Reply, TokenAlternatives
 
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.llm.call import Messages
+from fcconan.models.calls import Messages
 
 ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")

@@ -12,7 +12,7 @@ from fcconan.judge.citation import cites
 from fcconan.judge.injection import copied
 from fcconan.judge.outcome import Outcome, RowReason, keys, read
 from fcconan.judge.strategies import TEXTS, Plan, Question, variables
-from fcconan.llm.call import Call, Model, Reply, Sampling
+from fcconan.models.calls import Call, Model, Reply, Sampling
 from fcconan.rows import Columns
 
 Row = dict[str, Any]

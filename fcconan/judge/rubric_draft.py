@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from fcconan.errors import InputError
 from fcconan.judge.task import Aspect, Task
-from fcconan.llm.call import Call, Model, Sampling
-from fcconan.llm.completion import whole_characters
+from fcconan.models.calls import Call, Model, Sampling
+from fcconan.models.completions import whole_characters
 
 LONGEST_SCALE = 100
 _INSTRUCTION = (

@@ -19,7 +19,7 @@ from fcconan.judge.wording import (
     rating_schema,
     written,
 )
-from fcconan.llm.call import Sampling
+from fcconan.models.calls import Sampling
 
 Strategy = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

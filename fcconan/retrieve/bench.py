@@ -9,7 +9,7 @@ import numpy as np
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.llm.client import EndpointError
+from fcconan.models.client import EndpointError
 from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieve.collection import FULL, Collection
 from fcconan.retrieve.kept import KeptRuns, load_run, save_run

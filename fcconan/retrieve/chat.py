@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, CallReason, Reply, Sampling
-from fcconan.llm.client import Client, EndpointError
-from fcconan.llm.endpoint import EndpointModel
+from fcconan.models.calls import Call, CallReason, Reply, Sampling
+from fcconan.models.client import Client, EndpointError
+from fcconan.models.endpoint import EndpointModel
 from fcconan.retrieve.prompts import Messages, Prompt
 
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.llm.weights import known_hash, quiet_hub
+from fcconan.models.weights import known_hash, quiet_hub
 from fcconan.retrieve.system import Rankings
 
 Vectors = npt.NDArray[np.float32]

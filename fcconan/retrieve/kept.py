@@ -12,7 +12,7 @@ from typing import Any
 import fcconan
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.data.ids import digest
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from fcconan.retrieve.collection import Collection
 from fcconan.retrieve.system import Rankings, Retriever
 

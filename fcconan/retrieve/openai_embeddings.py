@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.llm.client import Client, EndpointError
+from fcconan.models.client import Client, EndpointError
 from fcconan.retrieve.chat import refusals
 
 Vectors = npt.NDArray[np.float32]

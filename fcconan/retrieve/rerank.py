@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Reply
-from fcconan.llm.client import Client
+from fcconan.models.calls import Reply
+from fcconan.models.client import Client
 from fcconan.retrieve.chat import Chat, Reason, Tally, read_choice, read_field
 from fcconan.retrieve.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
 from fcconan.retrieve.system import Rankings, Retriever, rank_all

@@ -28,7 +28,7 @@ import fcconan
 from fcconan.data.atomic_files import write_whole
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
-from fcconan.llm.weights import quiet_training
+from fcconan.models.weights import quiet_training
 from fcconan.retrieve.batches import clean_batches
 from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieve.folds import grouped_folds, groups_of

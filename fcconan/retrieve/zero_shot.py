@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.llm.client import Client
+from fcconan.models.client import Client
 from fcconan.retrieve.chat import Chat, Tally, read_choice
 from fcconan.retrieve.prompts import ZERO_SHOT, labelled
 from fcconan.retrieve.system import Rankings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.llm.weights import loading, locate
+from fcconan.models.weights import loading, locate
 from fcconan.score.text_scores import signature
 
 Kind = Literal["encoder", "sequence-to-sequence", "classifier"]

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import fcconan
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from fcconan.retrieve.suite import load_suite
 from fcconan.score.ranx_metrics import ranx_values
 from tests.conftest import RunCli

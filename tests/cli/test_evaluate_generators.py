@@ -212,8 +212,8 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
     # Once more: nobody is asked anything, and every byte stays.
     before = _bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("fcconan.llm.local.LocalModel.replies", None)
-        patch.setattr("fcconan.llm.replay.ReplayModel.replies", None)
+        patch.setattr("fcconan.models.local.LocalModel.replies", None)
+        patch.setattr("fcconan.models.replay.ReplayModel.replies", None)
         assert set(_statuses().values()) == {"kept"}
     assert _bytes() == before
 

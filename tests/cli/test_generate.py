@@ -19,7 +19,7 @@ from fcconan.data.content import content_folder
 from fcconan.data.row_files import read_rows
 from fcconan.generate.generator import PASSING
 from fcconan.generate.item import GENERATED
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from tests.cli.judging import Done, fcconan, judge
 from tests.generate.folders import write_lines
 from tests.llm.server import Action, Behaviour, Body, Server, completion, error, use_key

@@ -21,7 +21,7 @@ import pytest
 
 from fcconan.cli import app
 from fcconan.judge.kept import KeptRatings
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from tests.cli.judging import slowly, texts_of
 from tests.llm.server import Body, Server, use_key
 

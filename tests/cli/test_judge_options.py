@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fcconan.data.row_files import read_rows
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401

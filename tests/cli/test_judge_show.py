@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from tests.cli.judging import fcconan
 
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from fcconan.cli import app, models
 from fcconan.cli.models import Connection, Nobody
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Sampling
-from fcconan.llm.endpoint import EndpointModel
+from fcconan.models.calls import Call, Sampling
+from fcconan.models.endpoint import EndpointModel
 
 OPTIONS = [
     *("--base-url", "--api-key-variable", "--journal", "--concurrency", "--requests-per-minute", "--timeout"),

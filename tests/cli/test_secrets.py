@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from fcconan.build import build
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.llm.server import KEY, Action, Behaviour, Body, Server, completion, use_key

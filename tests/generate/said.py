@@ -8,7 +8,7 @@ from fcconan.generate.decoding import Decoding, load_decoding
 from fcconan.generate.item import Example, Item
 from fcconan.generate.plan import Plan
 from fcconan.generate.prompts import load_generation_prompt
-from fcconan.llm.call import Call, Reply
+from fcconan.models.calls import Call, Reply
 from tests.judge.fake_model import FakeModel
 
 OMBREY = "The Ombrey never return a book."

@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generate.decoding import Decoding, load_decoding
-from fcconan.llm.call import Sampling
+from fcconan.models.calls import Sampling
 
 PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk", "best-of-5")
 

@@ -181,8 +181,8 @@ def test_a_killed_training_ends_with_the_same_loss(
 
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_a_tuned_folder_answers_as_a_local_model(tiny: Path, tuned: Path, tmp_path: Path, method: str) -> None:
-    from fcconan.llm.call import Call, Sampling
-    from fcconan.llm.local import LocalModel
+    from fcconan.models.calls import Call, Sampling
+    from fcconan.models.local import LocalModel
 
     call = Call([{"role": "user", "content": TEXTS[0]}], Sampling(max_tokens=8, top_logprobs=1))
 

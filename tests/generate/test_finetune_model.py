@@ -22,7 +22,7 @@ from fcconan.generate.finetune_model import (
 )
 from fcconan.generate.finetune_run import perplexity
 from fcconan.generate.finetune_settings import Finetuning, load_finetuning
-from fcconan.llm.weights import quiet_training
+from fcconan.models.weights import quiet_training
 from tests.llm.tiny_chat import tiny_chat
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generate.formats import Format, encode_pair, format_names, load_format
-from fcconan.llm.call import Messages
-from fcconan.llm.chat_format import prompt_tokens, render
+from fcconan.models.calls import Messages
+from fcconan.models.chat_template import prompt_tokens, render
 from tests.generate.real_tokenizers import LLAMA_2, MISTRAL_INSTRUCT, ZEPHYR, gpt_like, letters, llama_like
 
 SYSTEM = {"role": "system", "content": "Answer kindly."}

@@ -13,8 +13,8 @@ from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, Refer
 from fcconan.generate.item import GENERATED, Generated, Item
 from fcconan.generate.write import Tally, generate_rows, row_maker
 from fcconan.judge.replies import load_replies
-from fcconan.llm.call import Call, Reply
-from fcconan.llm.decoding import stop_in
+from fcconan.models.calls import Call, Reply
+from fcconan.models.token_sampling import stop_in
 from tests.generate.said import (
     ITEMS,
     OMBREY,

@@ -14,7 +14,7 @@ from fcconan.generate.pick import BestOf, First, Random, mean_of, order_of
 from fcconan.judge.rate import ModelJudge
 from fcconan.judge.strategies import Plan as JudgePlan
 from fcconan.judge.task import Task
-from fcconan.llm.call import Call, Reply
+from fcconan.models.calls import Call, Reply
 from tests.generate.said import drawing, item, model, plan
 from tests.judge.fake_model import aspect, labels_task, task
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fcconan.judge.task import Aspect, Label, Task
-from fcconan.llm.call import Call, Reply
+from fcconan.models.calls import Call, Reply
 
 
 class FakeModel:

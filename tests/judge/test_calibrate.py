@@ -18,7 +18,7 @@ from fcconan.judge.calibration_data import Example, Parts, split, spread
 from fcconan.judge.calibration_score import Bootstrap, Metric, Score, Scoring, correlation, difference, score
 from fcconan.judge.drafting import EDITS
 from fcconan.judge.task import Aspect
-from fcconan.llm.call import Call, Reply
+from fcconan.models.calls import Call, Reply
 
 ASPECT = Aspect(
     name="relevance",

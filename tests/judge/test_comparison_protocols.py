@@ -17,7 +17,7 @@ from fcconan.judge.pairs import Pair, Row
 from fcconan.judge.parse import ParsedComparison
 from fcconan.judge.prompt import Prompt
 from fcconan.judge.task import Label, Task, load_task
-from fcconan.llm.call import Call, Messages, Reply, Sampling
+from fcconan.models.calls import Call, Messages, Reply, Sampling
 from tests.judge.test_pairs import reply
 
 

@@ -8,9 +8,9 @@ import pytest
 from fcconan.judge.kept import KeptRatings
 from fcconan.judge.rate import ModelJudge
 from fcconan.judge.strategies import Plan
-from fcconan.llm.call import Call, CallReason, Reply
-from fcconan.llm.client import Client
-from fcconan.llm.endpoint import EndpointModel
+from fcconan.models.calls import Call, CallReason, Reply
+from fcconan.models.client import Client
+from fcconan.models.endpoint import EndpointModel
 from tests.judge.fake_model import FakeModel, aspect, row, task
 
 ROWS = [row(number, f"The Tessok bake {number} loaves.") for number in range(1, 8)]

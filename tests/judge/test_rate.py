@@ -9,7 +9,7 @@ from fcconan.judge.outcome import REASONS, RowReason, SamplesReason
 from fcconan.judge.rate import LABELLED, RATED, Judge, ModelJudge, Row
 from fcconan.judge.strategies import Plan
 from fcconan.judge.task import Task
-from fcconan.llm.call import Call, CallReason, Reply, TokenAlternatives
+from fcconan.models.calls import Call, CallReason, Reply, TokenAlternatives
 from tests.judge.fake_model import FakeModel, aspect, labels_task, row, task
 
 CALM = task(aspect("calm"))

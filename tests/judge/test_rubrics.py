@@ -8,7 +8,7 @@ from fcconan.errors import InputError
 from fcconan.judge.rubric_draft import draft_rubric
 from fcconan.judge.rubrics import load_rubric
 from fcconan.judge.task import Aspect, dump_task, load_task
-from fcconan.llm.call import Reply
+from fcconan.models.calls import Reply
 from tests.judge.fake_model import FakeModel
 
 CSV = (

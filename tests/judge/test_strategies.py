@@ -10,7 +10,7 @@ from fcconan.judge.calibration import Steps
 from fcconan.judge.outcome import Outcome, read
 from fcconan.judge.strategies import STRATEGIES, Plan, Question, Strategy, variables
 from fcconan.judge.task import Task, load_task
-from fcconan.llm.call import Reply, Sampling
+from fcconan.models.calls import Reply, Sampling
 from tests.judge.fake_model import aspect, labels_task, task
 
 RATED = ("multi-aspect", "cseval", "features", "grounded")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Sampling
+from fcconan.models.calls import Sampling
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm import response
-from fcconan.llm.client import OPENAI_URL, Answer, Client, EndpointError
-from fcconan.llm.session import Job, Known, Session
-from fcconan.models.answers import Answers
+from fcconan.models import responses
+from fcconan.models.answers.store import Answers
+from fcconan.models.client import OPENAI_URL, Answer, Client, EndpointError
+from fcconan.models.session import Job, Known, Session
 from tests.llm.server import KEY, Action, Behaviour, Server, always, error, first, use_key
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +205,7 @@ def test_an_error_can_be_written_to_a_file(tmp_path: Path, status: int, said: st
 def test_a_body_that_unpacks_to_more_than_the_bound_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response, "_LARGEST", 2 << 20)
+    monkeypatch.setattr(responses, "_LARGEST", 2 << 20)
     raw = gzip.compress(json.dumps({"choices": [], "said": " " * (3 << 20)}).encode())
     assert len(raw) < 10_000
     with Server(always(Action(body=raw, headers={"Content-Encoding": "gzip"}))) as server:
@@ -329,7 +329,7 @@ RUN = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from fcconan.llm.client import Client
+    from fcconan.models.client import Client
 
     client = Client(journal=Path(sys.argv[1]), base_url=sys.argv[2], concurrency=2, backoff=0.01)
     bodies = [{"model": "m", "input": [f"text {number}"]} for number in range(int(sys.argv[3]))]

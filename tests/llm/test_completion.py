@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Reply, Sampling, TokenAlternatives
-from fcconan.llm.completion import fault, read_reply
+from fcconan.models.calls import Reply, Sampling, TokenAlternatives
+from fcconan.models.completions import fault, read_reply
 
 
 def completion(content: Any = "3", **changes: Any) -> dict[str, Any]:

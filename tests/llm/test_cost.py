@@ -7,9 +7,7 @@ import pytest
 
 from fcconan.cli.models import Connection, Rehearsal
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Sampling
-from fcconan.llm.client import Client
-from fcconan.llm.cost import (
+from fcconan.models.budget import (
     TOKENS_A_MESSAGE,
     Budget,
     CostLimitError,
@@ -21,8 +19,10 @@ from fcconan.llm.cost import (
     longest_prompt,
     most_tokens,
 )
-from fcconan.llm.endpoint import EndpointModel
-from fcconan.llm.replay import ReplayModel
+from fcconan.models.calls import Call, Sampling
+from fcconan.models.client import Client
+from fcconan.models.endpoint import EndpointModel
+from fcconan.models.replay import ReplayModel
 from tests.llm.server import Action, Behaviour, Server, always, error, says, use_key
 
 CHAT = "/chat/completions"

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.client import Client
-from fcconan.llm.endpoint import EndpointModel
+from fcconan.models.calls import Call, Reply, Sampling
+from fcconan.models.client import Client
+from fcconan.models.endpoint import EndpointModel
 from tests.llm.server import Action, Server, completion, error, says, use_key, without_schema
 
 SCHEMA = {"title": "rating", "type": "object", "properties": {"value": {"type": "integer"}}}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Reply, Sampling
+from fcconan.models.local import LocalModel
 from tests.llm.tiny_chat import END, START, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=30)
@@ -132,7 +132,7 @@ def test_calls_of_all_kinds_share_a_batch(tiny: Path, tmp_path: Path) -> None:
 def test_tokens_are_drawn_from_the_nucleus_at_a_temperature() -> None:
     import torch
 
-    from fcconan.llm.decoding import draw_tokens
+    from fcconan.models.token_sampling import draw_tokens
 
     def drawn(number: float, temperature: float, top_p: float) -> int:
         column = [torch.tensor([[each]], dtype=torch.float64) for each in (number, temperature, top_p)]

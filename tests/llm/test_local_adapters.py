@@ -10,9 +10,9 @@ from warnings import catch_warnings
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Reply, Sampling
+from fcconan.models.local import LocalModel
 from tests.llm.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]

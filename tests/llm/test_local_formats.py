@@ -10,9 +10,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generate.formats import Format, load_format
-from fcconan.llm.call import Call, Messages, Reply, Sampling
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Messages, Reply, Sampling
+from fcconan.models.local import LocalModel
 from tests.llm.tiny_chat import END, TEMPLATE, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=12)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Sampling
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Sampling
+from fcconan.models.local import LocalModel
 from tests.llm.tiny_chat import TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(temperature=1.0, max_tokens=12)) for text in TEXTS[:7]]

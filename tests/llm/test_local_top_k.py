@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.llm.call import Sampling
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Sampling
+from fcconan.models.local import LocalModel
 from tests.llm.test_local import WARM, answers, call
 from tests.llm.tiny_chat import TEXTS, tiny_chat
 
@@ -21,7 +21,7 @@ def test_the_likeliest_tokens_are_those_of_transformers() -> None:
     import torch
     from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-    from fcconan.llm.decoding import draw_tokens
+    from fcconan.models.token_sampling import draw_tokens
 
     scores = torch.randn((5, 60), generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 2
     scores[4, 10:20] = scores[4].max()  # ten equal ones: all of them are kept

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Reply
-from fcconan.llm.replay import ReplayModel
+from fcconan.models.calls import Call, Reply
+from fcconan.models.replay import ReplayModel
 
 ROWS: list[dict[str, Any]] = [
     {"hate_speech": "The Ombrey  shout.", "counter_narrative": "Do they?", "output": "4"},

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from fcconan.data.row_files import read_rows
-from fcconan.llm.call import Call, Sampling
-from fcconan.llm.client import Client
-from fcconan.llm.local import LocalModel
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Sampling
+from fcconan.models.client import Client
+from fcconan.models.local import LocalModel
 from tests.cli.judging import fcconan
 from tests.llm.serve import transformers_serve
 from tests.llm.tiny_chat import TEXTS, model_that_says, tiny_chat

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.llm.client import Client
-from fcconan.llm.session import Session
-from fcconan.llm.signals import signals_held
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.client import Client
+from fcconan.models.session import Session
+from fcconan.models.signals import signals_held
 from tests.llm.server import Action, Server, embeddings, use_key
 
 REQUEST = {"model": "m", "input": ["text"]}
@@ -107,7 +107,7 @@ def test_a_signal_between_putting_back_two_handlers_leaves_none_behind(monkeypat
             signal.raise_signal(signal.SIGINT)
 
     set_handler = signal.signal
-    monkeypatch.setattr("fcconan.llm.signals.signal.signal", replaced)
+    monkeypatch.setattr("fcconan.models.signals.signal.signal", replaced)
     with pytest.raises(KeyboardInterrupt), signals_held():
         pass
     monkeypatch.undo()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.storing import Storing
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.answers.writer import Storing
 from fcconan.models.requests import Finished
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers import Answers, Run
-from fcconan.models.answers_file import store_path
+from fcconan.models.answers.file import store_path
+from fcconan.models.answers.store import Answers, Run
 from fcconan.models.requests import Finished, request_key
 from tests.models import old
 
@@ -263,7 +263,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 answers = Answers(Path(sys.argv[1]))
@@ -300,8 +300,8 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.models.answers import Answers
-import fcconan.models.answers_file, fcconan.models.old_journals, encodings.idna
+from fcconan.models.answers.store import Answers
+import fcconan.models.answers.file, fcconan.models.answers.old_journals, encodings.idna
 if os.geteuid() == 0:
     os.setuid(65534)
 answers = Answers(Path(sys.argv[1]))
@@ -331,7 +331,7 @@ def test_a_store_that_may_only_be_read_answers_and_is_refused_before_anything_is
 LEFT = """
 import os, sys
 from pathlib import Path
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 answers = Answers(Path(sys.argv[1]))
 answers.put({"n": 1}, {"said": "yes"})
 os._exit(0)  # as after a kill: the answer is in the write-ahead log
@@ -388,7 +388,7 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
     first = Answers(path)
     first.put(request(1), RESPONSE)
     Answers(path).get(request(1))  # looks at the file, and closes it
-    code = "import sys; from pathlib import Path; from fcconan.models.answers import Answers as A; A(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from fcconan.models.answers.store import Answers as A; A(Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
     # Without the locks, the other process would have thought that it is the last one, and removed this.
     assert path.with_name("answers-wal").exists()
@@ -423,7 +423,7 @@ def test_of_two_processes_the_first_answer_counts_for_both(tmp_path: Path) -> No
 KILLED = """
 import sys
 from pathlib import Path
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
 answers = Answers(Path(sys.argv[1]))
 for number in range(10**6):
     answers.put({"n": number}, {"filler": "x" * 200_000})
@@ -451,7 +451,7 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
     def without_shared_memory(address: str, **options: Any) -> sqlite3.Connection:
         return real(f"{address}&vfs=unix-dotfile", **options)  # as on a network file system
 
-    monkeypatch.setattr("fcconan.models.answers_file.sqlite3.connect", without_shared_memory)
+    monkeypatch.setattr("fcconan.models.answers.file.sqlite3.connect", without_shared_memory)
     path = tmp_path / "answers"
     one, two = Answers(path), Answers(path)
     one.put(request(1), RESPONSE)
@@ -672,7 +672,7 @@ def test_where_the_store_of_a_given_file_is(tmp_path: Path, name: str, content: 
 
 def test_memory_stays_flat_however_many_answers_there_are(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom fcconan.models.answers import Answers\n"
+        "import sys\nfrom pathlib import Path\nfrom fcconan.models.answers.store import Answers\n"
         "answers = Answers(Path(sys.argv[1]))\nfound = sum(1 for _ in answers.records())\n"
         # What `getrusage` says is at least the size of the process that started this one.
         "peak = next(line for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM'))\n"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.llm.client import Client
-from fcconan.models.answers import Answers
+from fcconan.models.answers.store import Answers
+from fcconan.models.client import Client
 from tests.llm.server import Action, Body, Server, embeddings, use_key
 
 PATH = "/embeddings"
@@ -63,8 +63,8 @@ def test_a_request_waits_until_an_earlier_answer_is_on_the_disk(
 RUN = """
 import sys, time
 from pathlib import Path
-from fcconan.llm.client import Client
-from fcconan.models.answers import Answers
+from fcconan.models.client import Client
+from fcconan.models.answers.store import Answers
 put_all = Answers.put_all
 def slowly(self, finished):
     time.sleep(0.5)

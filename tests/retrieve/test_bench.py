@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.llm.client import EndpointError
+from fcconan.models.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
 from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.kept import KeptRuns

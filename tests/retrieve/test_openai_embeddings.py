@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.client import Client, EndpointError
+from fcconan.models.client import Client, EndpointError
 from fcconan.retrieve.openai_embeddings import OpenAIEncoder, RefusedTextError
 from tests.llm.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first, use_key
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from fcconan.errors import InputError
-from fcconan.llm.client import EndpointError
+from fcconan.models.client import EndpointError
 from fcconan.retrieve.bench import Settings, bench
 from fcconan.retrieve.collection import Collection, load_collection
 from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.client import Client, EndpointError
+from fcconan.models.client import Client, EndpointError
 from fcconan.retrieve.prompts import LISTWISE
 from fcconan.retrieve.rerank import Reranker, windows
 from fcconan.retrieve.system import Rankings, rank_all

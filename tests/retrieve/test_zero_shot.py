@@ -7,8 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.llm.call import CallReason, Reply
-from fcconan.llm.client import Client, EndpointError
+from fcconan.models.calls import CallReason, Reply
+from fcconan.models.client import Client, EndpointError
 from fcconan.retrieve.chat import ADVICE, read_choice, read_object
 from fcconan.retrieve.prompts import LISTWISE, ZERO_SHOT
 from fcconan.retrieve.system import Retriever, rank_all

@@ -13,7 +13,7 @@ from fcconan.judge.prompt import Prompt, load_prompt
 from fcconan.judge.rubrics import load_rubric
 from fcconan.judge.strategies import Plan, variables
 from fcconan.judge.task import Task, load_task
-from fcconan.llm.call import Reply
+from fcconan.models.calls import Reply
 
 pytestmark = pytest.mark.upstream
 

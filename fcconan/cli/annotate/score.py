@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fcconan.annotate.product import Scoring
     from fcconan.annotate.product_scorers import JudgeScorer, Scorer
-    from fcconan.llm.call import Model
+    from fcconan.models.calls import Model
     from fcconan.parallel.shards import Progress, Shard
 
 NAME = "score"
@@ -70,7 +70,7 @@ def run(
     from fcconan.annotate.product_scorers import Asking, JudgeScorer
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.models.origins import origins_of
+    from fcconan.models.answers.origins import origins_of
     from fcconan.parallel import dask_cluster, shards
 
     if scheduler is not None and jobs is not None:
@@ -167,8 +167,8 @@ def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple
 @contextmanager
 def _finished_are_told(work: "Scoring", mine: "Sequence[Shard]") -> "Iterator[None]":
     """Says how far the work has come where the money ends."""
-    from fcconan.llm.cost import CostLimitError
-    from fcconan.models.answers import Answers
+    from fcconan.models.answers.store import Answers
+    from fcconan.models.budget import CostLimitError
 
     try:
         yield

@@ -215,7 +215,7 @@ def judge_of(
     from fcconan.judge.comparison_protocols import FAST_TOKENS, ChoiceJudge, JudgeLM
     from fcconan.judge.prompt import load_prompt
     from fcconan.judge.task import load_task
-    from fcconan.llm.call import Sampling
+    from fcconan.models.calls import Sampling
 
     check_protocol(protocol, explain=explain, reference=reference)
     shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if reference else ()))

@@ -11,7 +11,7 @@ from fcconan.cli.judge import compare, inputs, rate
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.llm.call import Call, Messages, Reply
+    from fcconan.models.calls import Call, Messages, Reply
 
 NAME = "prompt"
 EXAMPLE = "Example: fcconan judge prompt --task cseval --strategy g-eval --aspect relevance"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fcconan.judge.strategies import Plan, Question
     from fcconan.judge.summary import Summary
     from fcconan.judge.task import Task
-    from fcconan.llm.call import Model
-    from fcconan.models.answers import Answers
+    from fcconan.models.answers.store import Answers
+    from fcconan.models.calls import Model
     from fcconan.rows import Columns
 
 NAME = "rate"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fcconan.judge.calibration_data import Example, Parts
     from fcconan.judge.strategies import Plan
     from fcconan.judge.task import Aspect
-    from fcconan.llm.call import Call, Model
+    from fcconan.models.calls import Call, Model
 
 _LEAST_RESAMPLES = 100
 _STEP = "Read the message and the reply, and compare them with what every grade means."

@@ -7,8 +7,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from fcconan.models.answer_rows import Stored
-from fcconan.models.answers import Answers
+from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.store import Answers
 from fcconan.models.requests import Finished
 
 _Waiting = tuple[Finished, "asyncio.Future[Stored]"]

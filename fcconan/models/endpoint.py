@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fcconan.llm.call import Call, Reply, Sampling
-from fcconan.llm.client import Client
-from fcconan.llm.completion import fault, read_reply
-from fcconan.llm.decoding import stop_in
-from fcconan.llm.response import Answer
-from fcconan.llm.session import Job, Known, Session
+from fcconan.models.calls import Call, Reply, Sampling
+from fcconan.models.client import Client
+from fcconan.models.completions import fault, read_reply
 from fcconan.models.requests import Request
+from fcconan.models.responses import Answer
+from fcconan.models.session import Job, Known, Session
+from fcconan.models.token_sampling import stop_in
 
 _PATH = "/chat/completions"
 

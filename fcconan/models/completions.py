@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from fcconan.llm.call import Reply, TokenAlternatives
+from fcconan.models.calls import Reply, TokenAlternatives
 
 
 def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:

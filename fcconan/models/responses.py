@@ -14,7 +14,7 @@ import orjson
 
 from fcconan.data.addresses import without_secrets
 from fcconan.errors import InputError
-from fcconan.llm.completion import whole_characters
+from fcconan.models.completions import whole_characters
 
 Body = Mapping[str, Any]
 Check = Callable[[Body, Body], str | None]

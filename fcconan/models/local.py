@@ -19,14 +19,14 @@ from typing import Any
 from warnings import catch_warnings
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Reply
-from fcconan.llm.chat_format import Format, control_tokens, held_token, prompt_tokens
-from fcconan.llm.completion import read_reply
-from fcconan.llm.decoding import Batch, Row, kept_tokens, longest
-from fcconan.llm.weights import loading, locate, locate_base, needs_peft, one_line
-from fcconan.models.answers import Answers
-from fcconan.models.origins import Origins
+from fcconan.models.answers.origins import Origins
+from fcconan.models.answers.store import Answers
+from fcconan.models.calls import Call, Reply
+from fcconan.models.chat_template import Format, control_tokens, held_token, prompt_tokens
+from fcconan.models.completions import read_reply
 from fcconan.models.requests import Finished, request_key
+from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
+from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
 
 # What is said by an allocator that has nothing left, besides torch's own error.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")

@@ -13,8 +13,12 @@ from typing import Any, Generic, TypeVar
 
 from fcconan.data.addresses import masked, proxy_for
 from fcconan.errors import InputError
-from fcconan.llm.cost import Budget
-from fcconan.llm.response import (
+from fcconan.models.answers.origins import Origins
+from fcconan.models.answers.store import Answers
+from fcconan.models.answers.writer import Storing, seen
+from fcconan.models.budget import Budget
+from fcconan.models.requests import Finished, Request, encoded
+from fcconan.models.responses import (
     Answer,
     Check,
     one_line,
@@ -25,11 +29,7 @@ from fcconan.llm.response import (
     said_by,
     too_large,
 )
-from fcconan.llm.signals import signals_held
-from fcconan.llm.storing import Storing, seen
-from fcconan.models.answers import Answers
-from fcconan.models.origins import Origins
-from fcconan.models.requests import Finished, Request, encoded
+from fcconan.models.signals import signals_held
 
 Result = TypeVar("Result")
 

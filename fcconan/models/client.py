@@ -11,12 +11,12 @@ from pathlib import Path
 
 from fcconan.data.addresses import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
-from fcconan.llm.cost import Budget
-from fcconan.llm.response import Answer, Body, Check, EndpointError
-from fcconan.llm.session import Begun, Job, Known, Result, Session, Settings, answer_from, is_done
-from fcconan.models.answers import Answers
-from fcconan.models.origins import Origins
+from fcconan.models.answers.origins import Origins
+from fcconan.models.answers.store import Answers
+from fcconan.models.budget import Budget
 from fcconan.models.requests import Request
+from fcconan.models.responses import Answer, Body, Check, EndpointError
+from fcconan.models.session import Begun, Job, Known, Result, Session, Settings, answer_from, is_done
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fcconan.models.answers_file import BYTE_ORDER_MARK, OLD_LINE
+from fcconan.models.answers.file import BYTE_ORDER_MARK, OLD_LINE
 from fcconan.models.requests import Finished, from_json
 
 _DIGITS = 64

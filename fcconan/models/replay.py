@@ -8,7 +8,7 @@ from typing import Any
 from fcconan.data.ids import digest
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.llm.call import Call, Reply
+from fcconan.models.calls import Call, Reply
 
 OUTPUT = "output"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Sampling
+from fcconan.models.calls import Sampling
 
 if TYPE_CHECKING:
     import torch

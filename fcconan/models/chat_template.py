@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.llm.call import Messages
+from fcconan.models.calls import Messages
 
 _MARKS = re.compile(r"\{#-?\s*marks:\s*(\[.*?\])\s*-?#\}", re.DOTALL)
 # Added to both sides of a cut, so that no tokenizer sees the beginning of a text there.
