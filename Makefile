@@ -62,7 +62,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Changes the code in thousands of small ways and counts what the tests notice: hours on two cores.
-# One module: make mutants MUTANTS='fcconan.judge.parse.*'
+# One module: make mutants MUTANTS='fcconan.parsing.parsers.*'
 mutants: $(VENV)/.dev
 	$(INSTALL) 'mutmut>=3.8,<4'
 	$(BIN)/mutmut run $(MUTANTS)

@@ -12,8 +12,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fcconan.build import build, load_recipe
     from fcconan.errors import InputError
-    from fcconan.judge.parse import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.judge.rate import Judge
+    from fcconan.parsing.parsers import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.retrieve.system import Retriever
     from fcconan.score.correlation import correlate
     from fcconan.score.evaluate import evaluate_run
@@ -44,10 +44,10 @@ __all__ = [
 _HOMES = {
     "load_recipe": "fcconan.build",
     "InputError": "fcconan.errors",
-    "AspectField": "fcconan.judge.parse",
-    "parse_comparison": "fcconan.judge.parse",
-    "parse_multi": "fcconan.judge.parse",
-    "parse_rating": "fcconan.judge.parse",
+    "AspectField": "fcconan.parsing.parsers",
+    "parse_comparison": "fcconan.parsing.parsers",
+    "parse_multi": "fcconan.parsing.parsers",
+    "parse_rating": "fcconan.parsing.parsers",
     "Judge": "fcconan.judge.rate",
     "Retriever": "fcconan.retrieve.system",
     "correlate": "fcconan.score.correlation",

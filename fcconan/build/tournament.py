@@ -15,7 +15,7 @@ from fcconan.build.replies import reply_row
 from fcconan.build.table import Built, Table
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.judge.parse import parse_comparison
+from fcconan.parsing.parsers import parse_comparison
 from fcconan.rows import COMPARISON, RATING, REPLY
 from fcconan.score.agreement import cohen_kappa
 

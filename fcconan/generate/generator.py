@@ -12,9 +12,9 @@ from fcconan.errors import InputError
 from fcconan.generate.item import Generated, Item, Shown, Source
 from fcconan.generate.pick import First, Pick, key_of
 from fcconan.generate.plan import NO_CANDIDATES, Plan, name_of
-from fcconan.judge.answer import without_thoughts
 from fcconan.models.calls import Call, Model, Reply
 from fcconan.models.token_sampling import stop_in
+from fcconan.parsing.answers import without_thoughts
 
 # Failures that another try may mend; the others say something about the model.
 PASSING = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})

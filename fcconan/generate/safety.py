@@ -11,11 +11,11 @@ from pathlib import Path
 import yaml
 
 from fcconan.generate.safety_language import in_other_language
-from fcconan.judge.refusal import refusal_kind
+from fcconan.parsing.refusals import refusal_kind
 
 FLAGS = (
     "empty",  # no letter and no digit
-    "refusal:request",  # the three kinds of `fcconan.judge.refusal`
+    "refusal:request",  # the three kinds of `fcconan.parsing.refusals`
     "refusal:assistant",
     "refusal:endorsement",
     "repeats_hate_speech",  # says much of the message again, word by word
@@ -65,7 +65,7 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
     """Returns what is wrong with a reply, in the order of `FLAGS`; never `truncated`, which no text shows.
 
     - `empty`: it has no letter and no digit.
-    - `refusal:KIND`: its first sentences decline; see `fcconan.judge.refusal`.
+    - `refusal:KIND`: its first sentences decline; see `fcconan.parsing.refusals`.
     - `repeats_hate_speech`: it says half of the message again. What counts are sentences of three words and more of
       which nine words in ten stand in one run in the message, outside of quotations, and no questions, unless the
       message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes

@@ -37,7 +37,7 @@ from fcconan import __version__
 from fcconan.errors import InputError
 from fcconan.judge.audit_findings import Findings, deviation, difference, entropy, ratio
 from fcconan.judge.audit_rows import Graded, Replies, Verdict, read_comparisons, read_ratings
-from fcconan.judge.refusal import PATTERNS
+from fcconan.parsing.refusals import PATTERNS
 from fcconan.score.families import family_parts
 from fcconan.score.significance import Floats
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fcconan.data.ids import normalise
 from fcconan.errors import InputError
-from fcconan.judge.refusal import is_refusal
+from fcconan.parsing.refusals import is_refusal
 from fcconan.rows import VERDICTS
 
 Row = Mapping[str, Any]

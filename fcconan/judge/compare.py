@@ -16,9 +16,9 @@ from fcconan.errors import InputError
 from fcconan.judge.comparison_hints import EXCHANGED, Side, suspicious
 from fcconan.judge.comparison_protocols import Question, QuestionReason
 from fcconan.judge.pairs import Pair, Row
-from fcconan.judge.parse import ParsedComparison, Verdict
-from fcconan.judge.parse import Reason as ParseReason
 from fcconan.models.calls import Call, CallReason, Model, Reply
+from fcconan.parsing.parsers import ParsedComparison, Verdict
+from fcconan.parsing.parsers import Reason as ParseReason
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]

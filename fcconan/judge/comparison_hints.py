@@ -7,7 +7,7 @@ from typing import Literal
 
 from fcconan.judge.injection import readable
 from fcconan.judge.pairs import Pair
-from fcconan.judge.parse import Verdict, parse_comparison
+from fcconan.parsing.parsers import Verdict, parse_comparison
 
 Side = Literal["a", "b"]
 EXCHANGED: dict[Verdict, Verdict] = {"a": "b", "b": "a", "tie": "tie"}

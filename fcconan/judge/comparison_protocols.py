@@ -15,9 +15,9 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.judge.comparison_context import ContextBudget, Fitted, fit
 from fcconan.judge.pairs import Row
-from fcconan.judge.parse import ParsedComparison, parse_comparison, parse_verdict
 from fcconan.judge.task import Task
 from fcconan.models.calls import Call, Messages, Sampling
+from fcconan.parsing.parsers import ParsedComparison, parse_comparison, parse_verdict
 
 QuestionReason = Literal["too_long", "no_reference"]
 VARIABLES = ("hate_speech", "reply_1", "reply_2")

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fcconan.judge.parse import (
+from fcconan.judge.strategies import Question
+from fcconan.judge.task import Aspect
+from fcconan.models.calls import CallReason, Reply, TokenAlternatives
+from fcconan.parsing.parsers import (
     AspectField,
     ParsedLabel,
     ParsedRating,
@@ -17,9 +20,6 @@ from fcconan.judge.parse import (
     parse_rating,
     parse_result,
 )
-from fcconan.judge.strategies import Question
-from fcconan.judge.task import Aspect
-from fcconan.models.calls import CallReason, Reply, TokenAlternatives
 
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fcconan.judge.parse import (
+from fcconan.parsing.parsers import (
     AspectField,
     Reason,
     parse_comparison,

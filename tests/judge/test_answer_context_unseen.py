@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fcconan.judge.parse import Reason
+from fcconan.parsing.parsers import Reason
 from tests.judge.test_answer_context import _label, _rating, _scores, _verdict
 
 Parse = Callable[[str], tuple[object, Reason | None]]

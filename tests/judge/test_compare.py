@@ -13,8 +13,8 @@ from fcconan.judge.comparison_hints import suspicion
 from fcconan.judge.comparison_protocols import JudgeLM, Question
 from fcconan.judge.comparison_summary import Summary
 from fcconan.judge.pairs import Pair, Row, all_pairs, budgeted_pairs
-from fcconan.judge.parse import ParsedComparison, Verdict
 from fcconan.models.calls import Call, Reply
+from fcconan.parsing.parsers import ParsedComparison, Verdict
 from fcconan.rows import COMPARISON, VERDICTS
 from tests.judge.test_pairs import grid, reply
 

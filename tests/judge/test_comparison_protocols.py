@@ -14,10 +14,10 @@ from fcconan.judge.compare import compare
 from fcconan.judge.comparison_context import ContextBudget, Fitted, careful_estimate, fit
 from fcconan.judge.comparison_protocols import ChoiceJudge, JudgeLM
 from fcconan.judge.pairs import Pair, Row
-from fcconan.judge.parse import ParsedComparison
 from fcconan.judge.prompt import Prompt
 from fcconan.judge.task import Label, Task, load_task
 from fcconan.models.calls import Call, Messages, Reply, Sampling
+from fcconan.parsing.parsers import ParsedComparison
 from tests.judge.test_pairs import reply
 
 

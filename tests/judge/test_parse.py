@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fcconan.judge.parse import ParsedComparison, parse_comparison
+from fcconan.parsing.parsers import ParsedComparison, parse_comparison
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judge.parse import ParsedComparison, ParsedLabel, Reason, parse_label, parse_verdict
+from fcconan.parsing.parsers import ParsedComparison, ParsedLabel, Reason, parse_label, parse_verdict
 
 LABELS = ("appropriate", "not_sure", "not_appropriate")
 

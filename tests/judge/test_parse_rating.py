@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judge.parse import (
+from fcconan.parsing.parsers import (
     REASONS,
     AspectField,
     ParsedRating,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.judge.refusal import Refusal, is_refusal, refusal_kind
+from fcconan.parsing.refusals import Refusal, is_refusal, refusal_kind
 
 REQUESTS = {
     "en": [

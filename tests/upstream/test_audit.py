@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.judge.audit import audit
-from fcconan.judge.refusal import is_refusal, refusal_kind
+from fcconan.parsing.refusals import is_refusal, refusal_kind
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row

@@ -1,4 +1,4 @@
-"""Compares `fcconan.judge.parse` with released outputs of judges, and with values read from them without it.
+"""Compares `fcconan.parsing.parsers` with released outputs of judges, and with values read from them without it.
 
 `mistral_sample.csv` holds 400 of the 7604 outputs of Mistral-7B-Instruct-v0.3, read and written down one by one, not by
 a program: the row (from 0), the aspect, and what the output says. `value` is the number that it gives, empty where it
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.judge.parse import ParsedRating, parse_comparison, parse_rating
+from fcconan.parsing.parsers import ParsedRating, parse_comparison, parse_rating
 from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream

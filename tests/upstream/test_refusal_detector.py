@@ -26,7 +26,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fcconan.generate.safety import flags_of
-from fcconan.judge.refusal import refusal_kind
+from fcconan.parsing.refusals import refusal_kind
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 

@@ -1,6 +1,6 @@
 """Reads answers in a judge's output: from fields of JSON, from lines, or from the whole output.
 
-What counts as an answer, and how numbers are read, is told in `fcconan.judge.parse`.
+What counts as an answer, and how numbers are read, is told in `fcconan.parsing.parsers`.
 """
 
 import re
@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
-from fcconan.judge.answer_context import objection, objection_in_fields, other_choice, other_grade, refuses
-from fcconan.judge.answer_json import (
+from fcconan.models.completions import whole_characters
+from fcconan.parsing.context import objection, objection_in_fields, other_choice, other_grade, refuses
+from fcconan.parsing.json_fields import (
     ANY_FIELD,
     PLACEHOLDER,
     STRING,
@@ -23,9 +24,8 @@ from fcconan.judge.answer_json import (
     patterns,
     plain_name,
 )
-from fcconan.judge.answer_phrases import MARK
-from fcconan.judge.parsed import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason
-from fcconan.models.completions import whole_characters
+from fcconan.parsing.phrases import MARK
+from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason
 
 _Value = TypeVar("_Value")
 _Parsed = TypeVar("_Parsed", ParsedRating, ParsedLabel, ParsedComparison)

@@ -2,7 +2,7 @@
 
 An answer counts only where it is anchored: in the field that was asked for, on a line of its own that names it, or as
 all there is. Digits elsewhere are prose. The text around an answer may explain it; if it refuses, denies, corrects or
-quotes the answer, there is none (`fcconan.judge.answer_context`). Numbers are read as follows:
+quotes the answer, there is none (`fcconan.parsing.context`). Numbers are read as follows:
 
 - digits of any script count (`４` is 4), a minus sign too, and `4.0` is a whole number;
 - a decimal comma is refused, since `3,5` may be two grades, and so are `1e1`, `NaN` and ranges such as `3-4`;
@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from fcconan.errors import InputError
-from fcconan.judge.answer import (
+from fcconan.parsing.answers import (
     NUMBER,
     answer_of,
     check_field,
@@ -29,10 +29,10 @@ from fcconan.judge.answer import (
     unless_thought,
     with_explanation,
 )
-from fcconan.judge.answer_context import objection
-from fcconan.judge.answer_json import plain_name
-from fcconan.judge.answer_phrases import MARK
-from fcconan.judge.parsed import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
+from fcconan.parsing.context import objection
+from fcconan.parsing.json_fields import plain_name
+from fcconan.parsing.phrases import MARK
+from fcconan.parsing.results import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
 
 __all__ = [
     "REASONS",

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
-from fcconan.judge import answer_phrases as words
-from fcconan.judge.answer_phrases import END, MARK, compiled
-from fcconan.judge.parsed import Reason
-from fcconan.judge.refusal import refusal_kind
+from fcconan.parsing import phrases as words
+from fcconan.parsing.phrases import END, MARK, compiled
+from fcconan.parsing.refusals import refusal_kind
+from fcconan.parsing.results import Reason
 
 # How many characters of another answer than the one that was read a text begins with.
 Differs = Callable[[str], int]

@@ -9,9 +9,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from fcconan.judge.answer_phrases import MARK
-from fcconan.judge.parsed import Reason
 from fcconan.models.completions import whole_characters
+from fcconan.parsing.phrases import MARK
+from fcconan.parsing.results import Reason
 
 WRAPPERS = "*_`\"'“”‘’ \t\r\n"
 # Possessive quantifiers (`*+`) keep every scan linear, whatever a model writes.

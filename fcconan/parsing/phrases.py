@@ -1,4 +1,4 @@
-"""Classes of words by which `fcconan.judge.answer_context` tells what a sentence says about an answer.
+"""Classes of words by which `fcconan.parsing.context` tells what a sentence says about an answer.
 
 They match text in lower case with straight quotation marks, single blanks, and `MARK` in the place of every answer.
 All repetitions are bounded, so that a search takes time linear in the length of the text.
