@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from fcconan.judge.rate import Judge
     from fcconan.parsing.parsers import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.retrieve.system import Retriever
-    from fcconan.score.correlation import correlate
-    from fcconan.score.evaluate import evaluate_run
-    from fcconan.score.rating_rows import RatedReplies
-    from fcconan.score.score_table import ScoreTable
-    from fcconan.score.text import score_texts
-    from fcconan.score.tournament import rank_systems
+    from fcconan.scoring.correlation.analysis import correlate
+    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.scoring.retrieval.evaluation import evaluate_run
+    from fcconan.scoring.score_table import ScoreTable
+    from fcconan.scoring.text.evaluation import score_texts
+    from fcconan.scoring.tournament.ranking import rank_systems
 
 __all__ = [
     "AspectField",
@@ -50,12 +50,12 @@ _HOMES = {
     "parse_rating": "fcconan.parsing.parsers",
     "Judge": "fcconan.judge.rate",
     "Retriever": "fcconan.retrieve.system",
-    "correlate": "fcconan.score.correlation",
-    "evaluate_run": "fcconan.score.evaluate",
-    "RatedReplies": "fcconan.score.rating_rows",
-    "ScoreTable": "fcconan.score.score_table",
-    "score_texts": "fcconan.score.text",
-    "rank_systems": "fcconan.score.tournament",
+    "correlate": "fcconan.scoring.correlation.analysis",
+    "evaluate_run": "fcconan.scoring.retrieval.evaluation",
+    "RatedReplies": "fcconan.scoring.ratings",
+    "ScoreTable": "fcconan.scoring.score_table",
+    "score_texts": "fcconan.scoring.text.evaluation",
+    "rank_systems": "fcconan.scoring.tournament.ranking",
 }
 
 

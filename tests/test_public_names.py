@@ -34,12 +34,12 @@ BY_NAME = {
 }  # fmt: skip
 # Dataclasses that are written as they are.
 WRITTEN = {
-    "fcconan.score.correlation": ["Correlation"],
-    "fcconan.score.rating_errors": ["RatingError"],
-    "fcconan.score.metric_tests": ["MetricTest"],
-    "fcconan.score.stability": ["Stability"],
-    "fcconan.score.ndcg_ranking": ["RankingScore"],
-    "fcconan.score.leaderboard": ["Standing"],
+    "fcconan.scoring.correlation.analysis": ["Correlation"],
+    "fcconan.scoring.correlation.rating_errors": ["RatingError"],
+    "fcconan.scoring.correlation.metric_tests": ["MetricTest"],
+    "fcconan.scoring.correlation.stability": ["Stability"],
+    "fcconan.scoring.correlation.ndcg": ["RankingScore"],
+    "fcconan.scoring.leaderboards": ["Standing"],
     "fcconan.judge.calibration_score": ["Score"],
     "fcconan.judge.comparison_summary": ["Summary"],
     "fcconan.annotate.queue_stopping": ["Estimate"],
@@ -145,10 +145,14 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.generate.safety_report import ANY, REFUSAL
     from fcconan.reproduce.ledger import STATUSES
     from fcconan.retrieve.chat import STATUSES as CALLS
-    from fcconan.score import agreement, coefficients, correlation_levels, retrieval, text, tournament
+    from fcconan.scoring import agreement
+    from fcconan.scoring.correlation import coefficients, levels
+    from fcconan.scoring.retrieval import metrics
+    from fcconan.scoring.text import evaluation as text
+    from fcconan.scoring.tournament import ranking
 
-    found = {f"{name}@k" for name in retrieval.METRICS} | {*text.METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
-    found |= {*agreement.COEFFICIENTS, *correlation_levels.LEVELS, *tournament.CORRELATIONS, ANY, REFUSAL}
+    found = {f"{name}@k" for name in metrics.METRICS} | {*text.METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
+    found |= {*agreement.COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, ANY, REFUSAL}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     checks = {
         node.args[0].value
@@ -226,12 +230,12 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
-    from fcconan.score.agreement import agreement
-    from fcconan.score.bradley_terry import strengths
-    from fcconan.score.coefficients import accuracy_by_chance, group_coefficients
-    from fcconan.score.leaderboard import unified
-    from fcconan.score.ndcg_ranking import ndcg_by_chance
-    from fcconan.score.text_corpus import RepetitionRate
+    from fcconan.scoring.agreement import agreement
+    from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
+    from fcconan.scoring.correlation.ndcg import ndcg_by_chance
+    from fcconan.scoring.leaderboards import unified
+    from fcconan.scoring.text.corpus import RepetitionRate
+    from fcconan.scoring.tournament.bradley_terry import strengths
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")

@@ -117,8 +117,8 @@ def certainty(folder: Path, repeats: int) -> Measured:
     """Measure intervals and paired tests against scipy."""
     from scipy import stats
 
-    from fcconan.score.max_t import sign_flip_tests
-    from fcconan.score.significance import bootstrap_means, percentile_interval
+    from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
+    from fcconan.scoring.significance.max_t import sign_flip_tests
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)

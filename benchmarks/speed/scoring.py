@@ -31,10 +31,10 @@ import numpy.typing as npt
 import ratios
 from ratios import machine, write_json
 
-from fcconan.score.coefficients import KENDALL_B, PEARSON, SPEARMAN
-from fcconan.score.correlation import correlate
-from fcconan.score.metric_tests import permutation_tests
-from fcconan.score.score_table import ScoreTable
+from fcconan.scoring.correlation.analysis import correlate
+from fcconan.scoring.correlation.coefficients import KENDALL_B, PEARSON, SPEARMAN
+from fcconan.scoring.correlation.metric_tests import permutation_tests
+from fcconan.scoring.score_table import ScoreTable
 
 Floats = npt.NDArray[np.float64]
 Measured = dict[str, Any]

@@ -25,9 +25,9 @@ import numpy as np
 import ratios
 from ratios import machine, write_json
 
-from fcconan.score.bradley_terry import strengths
-from fcconan.score.tournament import rank_systems
-from fcconan.score.verdicts import Verdicts, read_verdicts
+from fcconan.scoring.tournament.bradley_terry import strengths
+from fcconan.scoring.tournament.preferences import Verdicts, read_verdicts
+from fcconan.scoring.tournament.ranking import rank_systems
 
 SYSTEMS, ITEMS = 9, 2_278
 AIM = 0.1

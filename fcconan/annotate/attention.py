@@ -38,10 +38,10 @@ from fcconan.annotate.rounds import made_how
 from fcconan.annotate.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.data.messages import counted
 from fcconan.errors import InputError
-from fcconan.score.families import LEVEL, Family
-from fcconan.score.max_t import p_floor, units_floor
-from fcconan.score.ranks import middle_ranks
-from fcconan.score.significance import holm
+from fcconan.scoring.ranks import middle_ranks
+from fcconan.scoring.significance.families import LEVEL, Family
+from fcconan.scoring.significance.intervals import holm
+from fcconan.scoring.significance.max_t import p_floor, units_floor
 
 Row = dict[str, Any]
 Integers = npt.NDArray[np.int64]

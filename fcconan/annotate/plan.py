@@ -29,7 +29,7 @@ from fcconan.annotate.simulate_raters import (
 )
 from fcconan.build.tiers import Judged, TierRule
 from fcconan.errors import InputError
-from fcconan.score.agreement import alpha_of_counts, krippendorff_alpha
+from fcconan.scoring.agreement import alpha_of_counts, krippendorff_alpha
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

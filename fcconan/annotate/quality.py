@@ -13,8 +13,8 @@ import numpy as np
 
 from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.votes import Value, Votes, item_of
-from fcconan.score.agreement import COEFFICIENTS, LARGEST_DOMAIN, agreement, krippendorff_alpha
-from fcconan.score.rated_by_many import NOMINAL, RatedByMany
+from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN, agreement, krippendorff_alpha
+from fcconan.scoring.reliability_data import NOMINAL, RatedByMany
 
 Row = dict[str, Any]
 # Grades with decimals are hardly ever equal, so that only distances tell something.
@@ -74,7 +74,7 @@ def agreement_rows(
         confidence: Of the intervals.
 
     Returns:
-        Rows as `fcconan.score.agreement.agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
+        Rows as `fcconan.scoring.agreement.agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
         and `label`.
     """
     rows: list[Row] = []

@@ -334,10 +334,10 @@ def summary(
 
     Returns:
         `units` (how many are in each state), `labels` (the same by label, empty for grades), `validators` (their
-        answers to labels as they are now), and `agreement` (rows of `fcconan.score.agreement` over the units with two
+        answers to labels as they are now), and `agreement` (rows of `fcconan.scoring.agreement` over the units with two
         answers).
     """
-    from fcconan.score.agreement import agreement
+    from fcconan.scoring.agreement import agreement
 
     found = verdicts(campaign, rounds)
     things, units = validated_things(campaign, rounds), campaign.units()

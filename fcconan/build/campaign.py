@@ -21,7 +21,7 @@ from fcconan.build.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
-from fcconan.score.agreement import krippendorff_alpha
+from fcconan.scoring.agreement import krippendorff_alpha
 
 Row = dict[str, Any]
 ABOUT_HS = ("hs_type", "hs_subtype")

@@ -11,7 +11,7 @@ from fcconan.build.table import Built, Table
 from fcconan.build.tiers import agreement, tier
 from fcconan.errors import InputError
 from fcconan.rows import PAIR, TIERS, VOTE
-from fcconan.score.agreement import krippendorff_alpha
+from fcconan.scoring.agreement import krippendorff_alpha
 
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}

@@ -15,7 +15,7 @@ from fcconan.build.table import Built, Table
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import RATING, REPLY
-from fcconan.score.agreement import krippendorff_alpha
+from fcconan.scoring.agreement import krippendorff_alpha
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
@@ -50,7 +50,7 @@ Row = dict[str, Any]
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
     """Returns CSEval's unified score, 1 to 5 (equation 2).
 
-    `fcconan.score.leaderboard.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
+    `fcconan.scoring.leaderboards.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
     fingerprint of the dataset.
 
     Args:

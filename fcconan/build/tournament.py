@@ -17,7 +17,7 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.parsing.parsers import parse_comparison
 from fcconan.rows import COMPARISON, RATING, REPLY
-from fcconan.score.agreement import cohen_kappa
+from fcconan.scoring.agreement import cohen_kappa
 
 JUDGES = ("7b", "13b", "33b")
 HUMANS = ("1", "2", "3")

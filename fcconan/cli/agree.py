@@ -9,8 +9,8 @@ import typer
 from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
-    from fcconan.score.rated_by_many import RatedByMany
-    from fcconan.score.rating_rows import RatedReplies
+    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.scoring.reliability_data import RatedByMany
 
 NAME = "agree"
 EXAMPLE = "Example: fcconan agree ratings.csv --json agreement.json"
@@ -60,8 +60,8 @@ def run(
     from fcconan.cli.output import print_table, write_json
     from fcconan.report.scores import agreement_tables, write_agreement
     from fcconan.report.sections import check_page
-    from fcconan.score.agreement import agreement, agreement_signature, has_pair_intervals
-    from fcconan.score.rated_by_many import tables_of
+    from fcconan.scoring.agreement import agreement, agreement_signature, has_pair_intervals
+    from fcconan.scoring.reliability_data import tables_of
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*sources, *([replies] if replies else [])], json_file, report)

@@ -147,11 +147,11 @@ def run(
     kept = KeptRuns(folder, lambda: answering.answers(folder / "journal.sqlite")) if reuse else None
     result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)
     if sparsity and result["systems"]:
-        from fcconan.score.sparsity import study
+        from fcconan.retrieval.sparsity import study
 
         result["sparsity"] = study(collection, details, settings, seeds=sparsity_seeds)
     if plan is not None and result["systems"]:
-        from fcconan.score.planner import plan_all
+        from fcconan.retrieval.sample_size import plan_all
 
         result["plan"] = plan_all(collection, details, settings, half_width=plan)
     if json_file is not None:

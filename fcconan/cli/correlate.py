@@ -10,8 +10,8 @@ import typer
 from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
-    from fcconan.score.rating_rows import RatedReplies
-    from fcconan.score.score_table import ScoreTable
+    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.scoring.score_table import ScoreTable
 
 NAME = "correlate"
 SWAPS = 10_000  # of --tests where there is no bootstrap
@@ -70,17 +70,17 @@ def run(
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
     from fcconan.errors import InputError
     from fcconan.report.sections import check_page
-    from fcconan.score import correlation, partial_correlation, rating_errors
-    from fcconan.score.coefficients import known_coefficients
-    from fcconan.score.correlation_levels import LEVELS, known_levels
-    from fcconan.score.stability import stability as over_samples
+    from fcconan.scoring.correlation import analysis, partial, rating_errors
+    from fcconan.scoring.correlation.coefficients import known_coefficients
+    from fcconan.scoring.correlation.levels import LEVELS, known_levels
+    from fcconan.scoring.correlation.stability import stability as over_samples
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
     levels = list(known_levels(level)) if level else []
-    coefficients = known_coefficients(coefficient or correlation.DEFAULT)
+    coefficients = known_coefficients(coefficient or analysis.DEFAULT)
     if tests is not None:
         _check_tests(tests, levels, coefficients)
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
@@ -95,11 +95,11 @@ def run(
     if given_length and table.lengths is None:
         raise InputError("--given-length needs the texts of the replies: give a file or dataset of them with --replies")
     levels = levels or [each for each in LEVELS if _is_known(each, rated)]
-    rows = correlation.correlate(table, levels=levels, coefficients=coefficients, **settings)
+    rows = analysis.correlate(table, levels=levels, coefficients=coefficients, **settings)
     if given_length:
-        rows += partial_correlation.partial_correlations(table, levels=levels, coefficients=coefficients, **settings)
+        rows += partial.partial_correlations(table, levels=levels, coefficients=coefficients, **settings)
     result: dict[str, Any] = {
-        "signature": correlation.correlation_signature(table, population=population, **settings),
+        "signature": analysis.correlation_signature(table, population=population, **settings),
         "notes": _notes(levels, rated),
         "rows": [asdict(row) for row in rows],
         "missing": rated.missing_in(table, human),
@@ -123,9 +123,9 @@ def run(
 def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
     """Checks before long work that there is something to test; no levels are all of them."""
     from fcconan.errors import InputError
-    from fcconan.score.coefficients import CALIBRATED
-    from fcconan.score.metric_tests import UNITS
-    from fcconan.score.williams import WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
+    from fcconan.scoring.correlation.coefficients import CALIBRATED
+    from fcconan.scoring.correlation.metric_tests import UNITS
+    from fcconan.scoring.correlation.williams import WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
 
     if tests not in (*UNITS, WILLIAMS):
         raise InputError(f"--tests is {tests!r}: give {', '.join(UNITS)} or {WILLIAMS}")
@@ -154,8 +154,8 @@ def _tests(
     Williams' test compares them at the levels and with the coefficients that it is for.
     """
     from fcconan.errors import InputError
-    from fcconan.score import metric_tests, williams
-    from fcconan.score.families import floor_notes
+    from fcconan.scoring.correlation import metric_tests, williams
+    from fcconan.scoring.significance.families import floor_notes
 
     if tests == williams.WILLIAMS:
         found = williams.williams_tests(
@@ -210,10 +210,10 @@ def _against_ranks(
     import numpy as np
 
     from fcconan.errors import InputError
-    from fcconan.score.leaderboard import one_score
-    from fcconan.score.ndcg_ranking import PAPER, SOUND, ranking_scores, ranking_signature
-    from fcconan.score.rating_rows import HUMAN
-    from fcconan.score.significance import means
+    from fcconan.scoring.correlation.ndcg import PAPER, SOUND, ranking_scores, ranking_signature
+    from fcconan.scoring.leaderboards import one_score
+    from fcconan.scoring.ratings import HUMAN
+    from fcconan.scoring.significance.intervals import means
 
     people, given = rated.people(aspect, human)
     if not people:
@@ -254,7 +254,7 @@ def _against_ranks(
 
 
 def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
-    from fcconan.score.correlation_levels import UNKNOWN
+    from fcconan.scoring.correlation.levels import UNKNOWN
 
     lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
     unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
@@ -269,7 +269,7 @@ def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
 
 
 def _is_known(level: str, rated: "RatedReplies") -> bool:
-    from fcconan.score.correlation_levels import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
+    from fcconan.scoring.correlation.levels import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
 
     needed = {PER_ITEM: rated.knows_items, PER_SYSTEM: rated.knows_systems, SYSTEM_MEANS: rated.knows_systems}
     return needed.get(level, True)

@@ -128,8 +128,8 @@ def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     from fcconan.report.scores import correlation_page, tournament_page, tournament_tables
     from fcconan.report.sections import interval, number
     from fcconan.report.tables import Table
-    from fcconan.score.correlation import correlate, correlation_signature
-    from fcconan.score.tournament import rank_systems
+    from fcconan.scoring.correlation.analysis import correlate, correlation_signature
+    from fcconan.scoring.tournament.ranking import rank_systems
 
     with opened([str(out), str(rated)]) as sources:
         ratings = rated_replies(sources)

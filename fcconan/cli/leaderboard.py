@@ -48,10 +48,10 @@ def run(
     from fcconan.report.scores import leaderboard_page, leaderboard_tables
     from fcconan.report.sections import check_page
     from fcconan.report.site.page import write
-    from fcconan.score import leaderboard as board
-    from fcconan.score.correlation_levels import UNKNOWN
-    from fcconan.score.rating_rows import HUMAN
-    from fcconan.score.system_tests import DRAWS, compare_rated, sign_flip_signature, system_test_notes
+    from fcconan.scoring import leaderboards as board
+    from fcconan.scoring.correlation.levels import UNKNOWN
+    from fcconan.scoring.ratings import HUMAN
+    from fcconan.scoring.significance.system_tests import DRAWS, compare_rated, sign_flip_signature, system_test_notes
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)

@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.rows import RATING
 
 if TYPE_CHECKING:
-    from fcconan.score.text_scores import Metric, TextScores
+    from fcconan.scoring.text.scores import Metric, TextScores
 
 NAME = "metrics"
 EXAMPLE = "Example: fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv"
@@ -62,7 +62,7 @@ def run(
     from fcconan.cli.output import print_table, write_json
     from fcconan.data.row_files import RowWriter, check_row_target
     from fcconan.judge.replies import load_replies
-    from fcconan.score.text import score_texts
+    from fcconan.scoring.text.evaluation import score_texts
 
     check_row_target(out)
     classifier = toxicity if toxicity is None else _classifier(toxicity)[0]
@@ -112,8 +112,8 @@ def run(
 
 
 def _named(metric: list[str] | None, train: str | None, several: str) -> list[str]:
-    from fcconan.score.text import METRICS
-    from fcconan.score.text_scores import SEVERAL
+    from fcconan.scoring.text.evaluation import METRICS
+    from fcconan.scoring.text.scores import SEVERAL
 
     if several not in SEVERAL:
         raise InputError(f"--several is {several!r}: give {', '.join(SEVERAL)}")
@@ -131,15 +131,15 @@ def _models(
     bertscore: str | None, bartscore: str | None, toxicity: str | None, device: str | None
 ) -> "Iterator[Metric]":
     if bertscore is not None:
-        from fcconan.score.text_bertscore import BertScore
+        from fcconan.scoring.text.bertscore import BertScore
 
         yield BertScore(bertscore, device=device)
     if bartscore is not None:
-        from fcconan.score.text_bartscore import BartScore
+        from fcconan.scoring.text.bartscore import BartScore
 
         yield BartScore(bartscore, device=device)
     if toxicity is not None:
-        from fcconan.score.text_toxicity import Toxicity
+        from fcconan.scoring.text.toxicity import Toxicity
 
         model, labels = _classifier(toxicity)
         yield Toxicity(model, labels.split("+"), device=device)
@@ -164,8 +164,8 @@ def _questions(model: str | None, questions: list[str], device: str | None) -> "
         raise InputError("one of --unieval and --question is missing: give a model and what it is asked")
     if model is None:
         return
-    from fcconan.score.text_models import ScoringModel
-    from fcconan.score.text_questions import Question
+    from fcconan.scoring.text.models import ScoringModel
+    from fcconan.scoring.text.questions import Question
 
     asked = [each.partition("=") for each in questions]
     for name, equals, text in asked:
@@ -177,7 +177,7 @@ def _questions(model: str | None, questions: list[str], device: str | None) -> "
 
 
 def _novelty(train: str) -> "Metric":
-    from fcconan.score.text_novelty import Novelty
+    from fcconan.scoring.text.novelty import Novelty
 
     source, config = _parted(train)
     texts: list[str] = []
@@ -208,7 +208,7 @@ def _novelty(train: str) -> "Metric":
 
 
 def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
-    from fcconan.score.text import METRICS, OF_REFERENCES
+    from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES
 
     referred = any(row["references"] for row in rows)
     return [name for name in METRICS if referred or name not in OF_REFERENCES]

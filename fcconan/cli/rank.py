@@ -46,8 +46,8 @@ def run(
     from fcconan.errors import InputError
     from fcconan.report.scores import tournament_tables, write_tournament
     from fcconan.report.sections import check_page
-    from fcconan.score.tournament import compare_raters, rank_systems
-    from fcconan.score.verdicts import disagreement, read_verdicts
+    from fcconan.scoring.tournament.preferences import disagreement, read_verdicts
+    from fcconan.scoring.tournament.ranking import compare_raters, rank_systems
 
     draws = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*comparisons, *([replies] if replies else [])], json_file, report)

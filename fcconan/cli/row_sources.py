@@ -17,7 +17,7 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.reproduce.data import Datasets
-    from fcconan.score.rating_rows import RatedReplies
+    from fcconan.scoring.ratings import RatedReplies
 
 Row = dict[str, Any]
 Values = dict[tuple[str, str], str]
@@ -407,7 +407,7 @@ def rated_replies(sources: RowSources, replies: str | None = None) -> "RatedRepl
     Raises:
         InputError: As `RatedReplies`, or a source cannot be read.
     """
-    from fcconan.score.rating_rows import RatedReplies
+    from fcconan.scoring.ratings import RatedReplies
 
     known = list(known_replies(replies, sources)) if replies is not None else sources.replies()
     return RatedReplies(sources.rows("ratings"), known)

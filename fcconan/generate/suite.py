@@ -89,7 +89,7 @@ class MetricsConfig(_Strict):
     @field_validator("metric")
     @classmethod
     def _known(cls, names: list[str] | None) -> list[str] | None:
-        from fcconan.score.text import METRICS
+        from fcconan.scoring.text.evaluation import METRICS
 
         unknown = next((name for name in names or () if name not in (*METRICS, "novelty")), None)
         if unknown is not None:
@@ -99,7 +99,7 @@ class MetricsConfig(_Strict):
     @field_validator("several")
     @classmethod
     def _of_several(cls, name: str) -> str:
-        from fcconan.score.text_scores import SEVERAL
+        from fcconan.scoring.text.scores import SEVERAL
 
         if name not in SEVERAL:
             raise ValueError(f"give one of {', '.join(SEVERAL)}")

@@ -38,8 +38,8 @@ from fcconan.errors import InputError
 from fcconan.judge.audit_findings import Findings, deviation, difference, entropy, ratio
 from fcconan.judge.audit_rows import Graded, Replies, Verdict, read_comparisons, read_ratings
 from fcconan.parsing.refusals import PATTERNS
-from fcconan.score.families import family_parts
-from fcconan.score.significance import Floats
+from fcconan.scoring.significance.families import family_parts
+from fcconan.scoring.significance.intervals import Floats
 
 MOST_LEVELS = 401  # 1.00 to 5.00 in hundredths
 _PEOPLE = "human"

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.judge.audit_intervals import Codes, codes_of, crossed, share_interval, weights
-from fcconan.score.families import Family
-from fcconan.score.significance import Floats, bootstrap_means, divided, percentile_interval
+from fcconan.scoring.significance.families import Family
+from fcconan.scoring.significance.intervals import Floats, bootstrap_means, divided, percentile_interval
 
 Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
 NoInterval = Literal[

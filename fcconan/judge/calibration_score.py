@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.score.ranks import middle_ranks
-from fcconan.score.significance import percentile_interval
+from fcconan.scoring.ranks import middle_ranks
+from fcconan.scoring.significance.intervals import percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.data.messages import counted
 from fcconan.report.sections import interval, number
 from fcconan.report.tables import MISSING, Table
-from fcconan.score.families import PRIMARY
+from fcconan.scoring.significance.families import PRIMARY
 
 Row = Mapping[str, Any]
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard

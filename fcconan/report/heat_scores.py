@@ -181,7 +181,7 @@ def win_map(result: Row) -> HeatMap:
     """Returns the heat map of a tournament: the share of points that the row won against the column, in percent.
 
     Args:
-        result: What `fcconan.score.tournament.rank_systems` returned; a tie is half a win.
+        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned; a tie is half a win.
     """
     matrix = result["win_matrix"]
     names = [row["name"] for row in result["systems"]]

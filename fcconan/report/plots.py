@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fcconan.report.tables import ends_of, marked, metric_title, percent, ranked_systems
-from fcconan.score.families import PRIMARY
+from fcconan.scoring.significance.families import PRIMARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -217,7 +217,7 @@ def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
     """Returns title and SVG of a tournament's Bradley-Terry strengths.
 
     Args:
-        result: What `fcconan.score.tournament.rank_systems` returned.
+        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned.
     """
     from matplotlib.figure import Figure
 

@@ -12,7 +12,7 @@ from fcconan.report.heat import SCRIPT, STYLE
 from fcconan.report.sections import Section, interval, number, sections_page
 from fcconan.report.site.page import Page, write
 from fcconan.report.tables import MISSING, Table
-from fcconan.score.rating_rows import WHOLE
+from fcconan.scoring.ratings import WHOLE
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
@@ -88,7 +88,7 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
     """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters.
 
     Args:
-        rows: What `fcconan.score.agreement.agreement` returned.
+        rows: What `fcconan.scoring.agreement.agreement` returned.
         pairs: Whether pairs of raters have lines, too.
     """
     names = list(dict.fromkeys(row["coefficient"] for row in rows))
@@ -247,7 +247,7 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
     """Returns a tournament as a page.
 
     Args:
-        result: What `fcconan.score.tournament.rank_systems` returned.
+        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned.
     """
     verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
     lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."

@@ -18,11 +18,11 @@ from fcconan.reproduce.cseval_correlations import (
 from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.ledger import Key, Value
 from fcconan.reproduce.published import figure, load_paper
-from fcconan.score.agreement import agreement
-from fcconan.score.ndcg_ranking import PAPER as AS_PUBLISHED
-from fcconan.score.ndcg_ranking import SOUND, ranking_scores
-from fcconan.score.rating_rows import RatedReplies
-from fcconan.score.score_table import Floats
+from fcconan.scoring.agreement import agreement
+from fcconan.scoring.correlation.ndcg import PAPER as AS_PUBLISHED
+from fcconan.scoring.correlation.ndcg import SOUND, ranking_scores
+from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.score_table import Floats
 
 # The released judge that stands for each row of Table 2.
 JUDGES = {

@@ -16,12 +16,12 @@ from fcconan.data.sources import fetch
 from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper
-from fcconan.score.coefficients import KENDALL_B, SPEARMAN
-from fcconan.score.correlation import correlate
-from fcconan.score.correlation_levels import POOLED
-from fcconan.score.rating_rows import RatedReplies
-from fcconan.score.score_table import Flags, Floats, ScoreTable
-from fcconan.score.stability import stability
+from fcconan.scoring.correlation.analysis import correlate
+from fcconan.scoring.correlation.coefficients import KENDALL_B, SPEARMAN
+from fcconan.scoring.correlation.levels import POOLED
+from fcconan.scoring.correlation.stability import stability
+from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.score_table import Flags, Floats, ScoreTable
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

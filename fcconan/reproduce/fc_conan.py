@@ -17,8 +17,8 @@ from fcconan.retrieve.lexical import BM25
 from fcconan.retrieve.suite import Maker, load_suite
 from fcconan.retrieve.system import Retriever
 from fcconan.rows import TIERS
-from fcconan.score.evaluate import TABLE_4
-from fcconan.score.significance import summary
+from fcconan.scoring.retrieval.evaluation import TABLE_4
+from fcconan.scoring.significance.intervals import summary
 
 PAPER = "fc-conan"
 LEXICAL = ("tfidf", "bm25")

@@ -12,15 +12,15 @@ from fcconan.data.parquet import read_table
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper
-from fcconan.score.agreement import agreement
-from fcconan.score.significance import Floats, bootstrap_means
-from fcconan.score.text import score_texts
-from fcconan.score.text_corpus import RepetitionRate, csv_cell
-from fcconan.score.text_novelty import Novelty
-from fcconan.score.text_overlap import Bleu
-from fcconan.score.text_scores import Metric
-from fcconan.score.tournament import correlate_tables, rank_systems
-from fcconan.score.verdicts import verdict_table
+from fcconan.scoring.agreement import agreement
+from fcconan.scoring.significance.intervals import Floats, bootstrap_means
+from fcconan.scoring.text.corpus import RepetitionRate, csv_cell
+from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.novelty import Novelty
+from fcconan.scoring.text.overlap import Bleu
+from fcconan.scoring.text.scores import Metric
+from fcconan.scoring.tournament.preferences import verdict_table
+from fcconan.scoring.tournament.ranking import correlate_tables, rank_systems
 
 PAPER = "pairwise-ranking"
 DATASET = "cn-ranking"

@@ -21,10 +21,10 @@ from fcconan.retrieve.primary import (
     read_primary,
 )
 from fcconan.retrieve.system import Rankings, Retriever, rank_all
-from fcconan.score.evaluate import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
-from fcconan.score.families import system_pairs
-from fcconan.score.retrieval import TieKey, order, tie_by_corpus, tie_by_hash
-from fcconan.score.significance import means, percentile_interval, summary
+from fcconan.scoring.retrieval.evaluation import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
+from fcconan.scoring.retrieval.metrics import TieKey, order, tie_by_corpus, tie_by_hash
+from fcconan.scoring.significance.families import system_pairs
+from fcconan.scoring.significance.intervals import means, percentile_interval, summary
 
 PROTOCOLS = ("paper", "sound")
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)

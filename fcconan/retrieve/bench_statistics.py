@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.retrieve.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
-from fcconan.score.evaluate import Evaluation
-from fcconan.score.families import EXPLORATORY, PRIMARY, Family, system_pairs
-from fcconan.score.max_t import sign_flip_tests
-from fcconan.score.significance import (
+from fcconan.scoring.retrieval.evaluation import Evaluation
+from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY, Family, system_pairs
+from fcconan.scoring.significance.intervals import (
     bootstrap_means,
     kendall_tau_interval,
     means,
     percentile_interval,
     summary,
 )
+from fcconan.scoring.significance.max_t import sign_flip_tests
 
 if TYPE_CHECKING:
     from fcconan.retrieve.bench import Scored, Settings

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.score.evaluate import metric_names
-from fcconan.score.families import EXPLORATORY, PRIMARY, Family, family_parts, floor_notes
-from fcconan.score.max_t import Ints, p_floor
-from fcconan.score.significance import Floats
+from fcconan.scoring.retrieval.evaluation import metric_names
+from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY, Family, family_parts, floor_notes
+from fcconan.scoring.significance.intervals import Floats
+from fcconan.scoring.significance.max_t import Ints, p_floor
 
 if TYPE_CHECKING:
     from fcconan.retrieve.bench import Settings

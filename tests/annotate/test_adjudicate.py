@@ -14,7 +14,7 @@ from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, wr
 from fcconan.annotate.tools.plain import as_csv
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.score.verdicts import majority_votes
+from fcconan.scoring.tournament.preferences import majority_votes
 from tests.annotate.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say
 from tests.conftest import RunCli
 

@@ -13,7 +13,8 @@ from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
 from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import LABELS, VERDICTS, VOTE_LABELS
-from fcconan.score import correlation, tournament
+from fcconan.scoring.correlation import analysis
+from fcconan.scoring.tournament import ranking
 from tests.conftest import RunCli
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
@@ -115,8 +116,8 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
-    monkeypatch.setattr(correlation, "correlate", partial(correlation.correlate, resamples=20))
-    monkeypatch.setattr(tournament, "rank_systems", partial(tournament.rank_systems, resamples=100))
+    monkeypatch.setattr(analysis, "correlate", partial(analysis.correlate, resamples=20))
+    monkeypatch.setattr(ranking, "rank_systems", partial(ranking.rank_systems, resamples=100))
     monkeypatch.chdir(tmp_path)
     odd = os.fsdecode(b"o\xff")
     done = run_cli("demo", "--out", odd, "--json", "out.json")

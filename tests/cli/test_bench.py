@@ -18,7 +18,7 @@ import yaml
 import fcconan
 from fcconan.models.answers.store import Answers
 from fcconan.retrieve.suite import load_suite
-from fcconan.score.ranx_metrics import ranx_values
+from fcconan.scoring.retrieval.ranx_metrics import ranx_values
 from tests.conftest import RunCli
 from tests.llm.server import KEY, Action, Server, always, error, says
 from tests.retrieve.tiny import tiny_encoder
@@ -280,7 +280,7 @@ def test_a_beir_folder_gives_the_figures_of_ranx(run_cli: RunCli, tmp_path: Path
                 query, _, document, _, score, _ = line.split()
                 ranked.setdefault(query, {})[document] = float(score)
             # Ties as this package breaks them, handed to ranx as strictly decreasing scores.
-            from fcconan.score.retrieval import order, tie_by_hash
+            from fcconan.scoring.retrieval.metrics import order, tie_by_hash
 
             ordered = order({query: list(row.items()) for query, row in ranked.items()}, tie_by_hash(0))
             strict = {query: {key: 100.0 - i for i, key in enumerate(keys)} for query, keys in ordered.items()}

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from fcconan.build import build
-from fcconan.score.significance import holm
-from fcconan.score.williams import williams_test
+from fcconan.scoring.correlation.williams import williams_test
+from fcconan.scoring.significance.intervals import holm
 from tests.cli.judging import fcconan
 from tests.cli.scored import REPLIES, ratings, write_rows
 

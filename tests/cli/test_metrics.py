@@ -10,9 +10,9 @@ import pytest
 
 from fcconan.build import build
 from fcconan.data.row_files import read_rows
-from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
-from fcconan.score.text_bertscore import BertScore
-from fcconan.score.text_questions import Question
+from fcconan.scoring.text.bertscore import BertScore
+from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES, score_texts
+from fcconan.scoring.text.questions import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 from tests.score.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.build import build
 from fcconan.report import write_report
-from fcconan.score.tournament import rank_systems
+from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented import EVIL, example_details, example_result
 from tests.small import write_small
 

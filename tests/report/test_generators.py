@@ -14,7 +14,7 @@ from fcconan.report.generators import gist_of, results_of, sections_of, signatur
 from fcconan.report.site.inputs import find_inputs
 from fcconan.report.site.pages import pages_of
 from fcconan.report.site.write import write_site
-from fcconan.score.tournament import rank_systems
+from fcconan.scoring.tournament.ranking import rank_systems
 
 ABOUT = {
     "version": "1.2.3",

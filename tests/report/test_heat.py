@@ -13,7 +13,7 @@ from fcconan.report.ledger import difference, ledger_page
 from fcconan.report.scores import agreement_page, correlation_page, tournament_page
 from fcconan.report.site.page import asset, render
 from fcconan.reproduce.ledger import Cell
-from fcconan.score.tournament import rank_systems
+from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented_release import EVIL_NAME
 
 Row = dict[str, Any]

@@ -16,8 +16,8 @@ from fcconan.report.scores import (
     write_correlations,
     write_tournament,
 )
-from fcconan.score.tournament import compare_raters, rank_systems
-from fcconan.score.verdicts import disagreement
+from fcconan.scoring.tournament.preferences import disagreement
+from fcconan.scoring.tournament.ranking import compare_raters, rank_systems
 
 Row = dict[str, Any]
 

@@ -6,7 +6,7 @@ import pytest
 from fcconan.reproduce import cseval_correlations as correlations
 from fcconan.reproduce.ledger import status_of
 from fcconan.reproduce.published import figure, load_paper
-from fcconan.score.score_table import ScoreTable
+from fcconan.scoring.score_table import ScoreTable
 
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 

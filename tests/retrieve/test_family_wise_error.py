@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.score.evaluate import ALL, Rule, evaluate, metric_names
+from fcconan.scoring.retrieval.evaluation import ALL, Rule, evaluate, metric_names
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "family_wise_error.py"))
 K, CATALOGUE, HS = SCRIPT["K"], SCRIPT["CATALOGUE"], SCRIPT["HS"]

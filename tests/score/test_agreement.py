@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.score.agreement import (
+from fcconan.scoring.agreement import (
     COEFFICIENTS,
     REASONS,
     agreement,
@@ -20,7 +20,7 @@ from fcconan.score.agreement import (
     cohen_kappa,
     krippendorff_alpha,
 )
-from fcconan.score.significance import Floats
+from fcconan.scoring.significance.intervals import Floats
 
 inter_rater = import_module("statsmodels.stats.inter_rater")  # it has no types
 Level = Literal["nominal", "ordinal", "interval"]
@@ -208,7 +208,7 @@ def test_intervals_are_percentiles_over_resampled_items(name: str) -> None:
 def test_many_resamples_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = _table(4, raters=2, items=30)
     whole = agreement(table, SCALE, resamples=300, seed=1)
-    monkeypatch.setattr("fcconan.score.agreement.CHUNK", 700)
+    monkeypatch.setattr("fcconan.scoring.agreement.CHUNK", 700)
     parts = agreement(table, SCALE, resamples=300, seed=1)
     ends = [[[row[end] for row in rows] for end in ("low", "high")] for rows in (whole, parts)]
     assert ends[0] == [pytest.approx(each, abs=1e-12) for each in ends[1]]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fcconan.score.bradley_terry import (
+from fcconan.scoring.significance.intervals import Floats, bootstrap_means, percentile_interval
+from fcconan.scoring.tournament.bradley_terry import (
     components,
     connected,
     length_controlled,
@@ -15,7 +16,6 @@ from fcconan.score.bradley_terry import (
     standings,
     strengths,
 )
-from fcconan.score.significance import Floats, bootstrap_means, percentile_interval
 
 
 def _random_wins(seed: int, systems: int = 6) -> Floats:

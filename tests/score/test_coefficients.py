@@ -6,7 +6,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.errors import InputError
-from fcconan.score.coefficients import (
+from fcconan.scoring.correlation.coefficients import (
     ACCURACY,
     CALIBRATED,
     COEFFICIENTS,
@@ -21,7 +21,7 @@ from fcconan.score.coefficients import (
     rounded,
     scale_of,
 )
-from fcconan.score.weighted_coefficients import WeightedCoefficients, resampled
+from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def test_large_groups_are_compared_in_several_steps(monkeypatch: pytest.MonkeyPa
     generator = np.random.default_rng(0)
     x, y = generator.random((7, 4)), generator.integers(3, size=(7, 4)).astype(np.float64)
     whole = group_coefficients(x, y, COEFFICIENTS)
-    monkeypatch.setattr("fcconan.score.coefficients.LARGEST", 32)
+    monkeypatch.setattr("fcconan.scoring.correlation.coefficients.LARGEST", 32)
     for name, values in group_coefficients(x, y, COEFFICIENTS).items():
         np.testing.assert_array_equal(values, whole[name])
 

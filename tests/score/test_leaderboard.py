@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.leaderboard import Standing, leaderboard, leaderboard_signature, unified
-from fcconan.score.rating_rows import RatedReplies
+from fcconan.scoring.leaderboards import Standing, leaderboard, leaderboard_signature, unified
+from fcconan.scoring.ratings import RatedReplies
 
 Row = dict[str, Any]
 # Item and system of each reply.

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fcconan.score import significance
-from fcconan.score.families import Family
-from fcconan.score.max_t import all_flips, p_floor, sign_flip_tests, step_down
-from fcconan.score.significance import holm
+from fcconan.scoring.significance import intervals
+from fcconan.scoring.significance.families import Family
+from fcconan.scoring.significance.intervals import holm
+from fcconan.scoring.significance.max_t import all_flips, p_floor, sign_flip_tests, step_down
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan
@@ -152,7 +152,7 @@ def test_families_are_adjusted_apart() -> None:
 def test_unadjusted_p_values_are_those_of_tests_of_one_pair_at_a_time(
     chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(significance, "CHUNK", chunk)
+    monkeypatch.setattr(intervals, "CHUNK", chunk)
     values = np.random.default_rng(4).integers(0, 4, (4, 20)) / 3.0  # discrete: many sums are equal
     values[1, :5] = nan
     values[2] = values[0]
@@ -173,7 +173,7 @@ def test_unadjusted_p_values_are_those_of_tests_of_one_pair_at_a_time(
 def test_chunks_do_not_change_adjusted_p_values(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.random.default_rng(5).normal(0.2, 1, (7, 16))
     whole = sign_flip_tests(differences, resamples=300, seed=1)
-    monkeypatch.setattr(significance, "CHUNK", 50)  # 3 draws at a time; products in chunks of 7 draws
+    monkeypatch.setattr(intervals, "CHUNK", 50)  # 3 draws at a time; products in chunks of 7 draws
     np.testing.assert_array_equal(sign_flip_tests(differences, resamples=300, seed=1).p_corrected, whole.p_corrected)
 
 

@@ -13,15 +13,23 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.errors import InputError
-from fcconan.score.coefficients import ACCURACY, CALIBRATED, KENDALL_B, KENDALL_C, PEARSON, SPEARMAN, group_coefficients
-from fcconan.score.correlation import correlation_signature
-from fcconan.score.correlation_levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
-from fcconan.score.families import floor_notes
-from fcconan.score.metric_swaps import Comparison, comparison, standardised
-from fcconan.score.metric_tests import permutation_families, permutation_signature, permutation_tests
-from fcconan.score.score_table import ScoreTable
-from fcconan.score.swapped_ranks import SwappedRanks
-from fcconan.score.williams import williams_signature, williams_test, williams_tests
+from fcconan.scoring.correlation.analysis import correlation_signature
+from fcconan.scoring.correlation.coefficients import (
+    ACCURACY,
+    CALIBRATED,
+    KENDALL_B,
+    KENDALL_C,
+    PEARSON,
+    SPEARMAN,
+    group_coefficients,
+)
+from fcconan.scoring.correlation.levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
+from fcconan.scoring.correlation.metric_tests import permutation_families, permutation_signature, permutation_tests
+from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison, standardised
+from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
+from fcconan.scoring.correlation.williams import williams_signature, williams_test, williams_tests
+from fcconan.scoring.score_table import ScoreTable
+from fcconan.scoring.significance.families import floor_notes
 from tests.score.test_correlation import SCIPY, _brute
 
 Floats = npt.NDArray[np.float64]
@@ -83,7 +91,7 @@ def test_tau_c_and_accuracy_after_swaps_equal_scipy_and_a_count_of_pairs(kind: s
 
 
 def test_items_too_large_to_list_all_swaps_equal_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fcconan.score.metric_swaps.LARGEST_LISTED", 2)
+    monkeypatch.setattr("fcconan.scoring.correlation.permutation_kernels.LARGEST_LISTED", 2)
     first, second, people = _metrics("mixed")
     swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
     made = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY])
@@ -100,7 +108,7 @@ def test_items_too_large_to_list_all_swaps_equal_scipy(monkeypatch: pytest.Monke
 def test_ranks_and_pairs_after_swaps_are_exact(monkeypatch: pytest.MonkeyPatch, largest_small: int) -> None:
     from scipy.stats import rankdata
 
-    monkeypatch.setattr("fcconan.score.swapped_ranks.LARGEST_SMALL", largest_small)
+    monkeypatch.setattr("fcconan.scoring.correlation.permuted_ranks.LARGEST_SMALL", largest_small)
     generator = np.random.default_rng(5)
     people = np.stack([generator.integers(1, 6, 90), generator.integers(3, 16, 90) / 3])
     first, second = np.maximum(generator.standard_normal(90), 0), generator.integers(0, 5, 90) / 4
@@ -139,9 +147,9 @@ swapped_ranks.compiled = lambda function: function
 assert compiled == found()
 
 from fcconan.score import weighted_coefficients
-from fcconan.score.coefficients import COEFFICIENTS
-from fcconan.score.correlation import correlate
-from fcconan.score.score_table import ScoreTable
+from fcconan.scoring.correlation.coefficients import COEFFICIENTS
+from fcconan.scoring.correlation.analysis import correlate
+from fcconan.scoring.score_table import ScoreTable
 people = np.stack([generator.integers(1, 6, 60).astype(float), generator.random(60)])
 item, system = np.repeat(np.arange(12), 5), np.tile(np.arange(5), 12)
 table = ScoreTable(("first", "second"), ("few", "many"), np.stack([first, second]), people, item, system)
@@ -208,7 +216,7 @@ def test_small_people_values_are_not_rounded_away() -> None:
 def test_p_counts_the_swaps_whose_difference_by_scipy_is_as_large(
     monkeypatch: pytest.MonkeyPatch, unit: str, few_levels: int
 ) -> None:
-    monkeypatch.setattr("fcconan.score.metric_swaps.FEW_LEVELS", few_levels)
+    monkeypatch.setattr("fcconan.scoring.correlation.permutation_kernels.FEW_LEVELS", few_levels)
     generator = np.random.default_rng(8)
     people = generator.integers(1, 6, size=(2, 40)).astype(np.float64)
     noisy = people[0] + 2 * generator.standard_normal((3, 40))
@@ -274,8 +282,8 @@ def test_p_is_never_zero_and_is_adjusted_over_the_pairs_of_an_aspect(
     monkeypatch: pytest.MonkeyPatch, batched: bool
 ) -> None:
     if batched:  # as with many metrics: some pairs and one aspect at a time
-        monkeypatch.setattr("fcconan.score.metric_tests.COLUMNS", 1)
-        monkeypatch.setattr("fcconan.score.metric_tests.DIFFERENCES", 1)
+        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.COLUMNS", 1)
+        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.DIFFERENCES", 1)
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)
     values = np.stack([people[0] + generator.random(60) / 9, *generator.random((2, 60)), people[1]])

@@ -7,8 +7,8 @@ from sklearn.metrics import ndcg_score
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.score.ndcg_ranking import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores, ranking_signature
-from fcconan.score.significance import bootstrap_means
+from fcconan.scoring.correlation.ndcg import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores, ranking_signature
+from fcconan.scoring.significance.intervals import bootstrap_means
 
 nan = math.nan
 

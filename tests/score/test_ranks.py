@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata  # type: ignore[import-untyped, unused-ignore]
 
-from fcconan.score.ranks import middle_ranks
+from fcconan.scoring.ranks import middle_ranks
 
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:

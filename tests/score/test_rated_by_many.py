@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.agreement import COEFFICIENTS
-from fcconan.score.rated_by_many import NOMINAL, tables_of
-from fcconan.score.rating_rows import RatedReplies
+from fcconan.scoring.agreement import COEFFICIENTS
+from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.reliability_data import NOMINAL, tables_of
 
 Row = dict[str, Any]
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from fcconan.score.rating_errors import rating_errors
-from fcconan.score.score_table import ScoreTable
+from fcconan.scoring.correlation.rating_errors import rating_errors
+from fcconan.scoring.score_table import ScoreTable
 
 nan = math.nan
 

@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.cli.row_sources import PlacedRow
 from fcconan.errors import InputError
-from fcconan.score.rating_rows import RatedReplies
+from fcconan.scoring.ratings import RatedReplies
 
 Row = dict[str, Any]
 

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.errors import InputError
-from fcconan.score.retrieval import (
+from fcconan.scoring.retrieval.metrics import (
     METRICS,
     NOTHING,
     PAPER_METRICS,

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from fcconan.score import significance
-from fcconan.score.max_t import sign_flip_tests
-from fcconan.score.significance import (
+from fcconan.scoring.significance import intervals
+from fcconan.scoring.significance.intervals import (
     bootstrap_means,
     holm,
     kendall_tau,
@@ -20,6 +19,7 @@ from fcconan.score.significance import (
     percentile_interval,
     summary,
 )
+from fcconan.scoring.significance.max_t import sign_flip_tests
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan
@@ -63,14 +63,14 @@ def test_missing_values_are_left_out_of_each_resampled_mean(monkeypatch: pytest.
     # The second series has no value for the first query. With the weights (2, 1, 0), (3, 0, 0) and (0, 1, 2):
     # series 1: (2*1 + 1*2)/3, 3*1/3, (1*2 + 2*6)/3; series 2: 4/1, nothing drawn, (4 + 2*7)/3.
     weights = _table([[2, 1, 0], [3, 0, 0], [0, 1, 2]])
-    monkeypatch.setattr(significance, "draws", lambda *_: iter([weights]))
+    monkeypatch.setattr(intervals, "draws", lambda *_: iter([weights]))
     draws = bootstrap_means(_table([[1, 2, 6], [nan, 4, 7]]), resamples=3, seed=0)
     np.testing.assert_allclose(draws, [[4 / 3, 4], [1, nan], [14 / 3, 6]], atol=1e-15)
 
 
-@pytest.mark.parametrize("resamples", [1, significance.CHUNK, significance.CHUNK * 2 + 17])
+@pytest.mark.parametrize("resamples", [1, intervals.CHUNK, intervals.CHUNK * 2 + 17])
 def test_every_resample_draws_as_many_queries_as_there_are(resamples: int) -> None:
-    weights = np.concatenate(list(significance.draws(7, resamples, seed=5)))
+    weights = np.concatenate(list(intervals.draws(7, resamples, seed=5)))
     assert weights.shape == (resamples, 7)
     assert set(weights.sum(axis=1)) == {7.0}
     # Every query is drawn once on average; the standard error of the mean of a column is sqrt(6/7/resamples).
@@ -204,7 +204,7 @@ def test_queries_that_one_system_misses_are_left_out_of_its_pairs() -> None:
 
 
 def test_flips_of_all_parts_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(significance, "CHUNK", 10)
+    monkeypatch.setattr(intervals, "CHUNK", 10)
     _, p = randomisation_tests(np.ones((2, 3)), [(0, 1)], resamples=100, seed=0)
     assert p[0] == 1.0  # without a difference every flip reaches it
 
@@ -319,7 +319,7 @@ def test_tau_interval_equals_a_loop_over_the_same_draws() -> None:
     tau, low, high = kendall_tau_interval(x, y, resamples=300, seed=4, confidence=0.9)
     assert tau == pytest.approx(stats.kendalltau(x.mean(axis=1), np.nanmean(y, axis=1)).statistic, abs=1e-12)
     drawn = []
-    for weights in np.concatenate(list(significance.draws(25, 300, seed=4))):
+    for weights in np.concatenate(list(intervals.draws(25, 300, seed=4))):
         chosen = np.repeat(np.arange(25), weights.astype(int))
         drawn.append(stats.kendalltau(x[:, chosen].mean(axis=1), np.nanmean(y[:, chosen], axis=1)).statistic)
     np.testing.assert_allclose([low, high], np.quantile(drawn, [0.05, 0.95]), atol=1e-12)

@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
+from fcconan.retrieval.sample_size import LARGEST, plan, plan_all, pool_size
+from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study
 from fcconan.retrieve.bench import Settings
 from fcconan.retrieve.collection import Collection
-from fcconan.score.evaluate import TABLE_4, Rule
-from fcconan.score.planner import LARGEST, plan, plan_all, pool_size
-from fcconan.score.significance import bootstrap_means, percentile_interval
-from fcconan.score.sparsity import FRACTIONS, sparsity_study, study
+from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule
+from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Runs = dict[str, dict[str, list[str]]]

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.score.families import Family, family_parts, floor_notes, system_pairs
-from fcconan.score.rating_rows import RatedReplies
-from fcconan.score.system_tests import (
+from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.significance.families import Family, family_parts, floor_notes, system_pairs
+from fcconan.scoring.significance.system_tests import (
     Measure,
     SystemTest,
     compare_measures,
@@ -23,8 +23,8 @@ from fcconan.score.system_tests import (
     system_test_notes,
     verdict_differences,
 )
-from fcconan.score.tournament import rank_systems
-from fcconan.score.verdicts import read_verdicts
+from fcconan.scoring.tournament.preferences import read_verdicts
+from fcconan.scoring.tournament.ranking import rank_systems
 
 Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.text import METRICS, OF_REFERENCES, score_texts
-from fcconan.score.text_corpus import Distinct, Length
-from fcconan.score.text_overlap import Bleu, Rouge
-from fcconan.score.text_scores import Metric, Series, Unit, signature
+from fcconan.scoring.text.corpus import Distinct, Length
+from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES, score_texts
+from fcconan.scoring.text.overlap import Bleu, Rouge
+from fcconan.scoring.text.scores import Metric, Series, Unit, signature
 
 REPLIES = [
     "Ombrey readers return books early.",
@@ -184,7 +184,7 @@ def test_bad_settings(make: Any, message: str) -> None:
 
 def test_importing_it_imports_no_large_library() -> None:
     code = (
-        "import sys, fcconan.score.text; "
+        "import sys, fcconan.scoring.text.evaluation; "
         "print(sorted({'torch', 'transformers', 'scipy', 'nltk', 'sacrebleu', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

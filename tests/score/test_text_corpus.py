@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.text import score_texts
-from fcconan.score.text_corpus import Distinct, RepetitionRate, csv_cell
-from fcconan.score.text_novelty import Novelty
+from fcconan.scoring.text.corpus import Distinct, RepetitionRate, csv_cell
+from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.novelty import Novelty
 
 
 def _texts(count: int, *, seed: int, words: int = 12) -> list[str]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.text import score_texts
-from fcconan.score.text_bartscore import BartScore
-from fcconan.score.text_bertscore import BertScore
-from fcconan.score.text_questions import Question
-from fcconan.score.text_scores import Metric
-from fcconan.score.text_toxicity import Toxicity
+from fcconan.scoring.text.bartscore import BartScore
+from fcconan.scoring.text.bertscore import BertScore
+from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.questions import Question
+from fcconan.scoring.text.scores import Metric
+from fcconan.scoring.text.toxicity import Toxicity
 from tests.retrieve.tiny import TEXTS, tiny_bart, tiny_bert
 
 REFERENCES = [*TEXTS[1:], TEXTS[0]]

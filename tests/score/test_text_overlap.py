@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.score.text import score_texts
-from fcconan.score.text_overlap import Bleu, Meteor, Rouge
+from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
 
 WORDS = "the Ombrey readers return books early and late to a library in every Tessok town".split()
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.score.text import score_texts
-from fcconan.score.text_corpus import RepetitionRate, csv_cell
-from fcconan.score.text_novelty import Novelty
-from fcconan.score.text_overlap import Bleu
+from fcconan.scoring.text.corpus import RepetitionRate, csv_cell
+from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.novelty import Novelty
+from fcconan.scoring.text.overlap import Bleu
 
 pytestmark = pytest.mark.upstream
 

@@ -9,10 +9,10 @@ from scipy import stats
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.score.bradley_terry import strengths
-from fcconan.score.significance import draws
-from fcconan.score.tournament import compare_raters, correlate_tables, rank_systems
-from fcconan.score.verdicts import majority_votes, read_verdicts
+from fcconan.scoring.significance.intervals import draws
+from fcconan.scoring.tournament.bradley_terry import strengths
+from fcconan.scoring.tournament.preferences import majority_votes, read_verdicts
+from fcconan.scoring.tournament.ranking import compare_raters, correlate_tables, rank_systems
 from tests.score.test_verdicts import Row, row
 
 

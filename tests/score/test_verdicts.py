@@ -6,7 +6,13 @@ import pytest
 
 from fcconan.cli.row_sources import PlacedRow
 from fcconan.errors import InputError
-from fcconan.score.verdicts import disagreement, majority_votes, pair_items, read_verdicts, verdict_table
+from fcconan.scoring.tournament.preferences import (
+    disagreement,
+    majority_votes,
+    pair_items,
+    read_verdicts,
+    verdict_table,
+)
 
 Row = dict[str, Any]
 

@@ -76,8 +76,8 @@ def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **se
     from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
     from fcconan.annotate.votes import votes_of
     from fcconan.errors import InputError
-    from fcconan.score.agreement import agreement_signature, has_pair_intervals
-    from fcconan.score.families import family_parts
+    from fcconan.scoring.agreement import agreement_signature, has_pair_intervals
+    from fcconan.scoring.significance.families import family_parts
 
     if VALIDATION in rounds:
         raise InputError(

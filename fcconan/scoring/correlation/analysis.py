@@ -1,0 +1,269 @@
+"""How well metrics follow people: coefficients with intervals, chance and the human ceiling beside them."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.scoring.correlation.coefficients import (
+    ACCURACY,
+    CALIBRATED,
+    KENDALL_B,
+    PEARSON,
+    SPEARMAN,
+    known_coefficients,
+)
+from fcconan.scoring.correlation.human_ceiling import NONE, human_ceilings
+from fcconan.scoring.correlation.levels import (
+    LEVELS,
+    PER_ITEM,
+    SYSTEM_MEANS,
+    LevelValues,
+    accuracy_chance,
+    at_level,
+    evaluate,
+    known_levels,
+)
+from fcconan.scoring.score_table import Part, ScoreTable, parts
+from fcconan.scoring.significance.intervals import finite, percentile_interval
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT = (PEARSON, SPEARMAN, KENDALL_B)
+REASONS = ("no_rows", "too_few", "constant")
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient of a metric with people.
+
+    Attributes:
+        metric: The metric.
+        aspect: What people rated.
+        level: One of `LEVELS`.
+        coefficient: Its name.
+        value: None where it is undefined.
+        low: Lower end of the interval; None where the value is, where the rows are of fewer than two items (for
+            `per_item`: fewer than two items have a value), and where no resample has a value.
+        high: Upper end.
+        n: Rows that have both values, in groups that are large enough; `n`, `n_rows_too_few` and `n_missing` add up to
+            all rows.
+        n_groups: Groups that the value is the mean of; for `system_means`, the systems; 1 for `pooled`.
+        n_constant: Groups of two rows or more in which the metric or people are constant: there is no coefficient.
+        n_too_few: Groups with fewer than two rows (given length: four); for `system_means`, 1 where there are so few
+            systems.
+        n_rows_too_few: Rows that have both values, in such groups.
+        n_missing: Rows that lack the metric's value or people's.
+        n_missing_metric: Of these, rows that people rated.
+        n_undefined_resamples: Resamples without a value, which the interval leaves out.
+        chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups. None
+            for the calibrated accuracy: its threshold would be fitted anew to every deal, which has no closed form, and
+            the accuracy by chance under the held threshold is too low.
+        ceiling: The mean over annotators of one against the mean of the others, weighted by the rows of each; None
+            without two annotators who share 3 rows.
+        n_ceiling: The rows that the ceiling rests on, summed over annotators.
+        n_annotators: The annotators that the ceiling rests on.
+        threshold: Tie threshold of the calibrated accuracy.
+        reason: Why there is no value: one of `REASONS`.
+    """
+
+    metric: str
+    aspect: str
+    level: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    n_groups: int
+    n_constant: int
+    n_too_few: int
+    n_rows_too_few: int
+    n_missing: int
+    n_missing_metric: int
+    n_undefined_resamples: int
+    chance: float | None
+    ceiling: float | None
+    n_ceiling: int
+    n_annotators: int
+    threshold: float | None
+    reason: str | None
+
+
+def correlate(
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = LEVELS,
+    coefficients: Sequence[str] = DEFAULT,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[Correlation]:
+    """Correlates every metric with every aspect.
+
+    Intervals are percentile intervals over resampled items, each with all its systems; all pairs share the draws. The
+    threshold of the calibrated accuracy is fitted once and held.
+
+    Args:
+        table: The values.
+        levels: From `LEVELS`.
+        coefficients: From `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
+        resamples: How many; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+
+    Returns:
+        Rows by level, coefficient, aspect and metric.
+
+    Raises:
+        InputError: A level or a coefficient is unknown.
+    """
+    names, found = known_coefficients(coefficients), []
+    for level in known_levels(levels):
+        own = at_level(table, level)
+        ceilings = human_ceilings(own, level, names)
+        for part in parts(own, own.metric_values, own.human_values, own.pairs):
+            values = evaluate(level, part, names)
+            rows = level_rows(own, level, part, values, part.pairs, resamples, seed, confidence)
+            for position, row in rows:
+                ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
+                found.append(
+                    replace(
+                        row,
+                        ceiling=ceiling.value,
+                        n_ceiling=ceiling.n,
+                        n_annotators=ceiling.n_annotators,
+                        chance=_chance(level, part, position, row.coefficient),
+                    )
+                )
+    return in_order(found, table, names)
+
+
+def correlation_signature(
+    table: ScoreTable, *, population: str = "", resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> str:
+    """Returns the short string that names everything that changes the figures.
+
+    Args:
+        table: The values, which are named by a hash.
+        population: What the rows are, in the words of whoever read them.
+        resamples: As given to `correlate`.
+        seed: As given to `correlate`.
+        confidence: As given to `correlate`.
+    """
+    parts = {
+        **data_parts(table, population),
+        "bootstrap": f"{resamples}-by-item",
+        "confidence": f"{confidence:g}",
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def data_parts(table: ScoreTable, population: str) -> dict[str, str | int]:
+    """Returns the parts of a signature that name the version and the values."""
+    import fcconan
+
+    digest = hashlib.sha256(json.dumps([table.metrics, table.aspects, table.about]).encode())
+    for values in (table.metric_values, table.human_values, table.lengths, table.annotators):
+        digest.update(b"none" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
+    digest.update(json.dumps([table.item.tolist(), table.system.tolist()]).encode())
+    return {
+        "fcconan": fcconan.__version__,
+        "data": f"{population + '-' if population else ''}{digest.hexdigest()[:12]}",
+        "rows": len(table.items),
+        "items": len(table.item_names),
+        "systems": len(table.system_names),
+        "missing": "left-out",
+    }
+
+
+def level_rows(
+    table: ScoreTable,
+    level: str,
+    part: Part,
+    values: LevelValues,
+    pairs: Sequence[tuple[int, int]],
+    resamples: int,
+    seed: int,
+    confidence: float,
+    left_out: int = 0,
+) -> Iterator[tuple[int, Correlation]]:
+    """Yields positions and rows of a level, without chance and ceiling.
+
+    Args:
+        table: The whole table.
+        level: One of `LEVELS`.
+        part: The rows that the values are of.
+        values: What the level made of them.
+        pairs: Metric and aspect of the value at each position.
+        resamples: How many; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+        left_out: Complete rows that are not in the part, because their groups are too small.
+    """
+    n_items = len(np.unique(part.item))
+    draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
+    observed = values.values()
+    n_there = len(part.rows) + left_out
+    for name, groups in values.groups.items():
+        ends = percentile_interval(draws[name].T, confidence) if name in draws else None
+        for position, (metric, aspect) in enumerate(pairs):
+            value = finite(observed[name][position])
+            defined = int(np.isfinite(groups[position]).sum())
+            constant = groups.shape[1] - defined
+            rated = int(np.isfinite(table.human_values[aspect]).sum())
+            reason = None
+            if value is None:
+                reason = "no_rows" if n_there == 0 else "constant" if constant else "too_few"
+            # All resamples of one item are that item: its interval would have no width.
+            resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
+            low, high = (finite(end[position]) for end in ends) if ends and resampled else (None, None)
+            yield (
+                position,
+                Correlation(
+                    metric=table.metrics[metric],
+                    aspect=table.aspects[aspect],
+                    level=level,
+                    coefficient=name,
+                    value=value,
+                    low=low,
+                    high=high,
+                    n=len(part.rows) - values.n_rows_too_few,
+                    n_groups=len(np.unique(part.system)) if level == SYSTEM_MEANS and defined else defined,
+                    n_constant=constant,
+                    n_too_few=values.n_too_few,
+                    n_rows_too_few=values.n_rows_too_few + left_out,
+                    n_missing=len(table.items) - n_there,
+                    n_missing_metric=rated - n_there,
+                    n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
+                    chance=None,
+                    ceiling=None,
+                    n_ceiling=0,
+                    n_annotators=0,
+                    threshold=values.thresholds[position] if name == CALIBRATED and value is not None else None,
+                    reason=reason,
+                ),
+            )
+
+
+def _chance(level: str, part: Part, position: int, coefficient: str) -> float | None:
+    if coefficient == CALIBRATED:
+        return None
+    return finite(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
+
+
+def in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
+    """Sorts rows by level, coefficient, aspect and metric, each as given."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            LEVELS.index(row.level),
+            coefficients.index(row.coefficient),
+            table.aspects.index(row.aspect),
+            table.metrics.index(row.metric),
+        ),
+    )

@@ -1,0 +1,221 @@
+"""Correlation at its four levels, which are different quantities.
+
+`pooled` takes all rows together; `per_item` is the mean of the coefficients within an HS instance, `per_system` the
+mean of those within a system; `system_means` correlates the mean values of the systems.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.scoring.correlation.coefficients import (
+    CALIBRATED,
+    accuracy_by_chance,
+    group_coefficients,
+    rounded,
+    scale_of,
+)
+from fcconan.scoring.correlation.tie_calibration import calibrated_threshold, groups_by_size
+from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
+from fcconan.scoring.score_table import Part, ScoreTable
+from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Combine = Callable[[Floats], Floats]
+
+POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
+LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
+UNKNOWN = "unknown"  # stands where the system of a reply is not known
+
+
+def at_level(table: ScoreTable, level: str) -> ScoreTable:
+    """Returns a table of what counts at a level: replies of no known system are missing at the levels of systems."""
+    known = np.asarray(table.systems, dtype=str) != UNKNOWN
+    if level not in (PER_SYSTEM, SYSTEM_MEANS) or known.all():
+        return table
+    annotators = None if table.annotators is None else np.where(known, table.annotators, np.nan)
+    return replace(table, human_values=np.where(known, table.human_values, np.nan), annotators=annotators)
+
+
+def known_levels(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names, once each.
+
+    Raises:
+        InputError: A name is unknown, or there is none.
+    """
+    unknown = [name for name in names if name not in LEVELS]
+    if unknown or not names:
+        found = repr(unknown[0]) if unknown else "no level"
+        raise InputError(f"found {found}, expected one of {', '.join(LEVELS)}; choose among them")
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True)
+class LevelValues:
+    """What a level makes of some pairs of variables.
+
+    Attributes:
+        groups: By coefficient, the values within the groups that have two rows or more; shape (pairs, groups).
+        thresholds: Tie threshold of each pair.
+        n_too_few: Groups of the whole table that have fewer than two of the rows.
+        n_rows_too_few: Rows of these groups.
+        resample: Takes a number of resamples and a seed; by coefficient, means over the groups, (pairs, resamples).
+    """
+
+    groups: Mapping[str, Floats]
+    thresholds: list[float]
+    n_too_few: int
+    n_rows_too_few: int
+    resample: Callable[[int, int], Mapping[str, Floats]]
+
+    def values(self) -> dict[str, Floats]:
+        """Means over the groups that have a value, by coefficient; shape (pairs,)."""
+        return {name: means(values, axis=1) for name, values in self.groups.items()}
+
+
+def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combine | None = None) -> LevelValues:
+    """Computes coefficients at a level, and prepares their bootstrap over HS instances.
+
+    Args:
+        level: One of `LEVELS`.
+        part: The rows.
+        coefficients: From `fcconan.scoring.correlation.coefficients`.
+        combine: Makes other values out of those of the pairs, (pairs, ...) to (values, ...), within each group.
+    """
+    merge = combine or (lambda values: values)
+    if level == PER_ITEM:
+        return _per_item(part, coefficients, merge)
+    if level == SYSTEM_MEANS:
+        return _system_means(part, coefficients, merge)
+    n_groups = 1 if level == POOLED else part.n_systems
+    group = np.zeros(len(part.item), dtype=np.int64) if level == POOLED else part.system
+    thresholds = _thresholds(part, group, coefficients)
+    sizes = np.bincount(group, minlength=n_groups)
+    kernels = []
+    for position in np.flatnonzero(sizes > 1):
+        rows = group == position
+        kernels.append(
+            WeightedCoefficients(
+                part.x[:, rows], part.y[:, rows], part.item[rows], part.n_items, part.pairs, coefficients, thresholds
+            )
+        )
+
+    def within(weights: Floats) -> dict[str, Floats]:
+        found = [kernel(weights) for kernel in kernels]
+        empty = np.zeros((len(merge(np.zeros((len(part.pairs), 1)))), 0, weights.shape[1]))
+        return {
+            name: np.stack([merge(each[name]) for each in found], axis=1) if found else empty for name in coefficients
+        }
+
+    def of_all(weights: Floats) -> dict[str, Floats]:
+        return {name: means(values, axis=1) for name, values in within(weights).items()}
+
+    observed = {name: values[:, :, 0] for name, values in within(np.ones((part.n_items, 1))).items()}
+    return LevelValues(
+        observed,
+        thresholds,
+        int((sizes < 2).sum()),
+        int((sizes == 1).sum()),
+        lambda resamples, seed: resampled(of_all, part.n_items, resamples=resamples, seed=seed),
+    )
+
+
+def _thresholds(part: Part, group: Ints, coefficients: Sequence[str]) -> list[float]:
+    if CALIBRATED not in coefficients:
+        return [0.0] * len(part.pairs)
+    return [calibrated_threshold(part.x[metric], part.y[aspect], group) for metric, aspect in part.pairs]
+
+
+def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+    thresholds = _thresholds(part, part.item, coefficients)
+    found = {name: np.full((len(part.pairs), part.n_items), np.nan) for name in coefficients}
+    sizes = np.bincount(part.item, minlength=part.n_items)
+    for items, rows in groups_by_size(part.item, part.n_items):
+        for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
+            own = group_coefficients(part.x[metric][rows], part.y[aspect][rows], coefficients, threshold=threshold)
+            for name, values in own.items():
+                found[name][position, items] = values
+    merged = {name: merge(values) for name, values in found.items()}
+
+    def resample(resamples: int, seed: int) -> dict[str, Floats]:
+        return {name: bootstrap_means(values, resamples=resamples, seed=seed).T for name, values in merged.items()}
+
+    large = {name: values[:, sizes > 1] for name, values in merged.items()}
+    return LevelValues(large, thresholds, int((sizes < 2).sum()), int((sizes == 1).sum()), resample)
+
+
+def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+    used = np.unique(part.system)
+    counts = np.zeros((len(used), part.n_items))
+    sums_x, sums_y = (np.zeros((len(values), len(used), part.n_items)) for values in (part.x, part.y))
+    for position, system in enumerate(used):
+        rows = part.system == system
+        counts[position] = np.bincount(part.item[rows], minlength=part.n_items)
+        for sums, values in ((sums_x, part.x), (sums_y, part.y)):
+            for own, value in zip(sums, values, strict=True):
+                own[position] = np.bincount(part.item[rows], weights=value[rows], minlength=part.n_items)
+
+    scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
+
+    def of_systems(weights: Floats) -> tuple[Floats, Floats]:
+        number = counts @ weights
+        x, y = (divided(sums @ weights, number) for sums in (sums_x, sums_y))
+        for values, own_scales in zip((x, y), scales, strict=True):
+            for own, scale in zip(values, own_scales, strict=True):
+                own[:] = rounded(own, scale)
+        return x, y
+
+    x, y = (values[:, :, 0] for values in of_systems(np.ones((part.n_items, 1))))
+    one_group = np.zeros(len(used), dtype=np.int64)
+    thresholds = [0.0] * len(part.pairs)
+    if CALIBRATED in coefficients:
+        thresholds = [calibrated_threshold(x[metric], y[aspect], one_group) for metric, aspect in part.pairs]
+
+    def across(weights: Floats) -> dict[str, Floats]:
+        drawn_x, drawn_y = of_systems(weights)
+        found = {name: np.full((len(part.pairs), weights.shape[1]), np.nan) for name in coefficients}
+        there = (counts @ weights > 0).T  # a resample may hold no row of a system
+        for pattern in np.unique(there, axis=0):
+            columns = np.flatnonzero((there == pattern).all(axis=1))
+            for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
+                own_x, own_y = (values[np.ix_(pattern, columns)].T for values in (drawn_x[metric], drawn_y[aspect]))
+                for name, values in group_coefficients(own_x, own_y, coefficients, threshold=threshold).items():
+                    found[name][position, columns] = values
+        return {name: merge(values) for name, values in found.items()}
+
+    observed = across(np.ones((part.n_items, 1)))
+    return LevelValues(
+        observed if len(used) > 1 else {name: values[:, :0] for name, values in observed.items()},
+        thresholds,
+        int(len(used) < 2),
+        len(part.rows) if len(used) < 2 else 0,
+        partial(_resample, across, part.n_items),
+    )
+
+
+def _resample(
+    evaluate_weights: Callable[[Floats], Mapping[str, Floats]], n_items: int, resamples: int, seed: int
+) -> dict[str, Floats]:
+    return resampled(evaluate_weights, n_items, resamples=resamples, seed=seed)
+
+
+def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:
+    """Mean over the groups of the pairwise accuracy by chance; nan where no group has two rows."""
+    x, y = part.x[pair[0]], part.y[pair[1]]
+    group = {POOLED: np.zeros_like(part.item), PER_ITEM: part.item, PER_SYSTEM: part.system}.get(level)
+    if group is None:
+        count = np.bincount(part.system)
+        x, y = (
+            rounded(np.bincount(part.system, weights=values)[count > 0] / count[count > 0], scale_of(values))
+            for values in (x, y)
+        )
+        group = np.zeros(len(x), dtype=np.int64)
+    if len(group) == 0:
+        return float("nan")
+    found = [accuracy_by_chance(x[rows], y[rows]) for _, rows in groups_by_size(group, int(group.max()) + 1)]
+    return float(means(np.concatenate(found)))

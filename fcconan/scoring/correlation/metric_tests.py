@@ -1,0 +1,353 @@
+"""Does one metric follow people better than another? Tests by random swaps of their values.
+
+PERM-BOTH (Deutsch et al., 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods",
+section 4) puts both metrics on one scale and swaps their values reply by reply at random; the difference of the two
+coefficients is compared with those after the swaps. Swapping whole items (their PERM-INPUT) keeps the replies to one HS
+together and is the safer choice where they resemble each other.
+
+All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance.max_t`). A family is all pairs for one
+aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
+"""
+
+import os
+from collections.abc import Container, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.scoring.correlation.analysis import DEFAULT, data_parts
+from fcconan.scoring.correlation.coefficients import CALIBRATED, known_coefficients
+from fcconan.scoring.correlation.levels import POOLED, at_level, known_levels
+from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
+from fcconan.scoring.score_table import ScoreTable
+from fcconan.scoring.significance.families import CORRECTION, Family, family_parts
+from fcconan.scoring.significance.intervals import TOLERANCE
+from fcconan.scoring.significance.max_t import all_flips, p_floor, step_down, units_floor
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.int8]
+
+UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
+BLOCK = 256  # swaps held at once
+COLUMNS = 20_000_000  # numbers to be summed over swaps that are held at once, twice: 320 MB
+DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of one aspect at least: 200 MB
+BY = "aspect-level-coefficient"  # the rule that makes families
+
+
+@dataclass(frozen=True)
+class MetricTest:
+    """A two-sided test of the difference between two metrics.
+
+    Attributes:
+        a: The first metric.
+        b: The second metric.
+        aspect: What people rated.
+        level: One of `LEVELS`.
+        coefficient: Its name.
+        test: `perm_both`, `perm_input` or `williams`.
+        difference: The coefficient of `a` minus that of `b`, on the rows that have both; None where one is undefined.
+        p: (c + 1) / (n + 1) for the swaps, never 0; None with the difference.
+        p_corrected: p adjusted within the family: by max-T for swaps, by Holm's method for `williams`.
+        n: Rows that have both metrics and people's value.
+        n_units: Replies or items of these rows, whose values are swapped together; None for `williams`.
+        n_undefined: Swaps after which a coefficient is undefined; they count against a difference.
+        reason: Why there is no p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, where both
+            coefficients are defined and determine each other.
+    """
+
+    a: str
+    b: str
+    aspect: str
+    level: str
+    coefficient: str
+    test: str
+    difference: float | None
+    p: float | None
+    p_corrected: float | None
+    n: int
+    n_units: int | None
+    n_undefined: int
+    reason: str | None
+
+    @property
+    def family(self) -> str:
+        """Name of the family: all pairs of metrics for the same aspect, level and coefficient."""
+        return f"{self.aspect}, {self.level}, {self.coefficient}"
+
+
+def permutation_tests(
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = (POOLED,),
+    coefficients: Sequence[str] = DEFAULT,
+    swaps: int = 10_000,
+    seed: int = 0,
+    unit: str = "reply",
+) -> list[MetricTest]:
+    """Compares all pairs of metrics for every aspect by random swaps; all pairs share the swaps.
+
+    Where all ways to swap are not more than `swaps`, each is taken once, and p is exact.
+
+    Args:
+        table: The values.
+        levels: From `LEVELS`.
+        coefficients: From `fcconan.scoring.correlation.coefficients.COEFFICIENTS`, except the calibrated accuracy, whose thresholds
+            belong to one metric each.
+        swaps: How many.
+        seed: Decides them.
+        unit: What is swapped: `reply` (PERM-BOTH) or `item` (PERM-INPUT).
+
+    Raises:
+        InputError: A level, a coefficient or the unit is unknown, or there is no swap.
+    """
+    names = known_coefficients(coefficients)
+    if CALIBRATED in names or unit not in UNITS or swaps < 1:
+        found = CALIBRATED if CALIBRATED in names else f"unit {unit!r} and {swaps} swaps"
+        raise InputError(f"found {found}, expected another coefficient, a unit reply or item, and at least 1 swap")
+    rows: list[MetricTest] = []
+    for level in known_levels(levels):
+        whole = at_level(table, level)
+        compared = compared_pairs(whole)
+        at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
+        for start in range(0, len(table.aspects), at_once):
+            aspects = range(start, start + at_once)
+            done: list[_Swapped] = []
+            batch: list[_Prepared] = []
+            for prepared in _prepared(whole, level, names, compared, aspects):
+                batch.append(prepared)
+                if sum(each.comparison.columns.size for each in batch) > COLUMNS:
+                    done += _swapped(table, batch, level, names, swaps, seed, unit)
+                    batch = []
+            rows += _adjusted(done + _swapped(table, batch, level, names, swaps, seed, unit))
+    return rows
+
+
+def permutation_signature(
+    table: ScoreTable,
+    families: Sequence[Family],
+    *,
+    population: str = "",
+    swaps: int = 10_000,
+    seed: int = 0,
+    unit: str = "reply",
+) -> str:
+    """Returns the short string that names everything that changes the figures of `permutation_tests`.
+
+    Args:
+        table: The values, which are named by a hash.
+        families: What `permutation_families` returned.
+        population: What the rows are, in the words of whoever read them.
+        swaps: As given to `permutation_tests`.
+        seed: As given to `permutation_tests`.
+        unit: As given to `permutation_tests`.
+    """
+    parts = {
+        **data_parts(table, population),
+        "test": UNITS[unit].replace("_", "-"),
+        "swaps": f"{swaps}-by-{unit}",
+        "sides": 2,
+        **family_parts(families, BY),
+        "seed": seed,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) -> list[Family]:
+    """Returns the families of tests by random swaps.
+
+    Args:
+        tests: What `permutation_tests` returned.
+        swaps: Number of swaps that it was given.
+    """
+    found = []
+    for family in metric_families(tests, CORRECTION):
+        own = [row for row in tests if row.family == family.name]
+        units = max(row.n_units or 0 for row in own)
+        found.append(replace(family, floor=p_floor(swaps, units) if family.n_tests else None, units=units))
+    return found
+
+
+def metric_families(tests: Sequence[MetricTest], correction: str) -> list[Family]:
+    """Returns the families of tests between metrics, in their order, without a smallest p.
+
+    Args:
+        tests: The tests.
+        correction: How p was adjusted.
+    """
+    counts: dict[str, int] = {}
+    for row in tests:
+        counts[row.family] = counts.get(row.family, 0) + (row.p is not None)
+    return [Family(name, "all pairs of metrics", n, None, correction) for name, n in counts.items()]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    first: int
+    second: int
+    aspects: list[int]
+    rows: Ints
+    comparison: Comparison
+
+
+def _prepared(
+    table: ScoreTable,
+    level: str,
+    names: Sequence[str],
+    compared: Mapping[tuple[int, int], Sequence[int]],
+    chosen: Container[int],
+) -> Iterator[_Prepared]:
+    """Yields two metrics and the chosen aspects for which they lack the same rows."""
+    for (first, second), aspects in compared.items():
+        both = np.isfinite(table.metric_values[[first, second]]).all(axis=0)
+        alike: dict[bytes, list[int]] = {}
+        for aspect in [each for each in aspects if each in chosen]:
+            alike.setdefault((both & np.isfinite(table.human_values[aspect])).tobytes(), []).append(aspect)
+        for key, own in alike.items():
+            rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
+            metrics = table.metric_values[first, rows], table.metric_values[second, rows]
+            people = table.human_values[own][:, rows]
+            yield _Prepared(
+                first,
+                second,
+                own,
+                rows,
+                comparison(level, metrics, people, table.item[rows], table.system[rows], names),
+            )
+
+
+def compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
+    """Returns pairs of metrics with the aspects that both speak of."""
+    compared: dict[tuple[int, int], list[int]] = {}
+    for aspect in range(len(table.aspects)):
+        for pair in combinations([metric for metric, own in table.pairs if own == aspect], 2):
+            compared.setdefault(pair, []).append(aspect)
+    return compared
+
+
+@dataclass(frozen=True)
+class _Swapped:
+    """A test whose p is not adjusted yet, and its differences after the swaps, of shape (swaps,)."""
+
+    test: MetricTest
+    differences: Floats
+
+
+def _swapped(
+    table: ScoreTable, batch: list[_Prepared], level: str, names: Sequence[str], swaps: int, seed: int, unit: str
+) -> list[_Swapped]:
+    if not batch:
+        return []
+    columns = np.zeros((len(table.items), sum(each.comparison.columns.shape[1] for each in batch)))
+    slices, start = [], 0
+    for each in batch:
+        slices.append(slice(start, start + each.comparison.columns.shape[1]))
+        columns[each.rows, slices[-1]] = each.comparison.columns
+        start = slices[-1].stop
+    observed = [
+        each.comparison.differences(np.zeros((own.stop - own.start, 1)), np.zeros((len(each.rows), 1), dtype=np.int8))
+        for each, own in zip(batch, slices, strict=True)
+    ]
+    every = all_flips(_n_units(table, unit), swaps)
+    n_drawn = swaps if every is None else len(every)
+    after = [{name: np.empty((len(each.aspects), n_drawn)) for name in names} for each in batch]
+
+    def fill(position: int, sums: Floats, swapped: Flags, drawn: slice) -> None:
+        prepared = batch[position]
+        found = prepared.comparison.differences(sums[slices[position]], swapped[prepared.rows])
+        for name, differences in found.items():
+            after[position][name][:, drawn] = differences
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        start = 0
+        for swapped in _draws(table, swaps, seed, unit):
+            sums, drawn = columns.T @ swapped.astype(np.float64), slice(start, start + swapped.shape[1])
+            for _ in threads.map(partial(fill, sums=sums, swapped=swapped, drawn=drawn), range(len(batch))):
+                pass
+            start = drawn.stop
+    return [
+        _Swapped(
+            _test(table, each, aspect, level, name, observed[at][name][place, 0], after[at][name][place], unit), own
+        )
+        for at, each in enumerate(batch)
+        for name in names
+        for place, (aspect, own) in enumerate(zip(each.aspects, after[at][name], strict=True))
+    ]
+
+
+def _test(
+    table: ScoreTable,
+    prepared: _Prepared,
+    aspect: int,
+    level: str,
+    name: str,
+    difference: float,
+    after: Floats,
+    unit: str,
+) -> MetricTest:
+    there = bool(np.isfinite(difference))
+    undefined = np.isnan(after)
+    # Equal differences may differ in their last digits.
+    at_least = (np.abs(after) >= abs(difference) - TOLERANCE) | undefined
+    n_units = len(prepared.rows) if unit == "reply" else len(np.unique(table.item[prepared.rows]))
+    p = max(float((at_least.sum() + 1) / (len(after) + 1)), units_floor(n_units))
+    return MetricTest(
+        a=table.metrics[prepared.first],
+        b=table.metrics[prepared.second],
+        aspect=table.aspects[aspect],
+        level=level,
+        coefficient=name,
+        test=UNITS[unit],
+        difference=float(difference) if there else None,
+        p=p if there else None,
+        p_corrected=None,
+        n=len(prepared.rows),
+        n_units=n_units,
+        n_undefined=int(undefined.sum()) if there else 0,
+        reason=None if there else _reason(len(prepared.rows)),
+    )
+
+
+def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
+    """Adjusts p within families by max-T; a test's own undefined swaps count against it, as they do in its p."""
+    families: dict[str, list[int]] = {}
+    for position, swapped in enumerate(found):
+        if swapped.test.difference is not None:
+            families.setdefault(swapped.test.family, []).append(position)
+    rows = [each.test for each in found]
+    for members in families.values():
+        observed = np.abs(np.array([rows[each].difference for each in members], dtype=np.float64))
+        drawn = np.abs(np.stack([found[each].differences for each in members]))
+        # The swap that swaps nothing is one of all; without it a scale could be 0 where the difference is not.
+        squares = np.nansum(drawn**2, axis=1) + observed**2
+        scale = np.sqrt(squares / (np.isfinite(drawn).sum(axis=1) + 1))
+        scale[scale <= TOLERANCE] = 1.0
+        corrected = step_down((observed - TOLERANCE) / scale, [(drawn / scale[:, None]).T])
+        for member, value in zip(members, corrected.tolist(), strict=True):
+            rows[member] = replace(rows[member], p_corrected=max(value, rows[member].p or 0.0))
+    return rows
+
+
+def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flags]:
+    """Yields swaps of shape (rows, some swaps): all ways to swap if these are not more, otherwise random ones."""
+    n_units = _n_units(table, unit)
+    generator = np.random.default_rng(seed)
+    every = all_flips(n_units, swaps)
+    n_drawn = swaps if every is None else len(every)
+    for start in range(0, n_drawn, BLOCK):
+        size = n_units, min(BLOCK, n_drawn - start)
+        drawn = generator.integers(2, size=size, dtype=np.int8) if every is None else every[start : start + BLOCK].T
+        yield drawn if unit == "reply" else drawn[table.item]
+
+
+def _n_units(table: ScoreTable, unit: str) -> int:
+    return len(table.items) if unit == "reply" else len(table.item_names)
+
+
+def _reason(n_rows: int) -> str:
+    return "no_rows" if n_rows == 0 else "too_few" if n_rows < 2 else "constant"

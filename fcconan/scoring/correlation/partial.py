@@ -1,0 +1,93 @@
+"""Correlation of metrics with people given the length of the reply."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.scoring.correlation.analysis import DEFAULT, Correlation, in_order, level_rows
+from fcconan.scoring.correlation.coefficients import known_coefficients
+from fcconan.scoring.correlation.levels import (
+    LEVELS,
+    PER_ITEM,
+    PER_SYSTEM,
+    SYSTEM_MEANS,
+    at_level,
+    evaluate,
+    known_levels,
+)
+from fcconan.scoring.score_table import ScoreTable, parts
+
+Floats = npt.NDArray[np.float64]
+
+ROUNDING = 1e-10  # what a coefficient of 1 may lack
+FEWEST = 4  # rows, or systems, that a partial correlation needs
+
+
+def partial_correlations(
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = LEVELS,
+    coefficients: Sequence[str] = DEFAULT,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> list[Correlation]:
+    """Correlates metrics with people given the length of the reply, from the three coefficients within each group.
+
+    (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2)), for Pearson, Spearman and Kendall (1942) alike. Where the
+    length alone decides the metric or people, nothing is left to correlate and the group counts as constant.
+
+    Args:
+        table: The values; without `lengths` there are no rows.
+        levels: From `LEVELS`.
+        coefficients: `pearson`, `spearman`, `kendall_b`.
+        resamples: How many; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+
+    Returns:
+        Rows like those of `correlate`; the coefficient's name ends with `_given_length`.
+
+    Raises:
+        InputError: A level or a coefficient is unknown.
+    """
+    names = known_coefficients([name for name in coefficients if name in DEFAULT])
+    if table.lengths is None:
+        return []
+    found = []
+    last_x, last_y = len(table.metrics), len(table.aspects)
+    for level in known_levels(levels):
+        known = at_level(table, level)
+        x, y = (np.concatenate([each, table.lengths[None]]) for each in (known.metric_values, known.human_values))
+        for metric, aspect in table.pairs:
+            complete = np.isfinite(x[metric]) & np.isfinite(y[aspect]) & np.isfinite(table.lengths)
+            there = _enough(table, level, complete)
+            left_out = int((complete & ~there).sum())
+            own_x, own_y = (np.where(there, each, np.nan) for each in (x, y))
+            triple = [(metric, aspect), (metric, last_y), (last_x, aspect)]
+            for part in parts(table, own_x, own_y, triple):
+                values = evaluate(level, part, names, _given)
+                pair = [(metric, aspect)]
+                rows = level_rows(table, level, part, values, pair, resamples, seed, confidence, left_out)
+                found += [replace(row, coefficient=f"{row.coefficient}_given_length", chance=0.0) for _, row in rows]
+    return in_order(found, table, [f"{name}_given_length" for name in names])
+
+
+def _enough(table: ScoreTable, level: str, there: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Leaves out groups of fewer than `FEWEST`: three points always have a partial correlation of 1 or -1."""
+    if level in (PER_ITEM, PER_SYSTEM):
+        group = table.item if level == PER_ITEM else table.system
+        return there & (np.bincount(group[there], minlength=int(group.max()) + 1)[group] >= FEWEST)
+    number = len(np.unique(table.system[there])) if level == SYSTEM_MEANS else int(there.sum())
+    return there & (number >= FEWEST)
+
+
+def _given(values: Floats) -> Floats:
+    """Partial correlation out of three coefficients; shape (3, ...) to (1, ...)."""
+    both, metric, people = values
+    left_x, left_y = 1 - metric**2, 1 - people**2
+    there = (left_x > ROUNDING) & (left_y > ROUNDING)
+    norm = np.sqrt(np.where(there, left_x, 1.0)) * np.sqrt(np.where(there, left_y, 1.0))
+    return np.clip(np.where(there, (both - metric * people) / norm, np.nan), -1.0, 1.0)[None]

@@ -1,0 +1,134 @@
+"""How far a judge's ratings are from people's, system by system."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.scoring.correlation.human_ceiling import NONE, Ceiling, weighted_ceiling
+from fcconan.scoring.correlation.levels import UNKNOWN
+from fcconan.scoring.score_table import ScoreTable
+from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RatingError:
+    """Errors of one judge for one system.
+
+    Attributes:
+        metric: The judge.
+        aspect: What people rated.
+        system: The system whose replies are rated; None for all of them.
+        mean_absolute_error: None without a row.
+        mean_absolute_error_low: Lower end of the interval over items; None with fewer than two.
+        mean_absolute_error_high: Upper end.
+        chance: Mean absolute error to expect when the judge's ratings are dealt out at random over these replies.
+        ceiling: Mean absolute error of one annotator against the mean of the others, over all rows of the annotators
+            who share 3 with others; None without two of them.
+        n_annotators: The annotators that the ceiling rests on.
+        bias: Mean of the judge's rating minus people's: above 0 where the judge is too generous.
+        bias_low: Lower end of the interval.
+        bias_high: Upper end.
+        n: Rows with both values.
+        n_missing: Rows that lack one.
+    """
+
+    metric: str
+    aspect: str
+    system: str | None
+    mean_absolute_error: float | None
+    mean_absolute_error_low: float | None
+    mean_absolute_error_high: float | None
+    chance: float | None
+    ceiling: float | None
+    n_annotators: int
+    bias: float | None
+    bias_low: float | None
+    bias_high: float | None
+    n: int
+    n_missing: int
+
+
+def rating_errors(
+    table: ScoreTable, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> list[RatingError]:
+    """Computes mean absolute error and bias of every metric, for every system and for all of them.
+
+    It makes sense only for metrics on people's scale: give a table of those.
+
+    Args:
+        table: The values.
+        resamples: How many resamples of items; 0 for no intervals.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+    """
+    selections: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(table.items), dtype=np.bool_))]
+    selections += [
+        (name, table.system == position) for position, name in enumerate(table.system_names) if name != UNKNOWN
+    ]
+    found = []
+    for metric, aspect in table.pairs:
+        difference = table.metric_values[metric] - table.human_values[aspect]
+        for system, selected in selections:
+            rows = np.flatnonzero(selected & np.isfinite(difference))
+            own = difference[rows]
+            terms = np.stack([np.abs(own), own, np.ones(len(rows))])
+            n_items = len(table.item_names)
+            sums = np.zeros((3, n_items))
+            for each, term in zip(sums, terms, strict=True):
+                each[:] = np.bincount(table.item[rows], weights=term, minlength=n_items)
+            ends: list[float | None] = [None] * 4
+            if resamples and len(np.unique(table.item[rows])) > 1:
+                draws = bootstrap_means(sums, resamples=resamples, seed=seed).T
+                number = np.where(draws[2] > 0, draws[2], np.nan)
+                low, high = percentile_interval(np.stack([draws[0] / number, draws[1] / number], axis=1), confidence)
+                ends = [float(low[0]), float(high[0]), float(low[1]), float(high[1])]
+            ceiling = _ceiling(table, aspect, selected)
+            found.append(
+                RatingError(
+                    metric=table.metrics[metric],
+                    aspect=table.aspects[aspect],
+                    system=system,
+                    mean_absolute_error=float(np.abs(own).mean()) if len(rows) else None,
+                    mean_absolute_error_low=ends[0],
+                    mean_absolute_error_high=ends[1],
+                    chance=_by_chance(table.metric_values[metric, rows], table.human_values[aspect, rows]),
+                    ceiling=ceiling.value,
+                    n_annotators=ceiling.n_annotators,
+                    bias=float(own.mean()) if len(rows) else None,
+                    bias_low=ends[2],
+                    bias_high=ends[3],
+                    n=len(rows),
+                    n_missing=int(selected.sum()) - len(rows),
+                )
+            )
+    return found
+
+
+def _by_chance(x: Floats, y: Floats) -> float | None:
+    """Mean absolute difference of all pairs of a value of x and one of y."""
+    if len(x) == 0:
+        return None
+    (x, of_x), (y, of_y) = (np.unique(each, return_counts=True) for each in (x, y))
+    # Through sums of the values below each, because all pairs at once may not fit.
+    below, total = np.concatenate([[0], np.cumsum(of_y)]), np.concatenate([[0.0], np.cumsum(y * of_y)])
+    place = np.searchsorted(y, x)
+    under = x * below[place] - total[place]
+    over = total[-1] - total[place] - x * (below[-1] - below[place])
+    return float((of_x * (under + over)).sum() / (of_x.sum() * of_y.sum()))
+
+
+def _ceiling(table: ScoreTable, aspect: int, selected: npt.NDArray[np.bool_]) -> Ceiling:
+    if table.annotators is None:
+        return NONE
+    ratings = table.annotators[:, aspect, selected]
+    there = np.isfinite(ratings)
+    filled = np.where(there, ratings, 0.0)
+    others = there.sum(axis=0) - there
+    usable = there & (others > 0)
+    mean = np.divide(filled.sum(axis=0) - filled, others, out=np.zeros(ratings.shape), where=usable)
+    rows = usable.sum(axis=1)
+    total = np.where(usable, np.abs(filled - mean), 0.0).sum(axis=1)
+    return weighted_ceiling((total / np.maximum(rows, 1)).tolist(), rows.tolist())

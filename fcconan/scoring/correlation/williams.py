@@ -1,0 +1,151 @@
+"""Williams' test of the difference between two correlations with the same variable."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.scoring.correlation.analysis import data_parts
+from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN
+from fcconan.scoring.correlation.levels import POOLED, SYSTEM_MEANS, at_level, evaluate
+from fcconan.scoring.correlation.metric_tests import BY, MetricTest, compared_pairs, metric_families
+from fcconan.scoring.score_table import Part, ScoreTable
+from fcconan.scoring.significance.families import family_parts
+from fcconan.scoring.significance.intervals import holm
+
+Floats = npt.NDArray[np.float64]
+
+WILLIAMS = "williams"
+HOLM = "holm"
+WILLIAMS_LEVELS = (POOLED, SYSTEM_MEANS)
+WILLIAMS_COEFFICIENTS = (PEARSON, SPEARMAN)
+ROUNDING = 1e-12  # what a correlation of 1 may lack, and what may be left of a denominator of 0
+
+
+def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Floats, Floats]:
+    """Tests the difference of two correlations that share a variable (Williams, 1959; Steiger, 1980, equation 7).
+
+    Args:
+        r_a: Correlation of the first metric with people.
+        r_b: Correlation of the second metric with people.
+        r_ab: Correlation of the two metrics.
+        n: How many independent observations.
+
+    Returns:
+        t with n - 3 degrees of freedom, and the two-sided p: 0 and 1 for metrics that correlate by 1, which cannot
+        differ; nan with n below 4 or where the three correlations are otherwise degenerate.
+    """
+    from scipy.stats import t as student
+
+    r_a, r_b, r_ab = (np.asarray(each, dtype=np.float64) for each in (r_a, r_b, r_ab))
+    if n < 4:
+        return np.full(r_a.shape, np.nan), np.full(r_a.shape, np.nan)
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    below = 2 * determinant * (n - 1) / (n - 3) + (r_a + r_b) ** 2 / 4 * (1 - r_ab) ** 3
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / np.where(below > ROUNDING, below, np.nan))
+    found = np.where((r_ab >= 1 - ROUNDING) & (np.abs(r_a - r_b) <= ROUNDING), 0.0, found)
+    return found, 2 * student.sf(np.abs(found), n - 3)
+
+
+def williams_tests(
+    table: ScoreTable,
+    *,
+    levels: Sequence[str] = (POOLED,),
+    coefficients: Sequence[str] = WILLIAMS_COEFFICIENTS,
+) -> list[MetricTest]:
+    """Compares all pairs of metrics for every aspect by Williams' test.
+
+    It takes observations as independent, which replies to one HS are not: PERM-INPUT needs no such assumption.
+
+    Args:
+        table: The values.
+        levels: `pooled`, whose observations are the rows, or `system_means`, whose observations are the systems.
+        coefficients: `pearson`, for which the test was made, and `spearman`, for which it is an approximation.
+
+    Raises:
+        InputError: A level or a coefficient is none of these.
+    """
+    for given, allowed in ((levels, WILLIAMS_LEVELS), (coefficients, WILLIAMS_COEFFICIENTS)):
+        wrong = [each for each in given if each not in allowed]
+        if wrong or not given:
+            raise InputError(f"found {wrong[0] if wrong else 'nothing'!r}, expected {' or '.join(allowed)}")
+    rows = []
+    whole = table
+    for level in levels:
+        table = at_level(whole, level)
+        for (first, second), aspects in compared_pairs(table).items():
+            for aspect in aspects:
+                a, b, people = table.metric_values[first], table.metric_values[second], table.human_values[aspect]
+                there = np.flatnonzero(np.isfinite(a) & np.isfinite(b) & np.isfinite(people))
+                own = np.stack([a, b])[:, there]
+                sizes = (len(table.item_names), len(table.system_names))
+                part = Part(
+                    own,
+                    np.stack([people[there], own[1]]),
+                    table.item[there],
+                    table.system[there],
+                    *sizes,
+                    [(0, 0), (1, 0), (0, 1)],
+                    there,
+                )
+                n = len(there) if level == POOLED else len(np.unique(part.system))
+                for name, values in evaluate(level, part, coefficients).values().items():
+                    p = float(williams_test(values[0], values[1], values[2], n)[1])
+                    defined = bool(np.isfinite(values[:2]).all())
+                    rows.append(
+                        MetricTest(
+                            a=table.metrics[first],
+                            b=table.metrics[second],
+                            aspect=table.aspects[aspect],
+                            level=level,
+                            coefficient=name,
+                            test=WILLIAMS,
+                            difference=float(values[0] - values[1]) if defined else None,
+                            p=p if np.isfinite(p) else None,
+                            p_corrected=None,
+                            n=len(there),
+                            n_units=None,
+                            n_undefined=0,
+                            reason=None if np.isfinite(p) else _williams_reason(len(there), n, defined),
+                        )
+                    )
+    return _holm_corrected(rows)
+
+
+def _holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
+    """Corrects p values within families by Holm's method: analytic tests have no draws for max-T."""
+    families: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        families.setdefault(row.family, []).append(position)
+    corrected = list(rows)
+    for members in families.values():
+        p_values = np.array([np.nan if rows[each].p is None else rows[each].p for each in members], dtype=np.float64)
+        for each, value in zip(members, holm(p_values), strict=True):
+            corrected[each] = replace(rows[each], p_corrected=float(value) if np.isfinite(value) else None)
+    return corrected
+
+
+def williams_signature(table: ScoreTable, tests: Sequence[MetricTest], *, population: str = "") -> str:
+    """Returns the short string that names everything that changes the figures of `williams_tests`.
+
+    Args:
+        table: The values, which are named by a hash.
+        tests: What `williams_tests` returned.
+        population: What the rows are, in the words of whoever read them.
+    """
+    parts = {
+        **data_parts(table, population),
+        "test": WILLIAMS,
+        "sides": 2,
+        **family_parts(metric_families(tests, HOLM), BY),
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:
+    if n_rows == 0 or n_observations < 4:
+        return "no_rows" if n_rows == 0 else "too_few"
+    return "degenerate" if defined else "constant"

@@ -1,0 +1,182 @@
+"""What several raters said of the same things, as `fcconan.scoring.agreement` takes it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fcconan.data.row_ids import id_of, required_id
+from fcconan.errors import InputError
+from fcconan.rows import VOTE_LABELS
+from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
+from fcconan.scoring.ratings import HUMAN, RatedReplies
+from fcconan.scoring.significance.intervals import Floats
+from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
+
+Row = Mapping[str, Any]
+LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
+NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
+
+
+@dataclass(frozen=True)
+class RatedByMany:
+    """What raters said of one aspect.
+
+    Attributes:
+        aspect: What was rated; None for verdicts and labels.
+        raters: Their names.
+        values: Shape (raters, things); nan is missing.
+        domain: All values of the scale.
+        coefficients: Those that fit the scale.
+        ordered: Whether the scale has an order, which weighted coefficients need.
+        items: The item of each thing; None where it is not known, so that each thing stands for itself.
+        unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
+        scale_known: Whether the domain is that of a scale, and not the values that were given.
+        left_out: Models that are not compared, because several people are and no raters were chosen.
+    """
+
+    aspect: str | None
+    raters: list[str]
+    values: Floats
+    domain: list[float]
+    coefficients: tuple[str, ...]
+    ordered: bool = True
+    items: list[str] | None = None
+    unit: str = "item"
+    scale_known: bool = True
+    left_out: tuple[str, ...] = ()
+
+
+def tables_of(
+    kind: str,
+    rows: Iterable[Row] | RatedReplies,
+    *,
+    aspects: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+    scale: tuple[int, int] | None = None,
+) -> list[RatedByMany]:
+    """Reads what raters said.
+
+    Args:
+        kind: `ratings`, `comparisons` or `votes`.
+        rows: Rows of that kind. The item of a rated reply is that of the rows, if all have one, or that which
+            `RatedReplies` knows; that of a pair of which the id has the form `<HS id>:<CN id>` is its HS message.
+        aspects: Of ratings; None for all.
+        raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
+            raters where fewer than two are one of them.
+        scale: Lowest and highest whole grade of ratings whose rows do not say it.
+
+    Raises:
+        InputError: The rows cannot be read, or there are none of such raters and aspects; grades are outside the scale,
+            or no whole numbers and too many.
+    """
+    if isinstance(rows, RatedReplies):
+        return _ratings(rows, aspects, raters, scale)
+    rows = list(rows)
+    if kind == "ratings":
+        return _ratings(RatedReplies(rows), aspects, raters, scale)
+    if aspects:
+        raise InputError(f"{kind} have no aspects: leave --aspect out")
+    if scale is not None:
+        raise InputError(f"{kind} have no grades: leave --scale out")
+    models: dict[str, None] = {}
+    whose = [id_of(row, "rater", _place(row, number, kind)) or NO_RATER for number, row in enumerate(rows, start=1)]
+    if raters is None:
+        people = dict.fromkeys(name for name, row in zip(whose, rows, strict=True) if row.get("rater_kind") == HUMAN)
+        if len(people) > 1:
+            raters = list(people)
+            models = dict.fromkeys(name for name in whose if name not in people)
+    chosen = rows if raters is None else _by(rows, whose, raters)
+    if kind == "comparisons":
+        verdicts = read_verdicts(chosen)
+        names, values = verdict_table(verdicts)
+        domain = [*map(float, range(len(CODES)))]
+        items = pair_items(verdicts)
+        return [RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=items, left_out=(*models,))]
+    return [replace(_labels(chosen), left_out=(*models,))]
+
+
+def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
+    known = dict.fromkeys(whose)
+    for name in raters:
+        if name not in known:
+            raise InputError(f"there is no rater {name!r}: known are {', '.join(known)}")
+    return [row for name, row in zip(whose, rows, strict=True) if name in raters]
+
+
+def _ratings(
+    rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
+) -> list[RatedByMany]:
+    several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
+    names = list(dict.fromkeys(raters)) if raters is not None else next(several, rated.raters())
+    if unknown := [name for name in names if name not in rated.raters()]:
+        raise InputError(f"there is no rater {unknown[0]!r}: known are {', '.join(rated.raters())}")
+    found = rated.aspects(names=names)
+    for aspect in aspects or ():
+        if aspect not in found:
+            raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
+    models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
+    tables = []
+    items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
+    for aspect in aspects or found:
+        who, values = rated.people(aspect, names)
+        domain, known = _domain(values, scale or rated.scale(aspect, who), aspect)
+        left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
+        table = RatedByMany(aspect, who, values, domain, COEFFICIENTS, items=items, unit=unit)
+        tables.append(replace(table, scale_known=known, left_out=left_out))
+    return tables
+
+
+def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
+    """The grades of a scale: whole ones if all that were given are, otherwise those that were given; and which."""
+    given = np.unique(values[np.isfinite(values)])
+    if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):
+        raise InputError(
+            f"{aspect} was rated {outside[0]:g}, expected {scale[0]:g} to {scale[1]:g}: give its own --scale, or mend "
+            "the ratings"
+        )
+    if scale is not None and (given == np.round(given)).all() and scale[0] == round(scale[0]):
+        if scale[1] - scale[0] >= LARGEST_SCALE:
+            raise InputError(
+                f"{aspect} has a scale from {scale[0]:g} to {scale[1]:g}, expected fewer than {LARGEST_SCALE} grades: "
+                "correct the columns low and high, or give --scale"
+            )
+        return [float(grade) for grade in range(int(scale[0]), int(scale[1]) + 1)], True
+    if len(given) > LARGEST_DOMAIN:
+        raise InputError(
+            f"{aspect} has {len(given)} different values, expected the grades of one person each, at most "
+            f"{LARGEST_DOMAIN}: means of several people do not agree or disagree"
+        )
+    return [float(value) for value in given] or [0.0], False
+
+
+def _labels(rows: Iterable[Row]) -> RatedByMany:
+    given: dict[tuple[str, str], str] = {}
+    for number, row in enumerate(rows, start=1):
+        place = _place(row, number, "votes")
+        pair, rater, label = (required_id(row, column, place) for column in ("pair_id", "rater", "label"))
+        if given.setdefault((rater, pair), label) != label:
+            raise InputError(
+                f"{place}: {rater} labelled the pair {pair} {given[rater, pair]} before, and now {label}; remove one "
+                "of them"
+            )
+    if not given:
+        raise InputError("there are no votes: give rows with pair_id, rater and label")
+    names = sorted({rater for rater, _ in given})
+    pairs = {pair: place for place, pair in enumerate(dict.fromkeys(pair for _, pair in given))}
+    known = set(given.values())
+    ordered = known <= set(VOTE_LABELS)
+    order = list(VOTE_LABELS) if ordered else sorted(known)
+    values = np.full((len(names), len(pairs)), np.nan)
+    for (rater, pair), label in given.items():
+        values[names.index(rater), pairs[pair]] = order.index(label)
+    parts = [pair.split(":") for pair in pairs]
+    known_items = all(len(each) == 2 and all(each) for each in parts)
+    items, unit = ([message for message, _ in parts], "item") if known_items else (None, "pair")
+    domain = [*map(float, range(len(order)))]
+    return RatedByMany(None, names, values, domain, NOMINAL, ordered=ordered, items=items, unit=unit)
+
+
+def _place(row: Row, number: int, kind: str) -> str:
+    return str(getattr(row, "place", f"{kind.removesuffix('s')} {number}"))

@@ -1,0 +1,223 @@
+"""Scores one system's rankings on one partition, query by query, under a stated rule."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.scoring.retrieval.metrics import (
+    METRICS,
+    NOTHING,
+    PAPER_METRICS,
+    Ranked,
+    chance,
+    judged,
+    parse_metric,
+    see,
+)
+from fcconan.scoring.retrieval.ranx_metrics import NAMES, ranx_values
+
+Floats = npt.NDArray[np.float64]
+Qrels = Mapping[str, Mapping[str, int]]
+
+TABLE_4 = ("hit_rate@10", "mrr@10", "ndcg@10", "map@10")
+ALL = (*TABLE_4, "precision@10", "recall@10", "f1@10", "accuracy@10")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What changes a figure besides the rankings and the judgements.
+
+    Attributes:
+        metrics: Names with cutoffs, such as `ndcg@10`; what is not in `fcconan.scoring.retrieval.metrics.METRICS` is ranx's.
+        capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
+        all_queries: Queries without a positive count as 0; otherwise they are left out.
+        brackets: Compute what the figures would be if unjudged CNs were right.
+    """
+
+    metrics: tuple[str, ...] = TABLE_4
+    capped: bool = False
+    all_queries: bool = False
+    brackets: bool = True
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one system scored on one partition.
+
+    Attributes:
+        query_ids: The queries.
+        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without
+            a positive that the rule leaves out.
+        unjudged_right: The same if every unjudged CN among the first k were right.
+        judged: Share of the first k that is judged; shape (queries,).
+        n_without_positive: Queries without a positive.
+        n_empty: Queries for which the system returned nothing.
+        n_short: Queries for which it returned fewer than k CNs, but some.
+        n_failed: Queries for which it failed.
+    """
+
+    query_ids: tuple[str, ...]
+    values: dict[str, Floats]
+    unjudged_right: dict[str, Floats]
+    judged: Floats
+    n_without_positive: int
+    n_empty: int
+    n_short: int
+    n_failed: int
+
+
+def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
+    """Returns full names, each once: `NDCG` becomes `ndcg@10`; names that are only ranx's stay as they are given.
+
+    Raises:
+        InputError: None is given, one is not known, or a cutoff is wrong.
+    """
+    names = []
+    for metric in metrics:
+        name, cutoff = parse_metric(metric, k)
+        if name not in METRICS and name.split(".")[0] not in NAMES:
+            known = ", ".join([*METRICS, *NAMES])
+            raise InputError(f"there is no metric {metric!r}: known are {known}, with a cutoff such as ndcg@10")
+        names.append(f"{name}@{cutoff}" if name in METRICS else metric.strip())
+    if not names or not all(names):
+        raise InputError("no metric is named: give one or more, such as ndcg@10")
+    return tuple(dict.fromkeys(names))
+
+
+def evaluate(
+    ordered: Mapping[str, Sequence[str]],
+    qrels: Qrels,
+    query_ids: Sequence[str],
+    *,
+    n_corpus: int,
+    k: int,
+    rule: Rule,
+    failed: Sequence[str] = (),
+) -> Evaluation:
+    """Scores rankings.
+
+    Args:
+        ordered: Query id to corpus ids, best first, ties broken.
+        qrels: Query id to corpus id to relevance; what is not there is unjudged and counts as wrong.
+        query_ids: The queries.
+        n_corpus: Size of the catalogue.
+        k: The cutoff of `judged` and of the counts.
+        rule: What to compute and how.
+        failed: Queries for which the system failed: they have no figure.
+
+    Raises:
+        InputError: ranx does not know a metric either.
+    """
+    depth = max([k, *(parse_metric(metric, k)[1] for metric in rule.metrics)])
+    ranked = see(ordered, qrels, query_ids, n_corpus, depth=depth, failed=failed)
+    positive = ranked.n_positive > 0
+    counted = ~ranked.failed & (positive | rule.all_queries)
+    values = {metric: np.where(counted, value, np.nan) for metric, value in _own(ranked, rule).items()}
+    foreign = [metric for metric in rule.metrics if metric not in values]
+    if foreign:
+        for metric, value in ranx_values(ordered, qrels, query_ids, foreign).items():
+            values[metric] = np.where(counted, value, np.nan)
+    right: dict[str, Floats] = {}
+    cutoffs = {parse_metric(metric, k)[1] for metric in rule.metrics} if rule.brackets else set()
+    for cutoff in sorted(cutoffs):
+        bracket = _own(ranked.with_unjudged_right(cutoff), rule)
+        right |= {
+            metric: np.where(counted, value, np.nan)
+            for metric, value in bracket.items()
+            if parse_metric(metric, k)[1] == cutoff
+        }
+    returned = (ranked.top(k) != NOTHING).sum(axis=1)
+    done = ~ranked.failed
+    return Evaluation(
+        query_ids=tuple(query_ids),
+        values={metric: values[metric] for metric in rule.metrics},
+        unjudged_right=right,
+        judged=np.where(done & (returned > 0), judged(ranked, k), np.nan),
+        n_without_positive=int((~positive).sum()),
+        n_empty=int((done & (returned == 0)).sum()),
+        n_short=int((done & (returned > 0) & (returned < min(k, n_corpus))).sum()),
+        n_failed=int(ranked.failed.sum()),
+    )
+
+
+def _own(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
+    table = PAPER_METRICS if rule.capped else METRICS
+    found = {}
+    for metric in rule.metrics:
+        name, cutoff = parse_metric(metric, 1)
+        if name in table and "@" in metric:
+            found[metric] = table[name](ranked, cutoff)
+    return found
+
+
+def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule: Rule) -> dict[str, Floats]:
+    """Returns the expected values of the rule's metrics for a random order of the catalogue.
+
+    Args:
+        qrels: Query id to corpus id to relevance.
+        query_ids: The queries.
+        n_corpus: Size of the catalogue.
+        rule: What to compute and how.
+
+    Returns:
+        For every metric shape (queries,); nan where a query is left out, and for metrics without a closed form here.
+    """
+    ranked = see({}, qrels, query_ids, n_corpus, depth=1)
+    counted = (ranked.n_positive > 0) | rule.all_queries
+    levels = {}
+    for metric in rule.metrics:
+        name, cutoff = parse_metric(metric, 1)
+        level = chance(ranked, name if "@" in metric else "", cutoff, capped=rule.capped)
+        levels[metric] = np.where(counted, level, np.nan)
+    return levels
+
+
+def evaluate_run(
+    run: Mapping[str, Sequence[tuple[str, float]]],
+    qrels: Qrels,
+    *,
+    metrics: Sequence[str] = ALL,
+    k: int = 10,
+    n_corpus: int | None = None,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Scores a run by the rules of protocol `sound`: queries without a positive are left out, ties broken by hash.
+
+    Args:
+        run: Query id to corpus ids with scores.
+        qrels: Query id to corpus id to relevance.
+        metrics: Names, with cutoffs or without.
+        k: The cutoff of names without one.
+        n_corpus: Size of the catalogue, for `accuracy`; by default the CNs that are judged or ranked.
+        seed: Of the tie rule.
+
+    Returns:
+        The mean of every metric over the queries of the qrels that have a positive; a query that the run leaves out
+        counts as 0.
+
+    Raises:
+        InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
+    """
+    from fcconan.retrieve.system import check_run
+    from fcconan.scoring.retrieval.metrics import order, tie_by_hash
+
+    known = {key for judged_cns in qrels.values() for key in judged_cns}
+    known |= {key for ranking in run.values() for key, _ in ranking}
+    catalogue = dict.fromkeys(known, "")
+    checked = check_run("run", run, dict.fromkeys(qrels, ""), catalogue)
+    names = metric_names(metrics, k)
+    found = evaluate(
+        order(checked, tie_by_hash(seed)),
+        qrels,
+        list(qrels),
+        n_corpus=n_corpus or len(catalogue),
+        k=k,
+        rule=Rule(names),
+    )
+    return {
+        name: float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+        for name, values in found.values.items()
+    }

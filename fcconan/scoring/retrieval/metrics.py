@@ -1,0 +1,300 @@
+"""Retrieval metrics at a cutoff, query by query, from one matrix of gains.
+
+Every metric is a pure function of what was ranked (`Ranked`). The figures are those of ranx wherever ranx defines the
+metric; `tests/score/test_retrieval.py` compares them with ranx and with trec_eval. `ap` as FC-CONAN's Table 4 has it
+divides by min(k, positives), ranx and trec_eval by the positives: both are here, under their own names.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Qrels = Mapping[str, Mapping[str, int]]
+TieKey = Callable[[str, str], Any]
+
+UNJUDGED = -1
+NOTHING = -2
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What one system ranked, seen through the judgements of one partition.
+
+    Attributes:
+        query_ids: The queries, in the dataset's order.
+        gains: Shape (queries, depth): the judged relevance at each rank, `UNJUDGED`, or `NOTHING` past the end.
+        relevances: Shape (queries, most positives): for every query, the relevances of all its positives, highest
+            first, padded with 0.
+        n_corpus: Size of the catalogue.
+        failed: Shape (queries,): True where the system failed and there is no ranking.
+    """
+
+    query_ids: tuple[str, ...]
+    gains: Ints
+    relevances: Ints
+    n_corpus: int
+    failed: npt.NDArray[np.bool_]
+
+    @property
+    def n_positive(self) -> Ints:
+        """The number of positives of every query; shape (queries,)."""
+        return np.asarray((self.relevances > 0).sum(axis=1), dtype=np.int64)
+
+    def top(self, k: int) -> Ints:
+        """The gains of the first k ranks, padded with `NOTHING`; shape (queries, k)."""
+        kept = self.gains[:, :k]
+        return np.pad(kept, ((0, 0), (0, k - kept.shape[1])), constant_values=NOTHING)
+
+    def with_unjudged_right(self, k: int) -> "Ranked":
+        """The same ranking with every unjudged CN among the first k taken as right, and as one more positive."""
+        gains = self.gains.copy()
+        top = gains[:, :k]
+        added = (top == UNJUDGED).sum(axis=1)
+        top[top == UNJUDGED] = 1
+        width = int(added.max(initial=0))
+        more = (np.arange(width) < added[:, None]).astype(np.int64)
+        relevances = -np.sort(-np.concatenate([self.relevances, more], axis=1), axis=1)
+        return Ranked(self.query_ids, gains, relevances, self.n_corpus, self.failed)
+
+
+def order(rankings: Mapping[str, Sequence[tuple[str, float]]], tie_key: TieKey) -> dict[str, list[str]]:
+    """Orders every ranking by score, highest first, and tied ids by `tie_key(query id, corpus id)`."""
+    ordered = {}
+    for query, ranking in rankings.items():
+        scores = [score for _, score in ranking]
+        if len(set(scores)) == len(scores):
+            ordered[query] = [key for key, _ in sorted(ranking, key=lambda entry: -entry[1])]
+        else:
+            ordered[query] = [
+                key for key, _ in sorted(ranking, key=lambda entry: (-entry[1], tie_key(query, entry[0])))
+            ]
+    return ordered
+
+
+def tie_by_hash(seed: int) -> TieKey:
+    """Returns a tie rule that puts tied ids in an order that is random for every query and the same for every system.
+
+    A scorer that gives every CN the same score is then at chance level.
+    """
+    return lambda query, key: hashlib.sha256(f"{seed}\n{query}\n{key}".encode()).digest()
+
+
+def tie_by_corpus(corpus: Mapping[str, str]) -> TieKey:
+    """Returns the paper's tie rule: tied ids keep the order of the catalogue."""
+    position = {key: index for index, key in enumerate(corpus)}
+    return lambda query, key: position[key]
+
+
+def see(
+    ordered: Mapping[str, Sequence[str]],
+    qrels: Qrels,
+    query_ids: Sequence[str],
+    n_corpus: int,
+    *,
+    depth: int,
+    failed: Sequence[str] = (),
+) -> Ranked:
+    """Looks at ordered rankings through the judgements of a partition.
+
+    Args:
+        ordered: Query id to corpus ids, best first. A query that is not there has an empty ranking.
+        qrels: Query id to corpus id to relevance; an id that is not there is unjudged.
+        query_ids: The queries to look at, all of them.
+        n_corpus: Size of the catalogue.
+        depth: How many ranks to keep.
+        failed: Queries for which the system failed.
+    """
+    gains = np.full((len(query_ids), depth), NOTHING, dtype=np.int64)
+    relevances = []
+    for row, query in enumerate(query_ids):
+        judged = qrels.get(query, {})
+        # TREC marks junk by negative relevances: judged, and wrong.
+        seen = [max(judged[key], 0) if key in judged else UNJUDGED for key in ordered.get(query, ())[:depth]]
+        gains[row, : len(seen)] = seen
+        relevances.append(sorted((value for value in judged.values() if value > 0), reverse=True))
+    width = max((len(values) for values in relevances), default=0)
+    padded = np.zeros((len(query_ids), width), dtype=np.int64)
+    for row, values in enumerate(relevances):
+        padded[row, : len(values)] = values
+    gone = set(failed)
+    return Ranked(
+        tuple(query_ids), gains, padded, n_corpus, np.array([query in gone for query in query_ids], dtype=np.bool_)
+    )
+
+
+def _divide(above: Floats, below: Floats | Ints) -> Floats:
+    """Divides, with 0 where there is nothing to divide by."""
+    return np.divide(above, below, out=np.zeros(len(above)), where=np.asarray(below) > 0)
+
+
+def _hits(ranked: Ranked, k: int) -> Floats:
+    return np.asarray(ranked.top(k) > 0, dtype=np.float64)
+
+
+def hit_rate(ranked: Ranked, k: int) -> Floats:
+    """Hit ratio: whether any of the first k is a positive."""
+    return _hits(ranked, k).max(axis=1, initial=0.0)
+
+
+def mrr(ranked: Ranked, k: int) -> Floats:
+    """Reciprocal rank of the first positive among the first k, else 0."""
+    return (_hits(ranked, k) / np.arange(1, k + 1)).max(axis=1, initial=0.0)
+
+
+def precision(ranked: Ranked, k: int) -> Floats:
+    """Positives among the first k, over k."""
+    return _hits(ranked, k).sum(axis=1) / k
+
+
+def recall(ranked: Ranked, k: int) -> Floats:
+    """Positives among the first k, over all positives."""
+    return _divide(_hits(ranked, k).sum(axis=1), ranked.n_positive)
+
+
+def f1(ranked: Ranked, k: int) -> Floats:
+    """Harmonic mean of precision and recall at k."""
+    above = 2 * precision(ranked, k) * recall(ranked, k)
+    return _divide(above, precision(ranked, k) + recall(ranked, k))
+
+
+def accuracy(ranked: Ranked, k: int) -> Floats:
+    """Share of the catalogue that is told right if the first k are called appropriate and the others not."""
+    top = ranked.top(k)
+    right = _hits(ranked, k).sum(axis=1)
+    returned = (top != NOTHING).sum(axis=1)
+    wrong = (returned - right) + (ranked.n_positive - right)
+    return 1 - wrong / ranked.n_corpus
+
+
+def _discounts(k: int) -> Floats:
+    return 1 / np.log2(np.arange(2, k + 2))
+
+
+def ndcg(ranked: Ranked, k: int) -> Floats:
+    """Normalised discounted cumulative gain at k: linear gain, ideal ranking cut at k (Järvelin and
+    Kekäläinen, 2002).
+    """
+    gained = np.maximum(ranked.top(k), 0) @ _discounts(k)
+    ideal = ranked.relevances[:, :k]
+    return _divide(gained, ideal @ _discounts(ideal.shape[1]))
+
+
+def _precision_sum(ranked: Ranked, k: int) -> Floats:
+    hits = _hits(ranked, k)
+    return (hits * np.cumsum(hits, axis=1) / np.arange(1, k + 1)).sum(axis=1)
+
+
+def average_precision(ranked: Ranked, k: int) -> Floats:
+    """Average precision at k, divided by the number of positives (ranx, trec_eval)."""
+    return _divide(_precision_sum(ranked, k), ranked.n_positive)
+
+
+def average_precision_capped(ranked: Ranked, k: int) -> Floats:
+    """Average precision at k, divided by min(k, positives), as FC-CONAN's Table 4 has it."""
+    return _divide(_precision_sum(ranked, k), np.minimum(ranked.n_positive, k))
+
+
+def judged(ranked: Ranked, k: int) -> Floats:
+    """Share of the returned first k that is judged in the partition; 0 for an empty ranking, which has no share.
+
+    `fcconan.scoring.retrieval.evaluation.evaluate` leaves such queries out of the mean.
+    """
+    top = ranked.top(k)
+    return _divide((top >= 0).sum(axis=1).astype(np.float64), (top != NOTHING).sum(axis=1))
+
+
+Metric = Callable[[Ranked, int], Floats]
+METRICS: dict[str, Metric] = {
+    "hit_rate": hit_rate,
+    "mrr": mrr,
+    "ndcg": ndcg,
+    "map": average_precision,
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+    "accuracy": accuracy,
+}
+PAPER_METRICS: dict[str, Metric] = {
+    "hit_rate": hit_rate,
+    "mrr": mrr,
+    "ndcg": ndcg,
+    "map": average_precision_capped,
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+    "accuracy": accuracy,
+}
+ALIASES = {"hit_ratio": "hit_rate", "ap": "map", "rr": "mrr", "reciprocal_rank": "mrr"}
+
+
+def parse_metric(text: str, k: int) -> tuple[str, int]:
+    """Returns name and cutoff of `ndcg@10`; without a cutoff it is k.
+
+    Raises:
+        InputError: The cutoff is not a positive whole number.
+    """
+    name, at, cutoff = text.strip().lower().partition("@")
+    if at and not (cutoff.isdecimal() and int(cutoff) > 0):
+        raise InputError(f"metric {text!r} has the cutoff {cutoff!r}: give a positive whole number, such as ndcg@10")
+    return ALIASES.get(name, name), int(cutoff) if at else k
+
+
+def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats:
+    """Expected value of a metric, query by query, if the catalogue is ranked at random; exact, in closed form.
+
+    Args:
+        ranked: Gives the positives of every query and the size of the catalogue; what was ranked does not matter.
+        name: A key of `METRICS`.
+        k: The cutoff.
+        capped: Divide average precision by min(k, positives).
+
+    Returns:
+        Shape (queries,); nan for a metric without a closed form here.
+    """
+    n = ranked.n_corpus
+    depth = min(k, n)
+    positives = ranked.n_positive
+    ranks = np.arange(1, depth + 1)
+    share = positives / n if n else np.zeros(len(positives))
+    if name == "precision":
+        return np.asarray(share * depth / k)
+    if name == "recall":
+        return np.where(positives > 0, depth / max(n, 1), 0.0)
+    if name == "accuracy":
+        return np.asarray(1 - (depth + positives - 2 * depth * share) / n)
+    if name == "ndcg":
+        total = ranked.relevances.sum(axis=1) / n
+        ideal = ranked.relevances[:, :k]
+        return _divide(total * _discounts(depth).sum(), ideal @ _discounts(ideal.shape[1]))
+    if name == "map":
+        below = np.minimum(positives, k) if capped else positives
+        others = (positives - 1) / max(n - 1, 1)
+        return _divide((share[:, None] * (1 + (ranks - 1) * others[:, None]) / ranks).sum(axis=1), below)
+    if name in ("hit_rate", "mrr", "f1"):
+        return np.array([_drawn(int(count), n, depth, k, name) for count in positives])
+    return np.full(len(positives), np.nan)
+
+
+def _drawn(positives: int, n: int, depth: int, k: int, name: str) -> float:
+    """Expected value of a metric that depends on where the first positive is, or on how many are among the first."""
+    if positives == 0:
+        return 0.0
+    if name == "f1":  # hypergeometric: the number of positives among `depth` drawn from n
+        from scipy.stats import hypergeom
+
+        found = np.arange(depth + 1)
+        return float((hypergeom.pmf(found, n, positives, depth) * 2 * found / (k + positives)).sum())
+    none_yet, expected = 1.0, 0.0
+    for rank in range(1, depth + 1):
+        first = none_yet * positives / (n - rank + 1)
+        expected += first / rank if name == "mrr" else first
+        none_yet -= first
+    return expected

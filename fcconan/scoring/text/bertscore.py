@@ -1,0 +1,145 @@
+"""BERTScore: how well the tokens of two texts match by the cosine of their hidden states."""
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.scoring.text.models import Encoded, ScoringModel, batches, reading
+from fcconan.scoring.text.scores import Metric, Reason, Series, Unit
+
+# The layers that agree best with people on translations, as the package bert-score lists them.
+LAYERS = {
+    "bert-base-uncased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-multilingual-cased": 9,
+    "distilbert-base-uncased": 5,
+    "roberta-base": 10,
+    "roberta-large": 17,
+    "roberta-large-mnli": 19,
+    "xlm-roberta-base": 9,
+    "xlm-roberta-large": 17,
+    "bart-base": 6,
+    "bart-large": 10,
+    "deberta-base-mnli": 9,
+    "deberta-large-mnli": 18,
+    "deberta-xlarge-mnli": 40,
+    "deberta-v3-base": 9,
+    "deberta-v3-large": 12,
+}
+_SPACE_FIRST = ("roberta", "gpt2")  # the package puts a space before texts for these: else the first word is another
+
+
+class BertScore(Metric):
+    """Precision, recall and F of BERTScore (Zhang et al., 2020), not rescaled.
+
+    Every token is matched with the most similar token of the other text; precision is the mean cosine over the tokens
+    of the text, recall over those of the reference. The tokens that the tokenizer adds may be matched and do not count.
+
+    Args:
+        model: A folder, or a name on the Hub, of any encoder.
+        layer: Which hidden state, 0 being the embeddings; by default the one in `LAYERS`, for others the last.
+        idf: Weigh tokens by their inverse document frequency in all references that are scored together.
+        revision: The commit, tag or branch of a model on the Hub.
+        device: By default an accelerator if there is one.
+        max_length: Tokens of a text that are read; by default as many as the model takes.
+
+    Raises:
+        InputError: The model cannot be used, or it has no such layer.
+    """
+
+    needs_reference = True
+    names = ("bertscore-precision", "bertscore-recall", "bertscore-f")
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        layer: int | None = None,
+        idf: bool = False,
+        revision: str | None = None,
+        device: str | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        self._model = ScoringModel(model, "encoder", revision=revision, device=device, max_length=max_length)
+        last = int(self._model.config.get_text_config().num_hidden_layers)
+        if layer is None:
+            layer = min(LAYERS.get(self._model.name.rsplit("/", 1)[-1], last), last)
+        if not 0 <= layer <= last:
+            raise InputError(f"{self._model.name} has no layer {layer}: give one from 0 to {last}")
+        self._layer, self._idf = layer, idf
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores pairs of a text and a reference."""
+        texts = {text: self._encode(text) for unit in units for text in (unit.text, unit.reference)}
+        special = set(self._model.tokenizer.all_special_ids) - {self._model.tokenizer.unk_token_id}
+        counts, idf = self._frequencies([unit.reference for unit in units], texts)
+        unseen = math.log(len(units) + 1)
+
+        def weights(tokens: Sequence[int]) -> list[float]:
+            if self._idf:
+                return [0.0 if token in special else counts.get(token, unseen) for token in tokens]
+            return [float(token not in special) for token in tokens]
+
+        values = np.full((3, len(units)), np.nan)
+        reasons: dict[int, Reason] = {}
+        pairs = [(texts[unit.text].tokens, texts[unit.reference].tokens) for unit in units]
+        for place, pair in enumerate(pairs):
+            if any(set(tokens) <= special for tokens in pair):
+                reasons[place] = "no_words"
+        left = [place for place in range(len(units)) if place not in reasons]
+        lengths = [max(map(len, pairs[place])) for place in left]
+        for batch in batches(lengths, batch_size, what="BERTScore", progress=progress):
+            places = [left[each] for each in batch]
+            with reading(self._model):
+                values[:, places] = self._match([pairs[place] for place in places], weights)
+        cut = frozenset(
+            place for place, unit in enumerate(units) if texts[unit.text].truncated or texts[unit.reference].truncated
+        )
+        return [
+            Series(
+                name,
+                row,
+                self._model.signature(name, layer=self._layer, idf=idf, rescaled="no"),
+                reasons=reasons,
+                truncated=cut,
+            )
+            for name, row in zip(self.names, values, strict=True)
+        ]
+
+    def _encode(self, text: str) -> Encoded:
+        space = " " if self._model.config.model_type in _SPACE_FIRST else ""
+        return self._model.encode(space + text.strip())
+
+    def _frequencies(self, references: Sequence[str], texts: dict[str, Encoded]) -> tuple[dict[int, float], str]:
+        """Returns the inverse document frequencies of tokens, smoothed, and what the signature says of them."""
+        if not self._idf:
+            return {}, "no"
+        held = Counter(token for text in references for token in set(texts[text].tokens))
+        digest = hashlib.sha256("\n".join(sorted(references)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        all_texts = len(references) + 1
+        return {token: math.log(all_texts / (count + 1)) for token, count in held.items()}, digest
+
+    def _match(self, pairs: Sequence[tuple[list[int], list[int]]], weights: Any) -> Any:
+        """Returns precision, recall and F of pairs; shape (3, pairs)."""
+        import torch
+
+        sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+        (states, mask), (others, other_mask) = (self._model.hidden_states(rows, self._layer) for rows in sides)
+        states, others = (torch.nn.functional.normalize(each.float(), dim=-1) for each in (states, others))
+        both = mask.bool().unsqueeze(2) & other_mask.bool().unsqueeze(1)
+        cosines = torch.bmm(states, others.transpose(1, 2)).masked_fill(~both, -torch.inf)
+        means = []
+        for best, rows in ((cosines.amax(dim=2), sides[0]), (cosines.amax(dim=1), sides[1])):
+            share = torch.zeros(best.shape, dtype=torch.float64)
+            for place, tokens in enumerate(rows):
+                share[place, : len(tokens)] = torch.tensor(weights(tokens), dtype=torch.float64)
+            total = share.sum(dim=1)  # 0 if the inverse document frequencies of all tokens are: no value
+            means.append((torch.where(share > 0, best.cpu().double(), 0.0) * share).sum(dim=1) / total)
+        precision, recall = means
+        return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)]).numpy()

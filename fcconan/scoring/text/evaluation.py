@@ -1,0 +1,264 @@
+"""One call that scores many texts by many metrics: a value a text, one of the corpus, and a signature for each.
+
+Nothing is downloaded but models that are named. A text without a value has nan and a reason, and is left out of the
+mean; what was left out is counted.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
+from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
+from fcconan.scoring.text.scores import SEVERAL, Metric, Reason, Series, Several, TextScores, Unit, mean
+
+__all__ = ["METRICS", "OF_REFERENCES", "score_texts"]
+
+_FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
+    "bleu": lambda ends: Bleu([int(end) for end in ends]),
+    "rouge": Rouge,
+    "meteor": lambda ends: Meteor(),
+    "distinct": lambda ends: Distinct([int(end) for end in ends]),
+    "length": lambda ends: Length(),
+    "repetition-rate": lambda ends: RepetitionRate(),
+}
+OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "meteor")
+METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """What is scored, checked."""
+
+    texts: list[str]
+    references: list[list[str]] | None
+    messages: list[str] | None
+    n_empty_references: int
+
+
+def score_texts(
+    replies: Sequence[str],
+    references: Sequence[Sequence[str]] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
+    *,
+    messages: Sequence[str] | None = None,
+    several: Several = "max",
+    batch_size: int = 32,
+    progress: bool | None = None,
+) -> dict[str, TextScores]:
+    """Scores replies by metrics.
+
+    Args:
+        replies: The texts. Empty ones have a length and nothing else.
+        references: One list of references for every reply, which may be empty. Empty references are left out.
+        metrics: Names of `METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
+            `Novelty(training)`. By default all of `METRICS`; without references, those that need none.
+        messages: The messages (HS) that the replies answer, for metrics that read them.
+        several: What the values for several references of a reply become: their `max` or their `mean`. `joint` is
+            BLEU's own definition: counts are clipped at the largest of any reference, and the reference nearest in
+            length counts for brevity; other metrics have the `max`, as in their libraries, and signatures say so. The
+            value of the corpus in BLEU takes all references at once in any case.
+        batch_size: How many texts a model reads together; it changes no value by more than rounding.
+        progress: Whether to show progress bars; by default where standard error is a terminal.
+
+    Returns:
+        The scores by the name of the series; some metrics give several.
+
+    Raises:
+        InputError: The texts, references or messages are not strings or differ in number, a metric is unknown, needs
+            references or messages that are not given, or two have a name.
+    """
+    texts = _checked(replies, references, messages)
+    if several not in SEVERAL:
+        raise InputError(f"several is {several!r}: give {', '.join(SEVERAL)}")
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}: give 1 or more")
+    if metrics is None:
+        metrics = METRICS if references is not None else [name for name in METRICS if name not in OF_REFERENCES]
+    chosen = _chosen(metrics)
+    for metric, wanted in chosen:
+        if metric.needs_reference and texts.references is None:
+            raise InputError(f"{wanted[0]} needs references and there are none: give a list of references a reply")
+        if metric.needs_message and texts.messages is None:
+            raise InputError(f"{wanted[0]} needs the messages that are answered: give one a reply (messages)")
+    found: dict[str, TextScores] = {}
+    for metric, wanted in chosen:
+        for scores in _scored(metric, texts, several=several, batch_size=batch_size, progress=progress):
+            if scores.name in wanted:
+                found[scores.name] = scores
+    return {name: found[name] for _, wanted in _in_order(metrics, chosen) for name in wanted}
+
+
+def _checked(replies: Any, references: Any, messages: Any) -> _Texts:
+    texts = _strings(replies, "replies")
+    kept: list[list[str]] | None = None
+    empty = 0
+    if references is not None:
+        lists = _lists(references, len(texts))
+        kept = [[reference for reference in own if reference.strip()] for own in lists]
+        empty = sum(map(len, lists)) - sum(map(len, kept))
+    answered = None if messages is None else _strings(messages, "messages")
+    if answered is not None and len(answered) != len(texts):
+        raise InputError(f"there are {len(texts)} replies and {len(answered)} messages: give one message a reply")
+    return _Texts(texts, kept, answered, empty)
+
+
+def _strings(texts: Any, what: str) -> list[str]:
+    if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
+        raise InputError(f"{what} is a {type(texts).__name__}: give a list of strings")
+    found = list(texts)
+    for place, text in enumerate(found):
+        if not isinstance(text, str):
+            raise InputError(
+                f"number {place + 1} of {what} is a {type(text).__name__}, not a string: leave out what is missing"
+            )
+    return found
+
+
+def _lists(references: Any, n_texts: int) -> list[list[str]]:
+    if isinstance(references, str | Mapping) or not hasattr(references, "__iter__"):
+        raise InputError(f"references is a {type(references).__name__}: give one list of references a reply")
+    lists = list(references)
+    for place, own in enumerate(lists):
+        if isinstance(own, str | Mapping) or not hasattr(own, "__iter__"):
+            raise InputError(
+                f"the references of reply {place + 1} are a {type(own).__name__}: give a list of strings, empty if it "
+                "has none"
+            )
+    found = [_strings(own, f"the references of reply {place + 1}") for place, own in enumerate(lists)]
+    if len(found) != n_texts:
+        if found and all(len(own) == n_texts for own in found):
+            raise InputError(
+                f"references are {len(found)} lists of {n_texts} for {n_texts} replies: they are transposed, give one "
+                "list of references a reply"
+            )
+        raise InputError(
+            f"there are {n_texts} replies and {len(found)} lists of references: give one list a reply, empty if it has "
+            "none"
+        )
+    return found
+
+
+def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
+    """Returns metrics with the series that are wanted of each; one metric for all names of a family."""
+    if isinstance(metrics, str) or not metrics:
+        raise InputError(f"metrics is {metrics!r}: give a list of metrics, at least one")
+    families: dict[str, list[str]] = {}
+    chosen: list[tuple[Metric, list[str]]] = []
+    for metric in metrics:
+        if isinstance(metric, Metric):
+            chosen.append((metric, list(metric.names)))
+        elif metric not in METRICS:
+            known = ", ".join(METRICS)
+            raise InputError(f"there is no metric {metric!r}: give one of {known}, or a metric with its settings")
+        else:
+            families.setdefault(_family(metric), []).append(metric)
+    for family, names in families.items():
+        ends = list(dict.fromkeys(name.removeprefix(f"{family}-") for name in names))
+        chosen.append((_FAMILIES[family](ends), list(dict.fromkeys(names))))
+    all_names = [name for _, names in chosen for name in names]
+    twice = sorted({name for name in all_names if all_names.count(name) > 1})
+    if twice:
+        raise InputError(f"two metrics are called {twice[0]}: score them in two calls, or give one another name")
+    return chosen
+
+
+def _family(name: str) -> str:
+    return next(family for family in _FAMILIES if name == family or name.startswith(f"{family}-"))
+
+
+def _in_order(
+    metrics: Sequence[str | Metric], chosen: list[tuple[Metric, list[str]]]
+) -> list[tuple[Metric, list[str]]]:
+    """Returns the chosen metrics in the order in which they were asked for."""
+
+    def first(entry: tuple[Metric, list[str]]) -> int:
+        metric, names = entry
+        return min(place for place, asked in enumerate(metrics) if asked is metric or asked in names)
+
+    return sorted(chosen, key=first)
+
+
+def _scored(
+    metric: Metric, texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
+) -> list[TextScores]:
+    """Applies one metric: to units, then from units to texts, then to the corpus."""
+    if several == "joint" and not metric.joins:
+        several = "max"
+    units: list[Unit] = []
+    owners: list[int] = []
+    reasons: list[Reason | None] = []
+    for place, text in enumerate(texts.texts):
+        message = texts.messages[place] if metric.needs_message and texts.messages is not None else ""
+        own = texts.references[place] if metric.needs_reference and texts.references is not None else [""]
+        reason: Reason | None = None
+        if not text.strip() and not metric.takes_empty:
+            reason = "empty_text"
+        elif not own:
+            reason = "no_reference"
+        elif metric.needs_message and not message.strip():
+            reason = "no_message"
+        reasons.append(reason)
+        if reason is not None:
+            continue
+        if several == "joint":
+            own_units = [Unit(text, own[0], message, tuple(own[1:]))]
+        else:
+            own_units = [Unit(text, reference, message) for reference in own]
+        units += own_units
+        owners += [place] * len(own_units)
+    found = []
+    for series in metric.score(units, batch_size=batch_size, progress=progress):
+        if np.shape(series.values) != (len(units),):
+            raise InputError(
+                f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts: one each is "
+                "expected, correct the metric"
+            )
+        scores = _per_text(series, owners, reasons, several if metric.needs_reference else None)
+        kept = [place for place, reason in enumerate(reasons) if reason is None]
+        whole = metric.corpus(
+            series,
+            [texts.texts[place] for place in kept],
+            [texts.references[place] if texts.references is not None else [] for place in kept],
+        )
+        if whole is None:
+            whole = replace(mean(scores.values), signature=f"{scores.signature}|corpus:mean")
+        empty = texts.n_empty_references if metric.needs_reference else 0
+        found.append(replace(scores, corpus=whole, n_empty_references=empty))
+    return found
+
+
+def _per_text(
+    series: Series, owners: Sequence[int], given: Sequence[Reason | None], several: Several | None
+) -> TextScores:
+    """Makes values of texts from values of units; a text has one if one of its references gives one."""
+    values = np.full(len(given), np.nan)
+    reasons = list(given)
+    own: dict[int, list[int]] = {}
+    for unit, owner in enumerate(owners):
+        own.setdefault(owner, []).append(unit)
+    for place, units in own.items():
+        there = [unit for unit in units if np.isfinite(series.values[unit])]
+        if there:
+            values[place] = (np.mean if several == "mean" else np.max)(series.values[there])
+        else:
+            reasons[place] = series.reasons.get(units[0], "not_finite")
+    if several is not None:
+        name, _, rest = series.signature.partition("|")
+        signature = f"{name}|refs:{several}|{rest}"
+    else:
+        signature = series.signature
+    return TextScores(
+        name=series.name,
+        values=values,
+        reasons=tuple(reasons),
+        signature=signature,
+        corpus=mean(values),
+        higher_is_better=series.higher_is_better,
+        n_missing=sum(reason is not None for reason in reasons),
+        n_truncated=len({owners[unit] for unit in series.truncated}),
+        n_empty_references=0,
+    )

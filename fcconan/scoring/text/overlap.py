@@ -1,0 +1,283 @@
+"""Metrics of shared words: BLEU, ROUGE and METEOR, as nltk, sacrebleu and rouge-score compute them."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, signature
+from fcconan.scoring.text.tokenizers import Tokens, tokeniser
+
+ROUGE_VARIANTS = ("1", "2", "l")
+
+
+class _Kept:
+    """Tokens of texts; a reference of many replies is cut once."""
+
+    def __init__(self, cut: Callable[[str], list[str]]) -> None:
+        self._cut = cut
+        self._kept: dict[str, list[str]] = {}
+
+    def __call__(self, text: str) -> list[str]:
+        if text not in self._kept:
+            self._kept[text] = self._cut(text)
+        return self._kept[text]
+
+
+class Bleu(Metric):
+    """BLEU (Papineni et al., 2002), from 0 to 1.
+
+    The value of a text is nltk's, with its smoothing method 1 and, as in the multi-aspect paper, tokens between white
+    space. Its BLEU-3 had weights of .33; ours are thirds. A text shorter than the n-gram has a value: smoothing gives
+    it one. The value of the corpus is sacrebleu's divided by 100, with all references of a text at once and sacrebleu's
+    own tokeniser and smoothing, so it is no mean of the others.
+
+    Args:
+        orders: The longest n-grams, one series for each; weights are uniform up to it.
+        tokens: The tokeniser of the values of texts.
+        corpus_tokens: The tokeniser of the value of the corpus: one of sacrebleu's that needs no download.
+        corpus_smoothing: `exp`, `floor`, `add-k` or `none`.
+
+    Raises:
+        InputError: An argument is out of range.
+    """
+
+    needs_reference = True
+    joins = True
+
+    def __init__(
+        self,
+        orders: Sequence[int] = (1, 2, 3, 4),
+        *,
+        tokens: Tokens = "white-space",
+        corpus_tokens: str = "13a",
+        corpus_smoothing: str = "exp",
+    ) -> None:
+        if not orders or any(order not in (1, 2, 3, 4) for order in orders):
+            raise InputError(f"orders of BLEU are {list(orders)}: give some of 1, 2, 3, 4")
+        if corpus_tokens not in ("13a", "none", "char", "intl", "zh"):
+            raise InputError(f"corpus_tokens is {corpus_tokens!r}: give 13a, none, char, intl or zh")
+        if corpus_smoothing not in ("exp", "floor", "add-k", "none"):
+            raise InputError(f"corpus_smoothing is {corpus_smoothing!r}: give exp, floor, add-k or none")
+        self.orders = tuple(orders)
+        self._tokens, self._cut = tokens, tokeniser(tokens)
+        self._corpus_tokens, self._corpus_smoothing = corpus_tokens, corpus_smoothing
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the series are called."""
+        return tuple(f"bleu-{order}" for order in self.orders)
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores units one by one."""
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        cut = _Kept(self._cut)
+        smooth = SmoothingFunction().method1
+        weights = [(1 / order,) * order for order in self.orders]
+        values = np.full((len(self.orders), len(units)), np.nan)
+        reasons: dict[int, Reason] = {}
+        for place, unit in enumerate(units):
+            text = cut(unit.text)
+            references = [words for words in map(cut, (unit.reference, *unit.others)) if words]
+            if not text or not references:
+                reasons[place] = "no_words"
+                continue
+            values[:, place] = sentence_bleu(references, text, weights=weights, smoothing_function=smooth)
+        return [
+            Series(
+                f"bleu-{order}",
+                row,
+                signature(f"bleu-{order}", tok=self._tokens, case="mixed", smooth="method1", nltk=version("nltk")),
+                reasons=reasons,
+            )
+            for order, row in zip(self.orders, values, strict=True)
+        ]
+
+    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+        """Computes sacrebleu's value of all texts together."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        order = int(series.name.removeprefix("bleu-"))
+        metric = BLEU(
+            max_ngram_order=order, tokenize=self._corpus_tokens, smooth_method=self._corpus_smoothing, force=True
+        )
+        if not texts:
+            return Corpus(None, signature(series.name, corpus="sacrebleu"), "no_values")
+        most = max(len(each) for each in references)
+        streams: Any = [[each[place] if place < len(each) else None for each in references] for place in range(most)]
+        value = min(metric.corpus_score(list(texts), streams).score / 100, 1.0)
+        return Corpus(value, signature(f"{series.name}|{metric.get_signature()}|scale:1"))
+
+
+class Rouge(Metric):
+    """F of ROUGE-1, ROUGE-2 or ROUGE-L (Lin, 2004), as rouge-score computes it.
+
+    Its tokens are runs of the letters a to z and digits: all other letters are left out, those with accents included,
+    and texts in other alphabets have no value. Choose `plain` for them.
+    ROUGE-L is over the whole text, without splitting it into sentences. evaluate's `rouge`, which the ranking paper
+    used, gives the median of random resamples where this gives the mean.
+
+    Args:
+        variants: Some of `1`, `2`, `l`; one series for each.
+        stem: Take the endings off first (Porter, for English), as both papers did, of words of four letters or more.
+        tokens: rouge-score's own, which keeps a to z and 0 to 9 only; or another tokeniser, after lower-casing.
+
+    Raises:
+        InputError: There is no such variant or tokeniser.
+    """
+
+    needs_reference = True
+
+    def __init__(
+        self,
+        variants: Sequence[str] = ROUGE_VARIANTS,
+        *,
+        stem: bool = True,
+        tokens: Literal["a-z0-9"] | Tokens = "a-z0-9",
+    ) -> None:
+        if not variants or any(variant not in ROUGE_VARIANTS for variant in variants):
+            raise InputError(f"variants of ROUGE are {list(variants)}: give some of {', '.join(ROUGE_VARIANTS)}")
+        self._variants, self._stem, self._tokens = tuple(variants), stem, tokens
+        self._tokeniser = None if tokens == "a-z0-9" else tokeniser(tokens)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the series are called."""
+        return tuple(f"rouge-{variant}" for variant in self._variants)
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores units one by one."""
+        from rouge_score.rouge_scorer import RougeScorer
+
+        keys = [f"rouge{variant.upper()}" for variant in self._variants]
+        least = [2 if variant == "2" else 1 for variant in self._variants]
+        cut = _Kept(self._cut())
+        scorer = RougeScorer(keys, tokenizer=_Tokenizer(cut))
+        values = np.full((len(keys), len(units)), np.nan)
+        reasons: list[dict[int, Reason]] = [{} for _ in keys]
+        for place, unit in enumerate(units):
+            shorter = min(len(cut(unit.text)), len(cut(unit.reference)))
+            scores = scorer.score(unit.reference, unit.text)
+            for row, (key, words) in enumerate(zip(keys, least, strict=True)):
+                if shorter < words:
+                    reasons[row][place] = "too_short" if shorter else "no_words"
+                else:
+                    values[row, place] = scores[key].fmeasure
+        stem = "porter" if self._stem else "no"
+        return [
+            Series(
+                name,
+                row,
+                signature(
+                    name, measure="f", tok=self._tokens, case="lc", stem=stem, rouge_score=version("rouge-score")
+                ),
+                reasons=why,
+            )
+            for name, row, why in zip(self.names, values, reasons, strict=True)
+        ]
+
+    def _cut(self) -> Callable[[str], list[str]]:
+        if self._tokeniser is None:
+            from rouge_score.tokenizers import DefaultTokenizer
+
+            own: Callable[[str], list[str]] = DefaultTokenizer(self._stem).tokenize
+            return own
+        cut, stem = self._tokeniser, _KeptStems().stem
+        if not self._stem:
+            return lambda text: cut(text.lower())
+        return lambda text: [stem(word) if len(word) > 3 else word for word in cut(text.lower())]
+
+
+class _Tokenizer:
+    """What rouge-score takes as a tokeniser."""
+
+    def __init__(self, cut: Callable[[str], list[str]]) -> None:
+        self.tokenize = cut
+
+
+class _NoSynonyms:
+    """A WordNet without an entry."""
+
+    def synsets(self, word: str) -> tuple[Any, ...]:
+        """Returns nothing."""
+        return ()
+
+
+class _KeptStems:
+    """A stemmer that does not stem a word twice; Porter's takes most of METEOR's time."""
+
+    def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer
+
+        self.stem = _Stems(PorterStemmer().stem).__getitem__
+
+
+class _Stems(dict[str, str]):
+    def __init__(self, stem: Callable[[str], str]) -> None:
+        self._stem = stem
+
+    def __missing__(self, word: str) -> str:
+        self[word] = self._stem(word)
+        return self[word]
+
+
+class Meteor(Metric):
+    """METEOR (Lavie and Agarwal, 2007), as nltk computes it: alpha .9, beta 3, gamma .5.
+
+    nltk looks up in WordNet what is left of a word without its ending, so that many synonyms are not found.
+
+    Args:
+        synonyms: Match synonyms after equal words and equal stems; by default if nltk finds WordNet on this machine.
+            Nothing is downloaded, and the signature says what was matched.
+        tokens: The tokeniser.
+
+    Raises:
+        InputError: Synonyms are asked for, and WordNet is not there.
+    """
+
+    needs_reference = True
+    names = ("meteor",)
+
+    def __init__(self, *, synonyms: bool | None = None, tokens: Tokens = "treebank") -> None:
+        self._asked, self._tokens, self._cut = synonyms, tokens, tokeniser(tokens)
+        if synonyms and self._wordnet is None:
+            raise InputError(
+                "WordNet is not on this machine: run `python -m nltk.downloader wordnet`, or leave synonyms out"
+            )
+
+    @cached_property
+    def _wordnet(self) -> Any:
+        from nltk.corpus import wordnet
+
+        if self._asked is False:
+            return None
+        try:
+            wordnet.synsets("word")
+        except LookupError:
+            return None
+        return wordnet
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores units one by one."""
+        from nltk.translate.meteor_score import single_meteor_score
+
+        cut = _Kept(self._cut)
+        wordnet = self._wordnet
+        stemmer = _KeptStems()
+        values = np.full(len(units), np.nan)
+        reasons: dict[int, Reason] = {}
+        for place, unit in enumerate(units):
+            text, reference = cut(unit.text), cut(unit.reference)
+            if text and reference:
+                values[place] = single_meteor_score(
+                    reference, text, wordnet=_NoSynonyms() if wordnet is None else wordnet, stemmer=stemmer
+                )
+            else:
+                reasons[place] = "no_words"
+        match = "exact+stem" if wordnet is None else f"exact+stem+wordnet-{wordnet.get_version()}"
+        name = signature("meteor", match=match, tok=self._tokens, case="lc", stem="porter", nltk=version("nltk"))
+        return [Series("meteor", values, name, reasons=reasons)]

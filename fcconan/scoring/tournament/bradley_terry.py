@@ -1,0 +1,364 @@
+"""Bradley-Terry strengths of systems from counts of wins: many fits at once, so that a bootstrap costs little.
+
+The model (Bradley and Terry, 1952): system i beats j with the probability 1 / (1 + exp(s_j - s_i)). A tie is half a win
+for each. Strengths are on the scale of natural log odds, and their mean is 0. What is maximised is
+
+    sum over i, j of  wins[i, j] * log(1 / (1 + exp(s_j - s_i)))  -  regularisation / 2 * sum over i of  s_i ** 2
+
+The last term is a normal prior with variance 1 / regularisation. Without it a system that wins or loses everything
+would have an infinite strength. The default, a standard deviation of 10, moves no other strength noticeably.
+
+The solver is Newton's method with the step of Sun and Tran-Dinh (2019) for generalised self-concordant functions, which
+cannot overshoot: where a full step would change a log odds by d, the share log(1 + d) / d of it is taken.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, draws
+
+Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+REGULARISATION = 0.01
+LIMIT = 200  # steps; a fit takes about 5 to 20
+NEAR = 0.3  # log odds
+CLOSE = 0.005  # as SMALL, for resamples with lengths
+SMALL = 1e-9  # a step that changes no log odds by more than this is the last: its error is the square of that
+
+
+def strengths(wins: Floats, *, regularisation: float = REGULARISATION, start: Floats | None = None) -> Floats:
+    """Fits Bradley-Terry strengths.
+
+    Args:
+        wins: How often i beat j, a tie being half a win for both; shape (..., systems, systems).
+        regularisation: The precision of the prior; above 0.
+        start: Where to begin, shape (systems,); the result does not depend on it.
+
+    Returns:
+        Strengths, shape (..., systems), of mean 0. They are comparable where `connected` says so only.
+
+    Raises:
+        ValueError: The regularisation is not above 0.
+    """
+    if not regularisation > 0:
+        raise ValueError(f"the regularisation is {regularisation}, expected a number above 0")
+    flat = wins.reshape(-1, *wins.shape[-2:]).astype(np.float64, copy=False)
+    size = max(1, CHUNK // max(1, flat.shape[-1] ** 2))
+    parts = [_newton(flat[at : at + size], regularisation, start) for at in range(0, len(flat), size)]
+    return np.concatenate(parts).reshape(wins.shape[:-1]) if parts else np.zeros(wins.shape[:-1])
+
+
+def _newton(wins: Floats, regularisation: float, start: Floats | None) -> Floats:
+    fits, systems = wins.shape[:2]
+    games, won = wins + wins.swapaxes(1, 2), wins.sum(axis=2)
+    diagonal = np.arange(systems)
+    games[:, diagonal, diagonal] = 0.0
+    won -= np.einsum("fii->fi", wins)
+    found = np.zeros((fits, systems)) if start is None else np.tile(start - start.mean(), (fits, 1))
+    for _ in range(LIMIT):
+        probability = _logistic(found[:, :, None] - found[:, None, :])
+        hessian = games * probability
+        gradient = won - hessian.sum(axis=2) - regularisation * found
+        np.subtract(1, probability, out=probability)
+        hessian *= probability
+        total = hessian.sum(axis=2)
+        # All strengths may move together: a constant keeps that direction from being nearly singular. The gradient has
+        # no part in it, so the step is the same.
+        np.subtract(total.mean(axis=1)[:, None, None] / systems, hessian, out=hessian)
+        hessian[:, diagonal, diagonal] += total + regularisation
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        step -= step.mean(axis=1, keepdims=True)
+        change = np.ptp(step, axis=1)
+        found += step * _damping(change)[:, None]
+        if change.max(initial=0.0) <= SMALL:
+            return found - found.mean(axis=1, keepdims=True)
+    raise ArithmeticError(f"Bradley-Terry: no convergence in {LIMIT} steps")  # the steps above cannot fail to converge
+
+
+def _logistic(odds: Floats) -> Floats:
+    small = np.abs(odds)
+    np.exp(np.negative(small, out=small), out=small)
+    found = np.where(odds >= 0, 1.0, small)
+    small += 1.0
+    found /= small
+    return found
+
+
+def _damping(change: Floats) -> Floats:
+    return np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
+
+
+def _reached(beats: Truths) -> Truths:
+    """Which systems are reached from which, in any number of steps; shape (..., systems, systems)."""
+    size = beats.shape[-1]
+    reached = (beats | np.eye(size, dtype=bool)).astype(np.float32)
+    for _ in range(max(1, (size - 1).bit_length())):
+        reached = np.minimum(reached @ reached, 1.0)
+    return reached > 0
+
+
+def connected(wins: Floats) -> Truths:
+    """Whether comparisons connect all systems, directly or through others; shape (..., systems, systems) to (...).
+
+    Strengths of systems that nothing connects cannot be compared.
+    """
+    return np.asarray(_reached((wins + wins.swapaxes(-1, -2)) > 0).all(axis=(-1, -2)))
+
+
+def components(wins: Floats) -> list[list[int]]:
+    """Returns the positions of systems that comparisons connect, group by group; shape (systems, systems)."""
+    return _groups(_reached((wins + wins.T) > 0))
+
+
+def separated(wins: Floats) -> list[list[int]]:
+    """Returns groups of systems of which none ever won even half a point against an earlier group, best group first.
+
+    More than one group means that the likelihood has no maximum (Ford, 1957): how far the groups are apart is the
+    regularisation's doing.
+
+    Args:
+        wins: Shape (systems, systems), of systems that are connected.
+    """
+    reached = _reached(wins > 0)
+    groups = _groups(reached & reached.T)
+    return sorted(groups, key=lambda group: -int(reached[group[0]].sum()))
+
+
+def _groups(same: Truths) -> list[list[int]]:
+    leaders = same.argmax(axis=1) if same.size else np.zeros(0, dtype=np.int64)
+    return [np.flatnonzero(leaders == leader).tolist() for leader in np.unique(leaders)]
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Shares and strengths of systems, and what they are in resamples of the items.
+
+    Attributes:
+        ranked: Positions of the systems with a readable verdict.
+        groups: Positions of the systems that comparisons connect.
+        separated: What `separated` returns; empty where nothing connects the systems.
+        met: How often each pair met; shape (pairs,), in the order of `itertools.combinations`.
+        shares: Percent of all points; nan for a system without a readable verdict.
+        strengths: nan where they cannot be compared.
+        drawn_shares: Shape (resamples, systems).
+        drawn_strengths: Shape (resamples, systems); nan where a resample does not connect the systems.
+    """
+
+    ranked: list[int]
+    groups: list[list[int]]
+    separated: list[list[int]]
+    met: Floats
+    shares: Floats
+    strengths: Floats
+    drawn_shares: Floats
+    drawn_strengths: Floats
+
+
+def standings(per_item: Floats, regularisation: float, resamples: int, seed: int) -> Standings:
+    """Computes shares and strengths, and resamples the items.
+
+    Args:
+        per_item: How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+        regularisation: As for `strengths`.
+        resamples: Of the items, with all their verdicts; one item has none.
+        seed: Decides the draws.
+    """
+    wins = per_item.sum(axis=0)
+    games = wins + wins.T
+    count, size = per_item.shape[:2]
+    ranked = np.flatnonzero(games.any(axis=1)).tolist()
+    within = wins[np.ix_(ranked, ranked)]
+    groups = components(within)
+    resamples = resamples if count > 1 else 0
+    sums = _resampled(per_item, resamples, seed)
+    del per_item
+    found, drawn = np.full(size, np.nan), np.full((resamples, size), np.nan)
+    apart: list[list[int]] = []
+    if len(groups) == 1:
+        estimate = strengths(within, regularisation=regularisation)
+        mine = sums if len(ranked) == size else sums[:, ranked][:, :, ranked]
+        resampled = strengths(mine, regularisation=regularisation, start=estimate)
+        found[ranked], drawn[:, ranked] = estimate, np.where(connected(mine)[:, None], resampled, np.nan)
+        apart = separated(within)
+    shares, drawn_shares = (_shares(each.sum(axis=-1)) for each in (wins, sums))
+    unranked = ~games.any(axis=1)
+    shares[unranked], drawn_shares[:, unranked] = np.nan, np.nan
+    return Standings(
+        ranked,
+        [[ranked[i] for i in group] for group in groups],
+        [[ranked[i] for i in group] for group in apart],
+        games[np.triu_indices(size, k=1)],
+        shares,
+        found,
+        drawn_shares,
+        drawn,
+    )
+
+
+def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
+    """Sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
+
+    They are the means of `bootstrap_means` times the number of items, without its copies of what may be large.
+    """
+    count, size = per_item.shape[:2]
+    sums, done = np.zeros((resamples, size, size)), 0
+    for weights in draws(count, resamples, seed):
+        means = weights @ per_item.reshape(count, -1) / count
+        sums[done : done + len(weights)] = (means * count).reshape(-1, size, size)
+        done += len(weights)
+    return sums
+
+
+def _shares(points: Floats) -> Floats:
+    return divided(100 * points, points.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class LengthControlled:
+    """Strengths at equal length, and what length adds.
+
+    Attributes:
+        strengths: Shape (systems,), of mean 0.
+        weight: The log odds that a far longer reply gains; None where replies never differ in length.
+        scale: The standard deviation of the differences in length, in the unit of the lengths.
+        draws: Resampled strengths and, last, weights; shape (resamples, systems + 1), nan where the systems of a
+            resample are not connected.
+    """
+
+    strengths: Floats
+    weight: float | None
+    scale: float
+    draws: Floats
+
+
+def length_controlled(
+    first: Integers,
+    second: Integers,
+    outcome: Floats,
+    difference: Floats,
+    items: Integers,
+    *,
+    systems: int,
+    regularisation: float = REGULARISATION,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> LengthControlled:
+    """Fits strengths together with the effect of the replies' lengths, after the idea of AlpacaEval 2.
+
+    A logistic regression: log odds = s_first - s_second + weight * tanh(difference / scale). Both orders of a
+    comparison are equivalent, which centres the difference: its mean over both is 0, its standard deviation is `scale`,
+    the root of the mean square. Strengths are the log odds of replies of one length (Dubois et al., 2024,
+    "Length-Controlled AlpacaEval", without its term for the difficulty of an item). The weight is regularised as the
+    strengths are.
+
+    Resamples of items are fitted anew, from the estimate on, at the same scale.
+
+    Args:
+        first: Positions of the systems named first; shape (comparisons,).
+        second: Those of the others.
+        outcome: 1 where the first won, 0 where the second won, 0.5 for a tie.
+        difference: Length of the first reply minus that of the second.
+        items: Positions of the items, 0 to the number of items - 1.
+        systems: How many systems there are.
+        regularisation: As in `strengths`.
+        resamples: Of the items.
+        seed: Decides the draws.
+
+    Returns:
+        The estimate and its draws.
+    """
+    order = np.argsort(items, kind="stable")
+    first, second, items = first[order], second[order], items[order]
+    outcome, difference = outcome[order], difference[order]
+    scale = float(np.sqrt(np.mean(difference**2))) if len(difference) else 0.0
+    rows = np.arange(len(first))
+    design = np.zeros((len(first), systems + 1))
+    design[rows, first] += 1.0
+    design[rows, second] -= 1.0
+    design[:, systems] = np.tanh(difference / scale) if scale > 0 else 0.0
+    together = np.append(np.ones(systems), 0.0)[:, None] * np.append(np.ones(systems), 0.0)
+    penalty = regularisation * np.eye(systems + 1) + together * len(first) / systems**2
+    found = np.zeros(systems + 1)
+    for _ in range(LIMIT):
+        probability = _logistic(design @ found)
+        spread = probability * (1 - probability)
+        gradient = design.T @ (outcome - probability) - regularisation * found
+        step = np.linalg.solve((design * spread[:, None]).T @ design + penalty, gradient)
+        change = float(np.abs(design @ step).max(initial=0.0))
+        found = found + step * float(_damping(np.array(change)))
+        if change <= SMALL:
+            break
+    drawn = _refits(design, outcome, items, found, penalty, regularisation, resamples, seed)
+    for fit in (found[None], drawn):
+        fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
+    drawn[~connected(_resampled(_games(first, second, items, systems), resamples, seed))] = np.nan
+    return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
+
+
+def _games(first: Integers, second: Integers, items: Integers, systems: int) -> Floats:
+    """How often each pair met on each item; shape (items, systems, systems)."""
+    games = np.zeros((int(items.max(initial=-1)) + 1, systems, systems))
+    np.add.at(games, (items, first, second), 1.0)
+    return games
+
+
+def _refits(
+    design: Floats,
+    outcome: Floats,
+    items: Integers,
+    found: Floats,
+    penalty: Floats,
+    regularisation: float,
+    resamples: int,
+    seed: int,
+) -> Floats:
+    """Fits resamples of items. Comparisons of one pair of systems share their columns but the last, and are summed."""
+    systems = design.shape[1] - 1
+    pairs, pair = np.unique(design[:, :systems], axis=0, return_inverse=True)
+    order = np.argsort(pair.ravel(), kind="stable")
+    starts = np.flatnonzero(np.diff(pair.ravel()[order], prepend=-1))
+    design, outcome, items = design[order], outcome[order], items[order]
+    length, squares = design[:, systems], (pairs[:, :, None] * pairs[:, None, :]).reshape(len(pairs), -1)
+
+    def steps(fits: Floats, weights: Floats) -> Floats:
+        probability = 0.5 + 0.5 * np.tanh(fits @ (design.T / 2))  # the logistic function, in fewer passes
+        spread, residual = weights * probability, weights * outcome
+        residual -= spread
+        spread *= 1 - probability
+        gradient = -regularisation * fits
+        gradient[:, :systems] += np.add.reduceat(residual, starts, axis=1) @ pairs
+        gradient[:, systems] += residual @ length
+        hessian = np.tile(penalty, (len(fits), 1, 1))
+        hessian[:, :systems, :systems] += (np.add.reduceat(spread, starts, axis=1) @ squares).reshape(
+            len(fits), systems, systems
+        )
+        across = np.add.reduceat(spread * length, starts, axis=1) @ pairs
+        hessian[:, :systems, systems] += across
+        hessian[:, systems, :systems] += across
+        hessian[:, systems, systems] += spread @ length**2
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        return np.asarray(step, dtype=np.float64)
+
+    parts = [np.zeros((0, systems + 1))]
+    size = max(1, CHUNK // len(design))
+    for drawn in draws(int(items.max()) + 1, resamples, seed):
+        for start in range(0, len(drawn), size):
+            weights = drawn[start : start + size][:, items]
+            fits = np.tile(found, (len(weights), 1))
+            moving = np.arange(len(fits))
+            for _ in range(LIMIT):
+                step = steps(fits[moving], weights[moving])
+                # No log odds changes by more: the tanh of a difference in length is at most 1.
+                change = np.ptp(step[:, :systems], axis=1) + np.abs(step[:, systems])
+                # A small step needs no damping, and squares the error.
+                fits[moving] += step * np.where(change < NEAR, 1.0, _damping(change))[:, None]
+                moving = moving[change > CLOSE]
+                if not len(moving):
+                    break
+            else:
+                raise ArithmeticError(f"length-controlled strengths: no convergence in {LIMIT} steps")
+            parts.append(fits)
+    return np.concatenate(parts)

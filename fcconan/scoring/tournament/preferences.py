@@ -1,0 +1,378 @@
+"""Verdicts on pairs of replies: reading and checking them, majority votes, disagreement."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.data.row_ids import id_of, required_id
+from fcconan.errors import InputError
+from fcconan.rows import RATER_KINDS, VERDICTS
+from fcconan.scoring.significance.intervals import Floats
+
+Row = Mapping[str, Any]
+Integers = npt.NDArray[np.int64]
+Side = tuple[str, str | None]
+OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
+SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
+CODES = ("a", "b", "tie")
+NO_RATER = "rater"  # who judged where a row does not say it
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts, one for each rater and pair of replies.
+
+    Attributes:
+        systems: Names, in alphabetical order.
+        items: Ids, in alphabetical order.
+        raters: Names, in alphabetical order.
+        first: Positions of the systems that the rows call `system_a`; shape (verdicts,), as all that follow.
+        second: Positions of those that they call `system_b`.
+        outcome: 1 where the first won, 0 where the second won, 0.5 for a tie, nan where the verdict is invalid.
+        item: Positions of the items.
+        rater: Positions of the raters.
+        replies: Ids of the two replies; None where the row has none.
+        unresolved: Whether an invalid verdict is one for want of a majority.
+        kinds: Of the raters, as in `fcconan.rows.RATER_KINDS`; None where no row says it.
+        corpora: The items of each corpus, for rows with a column `corpus`.
+        n_repeated: Rows that say what an earlier row said, and count no second time.
+        n_both_orders: Verdicts that were given in both orders and made one.
+        n_flipped: Those of them whose orders disagreed, which makes a tie.
+    """
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    first: Integers
+    second: Integers
+    outcome: Floats
+    item: Integers
+    rater: Integers
+    replies: tuple[tuple[str | None, str | None], ...]
+    unresolved: npt.NDArray[np.bool_]
+    kinds: tuple[str | None, ...]
+    corpora: Mapping[str, frozenset[str]]
+    n_repeated: int = 0
+    n_both_orders: int = 0
+    n_flipped: int = 0
+
+    def wins(self, rater: int | None = None) -> Floats:
+        """How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+
+        Args:
+            rater: The position of the rater whose verdicts count; None for all.
+        """
+        there = ~np.isnan(self.outcome)
+        if rater is not None:
+            there &= self.rater == rater
+        wins = np.zeros((len(self.items), len(self.systems), len(self.systems)))
+        for winners, losers, points in (
+            (self.first, self.second, self.outcome),
+            (self.second, self.first, 1 - self.outcome),
+        ):
+            np.add.at(wins, (self.item[there], winners[there], losers[there]), points[there])
+        return wins
+
+
+class Given(NamedTuple):
+    """A row of comparisons.
+
+    Attributes:
+        place: Where it stands, for complaints.
+        item: Its item.
+        rater: Who judged.
+        sides: System and reply of a and of b.
+        verdict: `a`, `b`, `tie` or `invalid`.
+        unresolved: Whether an invalid verdict is one for want of a majority.
+    """
+
+    place: str
+    item: str
+    rater: str
+    sides: tuple[Side, Side]
+    verdict: str
+    unresolved: bool
+
+
+def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
+    """Reads comparisons.
+
+    A verdict that a rater repeats counts once. One that was given in both orders counts once, too: as a tie if the
+    orders disagree, as invalid if one of them is, which is what `fcconan judge compare` does. Rows that name no reply
+    of a system are on the reply that other rows on that item and these two systems name.
+
+    Args:
+        comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
+            they are there `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`, of which `unresolved`
+            (there is no majority) is told apart from others.
+
+    Raises:
+        InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
+            the same rater, has a reply that belongs to another item or system, or names none where other rows name
+            several; or a rater is of two kinds.
+    """
+    found: dict[tuple[str, str, Side, Side], dict[bool, str]] = {}
+    unresolved: set[tuple[str, str, Side, Side]] = set()
+    shown: list[bool] = []
+    homes: dict[str, tuple[str, str]] = {}
+    kinds: dict[str, str] = {}
+    corpora: set[tuple[str, str]] = set()
+    read: list[Given] = []
+    repeated = 0
+    for number, row in enumerate(comparisons, start=1):
+        place = str(getattr(row, "place", f"comparison {number}"))
+        read.append(_read(row, place, homes, kinds))
+        if corpus := id_of(row, "corpus", place):
+            corpora.add((corpus, read[-1].item))
+    for place, item, rater, sides, verdict, undecided in _with_replies(read):
+        turned = sides[1][0] < sides[0][0]
+        key = (item, rater, sides[1], sides[0]) if turned else (item, rater, *sides)
+        given = found.setdefault(key, {})
+        if not given:
+            shown.append(turned)
+        if undecided:
+            unresolved.add(key)
+        if turned not in given:
+            given[turned] = verdict
+        elif given[turned] == verdict:
+            repeated += 1
+        else:
+            raise InputError(
+                f"{place}: {rater} said {given[turned]!r} before and now {verdict!r} of {sides[0][0]} and "
+                f"{sides[1][0]} on the item {item}, expected one verdict; remove one of them"
+            )
+    if not found:
+        raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
+    names = sorted({corpus for corpus, _ in corpora})
+    items = {name: frozenset(item for corpus, item in corpora if corpus == name) for name in names}
+    return _verdicts(found, unresolved, shown, kinds, items, repeated)
+
+
+def _with_replies(read: list[Given]) -> list[Given]:
+    """Names the replies of rows without any, so that raters whose rows have ids and others judge the same pairs."""
+    known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
+    for _, item, _, sides, *_ in read:
+        systems = frozenset(system for system, _ in sides)
+        for system, reply in sides:
+            if reply is not None:
+                known.setdefault((item, systems, system), {})[reply] = None
+    if not known:
+        return read
+    new = []
+    for given in read:
+        place, item, _, sides, *_ = given
+        systems = frozenset(system for system, _ in sides)
+        a, b = (
+            (system, reply or _only(known.get((item, systems, system), {}), place, system, item))
+            for system, reply in sides
+        )
+        new.append(given if (a, b) == sides else given._replace(sides=(a, b)))
+    return new
+
+
+def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
+    named = list(replies)
+    if len(named) > 1:
+        raise InputError(
+            f"{place}: no reply of {system} to the item {item} is named, but other rows name "
+            f"{len(named)} ({', '.join(named[:3])}), expected at most one; write reply_a and reply_b in every row"
+        )
+    return named[0] if named else None
+
+
+def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> Given:
+    item, a, b = (required_id(row, column, place) for column in ("item_id", "system_a", "system_b"))
+    if a == b:
+        raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
+    verdict = row.get("verdict")
+    if verdict not in VERDICTS:
+        raise InputError(
+            f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
+            "and write invalid where there is no verdict"
+        )
+    sides = ((a, id_of(row, "reply_a", place)), (b, id_of(row, "reply_b", place)))
+    for system, reply in sides:
+        if reply is not None and homes.setdefault(reply, (item, system)) != (item, system):
+            raise InputError(
+                f"{place}: the reply {reply} is one of {system} to {item}, but before it was one of "
+                f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
+            )
+    rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
+    if kind not in (None, *RATER_KINDS):
+        raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
+    if kind is not None and kinds.setdefault(rater, kind) != kind:
+        raise InputError(
+            f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {kinds[rater]}; write one "
+            "rater_kind for each rater"
+        )
+    return Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
+
+
+def _verdicts(
+    found: dict[tuple[str, str, Side, Side], dict[bool, str]],
+    unresolved: set[tuple[str, str, Side, Side]],
+    shown: list[bool],
+    kinds: Mapping[str, str],
+    corpora: Mapping[str, frozenset[str]],
+    repeated: int,
+) -> Verdicts:
+    systems = sorted({side[0] for _, _, *sides in found for side in sides})
+    items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
+    place = [{name: position for position, name in enumerate(names)} for names in (systems, items, raters)]
+    columns: list[tuple[int, int, float, int, int]] = []
+    replies = []
+    both = flipped = 0
+    for ((item, rater, *sides), given), turned in zip(found.items(), shown, strict=True):
+        a, b = reversed(sides) if turned else sides
+        verdict = given[turned]
+        if len(given) == 2:
+            other = SWAPPED[given[not turned]]
+            both += 1
+            flipped += "invalid" not in (verdict, other) and verdict != other
+            verdict = "invalid" if "invalid" in (verdict, other) else verdict if verdict == other else "tie"
+        columns.append((place[0][a[0]], place[0][b[0]], OUTCOME[verdict], place[1][item], place[2][rater]))
+        replies.append((a[1], b[1]))
+    first, second, outcome, item_at, rater_at = (np.array(each) for each in zip(*columns, strict=True))
+    return Verdicts(
+        tuple(systems),
+        tuple(items),
+        tuple(raters),
+        first,
+        second,
+        outcome,
+        item_at,
+        rater_at,
+        tuple(replies),
+        np.array([key in unresolved for key in found]),
+        tuple(kinds.get(rater) for rater in raters),
+        corpora,
+        repeated,
+        both,
+        flipped,
+    )
+
+
+def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:
+    """Makes one verdict of all that raters gave on a pair of replies: the one that more than half of them gave.
+
+    A rater whose verdict is invalid is one of them, and votes for nothing. A pair that one rater judged keeps that
+    verdict.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+        rater: The name of the majority.
+
+    Returns:
+        Rows as `read_verdicts` takes them. Without such a majority the verdict is `invalid`, with the reason
+        `unresolved`; where all are invalid it is `no_verdicts`. `n_raters` says how many judged the pair.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    rows = []
+    for (item, a, b), given in _by_pair(_as_verdicts(comparisons)):
+        votes = Counter(given.values())
+        winner = next((verdict for verdict in CODES if 2 * votes[verdict] > len(given)), None)
+        reason = None if winner else "unresolved" if len(given) > votes["invalid"] else "no_verdicts"
+        rows.append(
+            {
+                "item_id": item,
+                "system_a": a[0],
+                "system_b": b[0],
+                "reply_a": a[1],
+                "reply_b": b[1],
+                "rater": rater,
+                "verdict": winner or "invalid",
+                "reason": reason,
+                "n_raters": len(given),
+            }
+        )
+    return rows
+
+
+def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
+    """Counts how far raters agree on the pairs of replies that two or more of them judged.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Returns:
+        `n` (such pairs), which is the sum of `unanimous`, `majority` (more than half, not all, gave one verdict) and
+        `unresolved` (no verdict has a majority, invalid ones counting for none); and `three_way`, the unresolved ones
+        for which a, b and tie were all given.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    counts = dict.fromkeys(("n", "unanimous", "majority", "unresolved", "three_way"), 0)
+    for _, given in _by_pair(_as_verdicts(comparisons)):
+        if len(given) < 2:
+            continue
+        votes = Counter(given.values())
+        most = max(votes[verdict] for verdict in CODES)
+        kind = "unanimous" if most == len(given) else "majority" if 2 * most > len(given) else "unresolved"
+        counts["n"] += 1
+        counts[kind] += 1
+        counts["three_way"] += kind == "unresolved" and all(votes[verdict] for verdict in CODES)
+    return counts
+
+
+def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
+    """Returns verdicts as `fcconan.scoring.agreement.agreement` takes them, with the domain (0, 1, 2): a, b, tie.
+
+    Sides are those of the row that comes first: Cohen's kappa depends on which system stands at which side.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Returns:
+        The raters, and their verdicts, shape (raters, pairs of replies); nan where a rater gave none or an invalid one.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    verdicts = _as_verdicts(comparisons)
+    pairs = [given for _, given in _by_pair(verdicts)]
+    table = np.full((len(verdicts.raters), len(pairs)), np.nan)
+    for column, given in enumerate(pairs):
+        for rater, verdict in given.items():
+            if verdict in CODES:
+                table[rater, column] = CODES.index(verdict)
+    return [*verdicts.raters], table
+
+
+def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
+    """Returns the item of every pair of replies, in the order of the columns of `verdict_table`.
+
+    Args:
+        comparisons: Rows, or what `read_verdicts` returned.
+
+    Raises:
+        InputError: As `read_verdicts`.
+    """
+    return [item for (item, _, _), _ in _by_pair(_as_verdicts(comparisons))]
+
+
+def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
+    return comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
+
+
+def _by_pair(verdicts: Verdicts) -> Iterator[tuple[tuple[str, Side, Side], dict[int, str]]]:
+    """Yields item and sides of every pair of replies, as first seen, with the verdict of every rater who judged it."""
+    named = {outcome: verdict for verdict, outcome in OUTCOME.items() if verdict != "invalid"}
+    found: dict[tuple[int, Side, Side], dict[int, str]] = {}
+    columns = (verdicts.item, verdicts.rater, verdicts.first, verdicts.second, verdicts.outcome)
+    for item, rater, first, second, outcome, replies in zip(
+        *(column.tolist() for column in columns), verdicts.replies, strict=True
+    ):
+        a, b = (verdicts.systems[first], replies[0]), (verdicts.systems[second], replies[1])
+        verdict = named.get(outcome, "invalid")
+        if (item, b, a) in found:
+            found[item, b, a][rater] = SWAPPED[verdict]
+        else:
+            found.setdefault((item, a, b), {})[rater] = verdict
+    return (((verdicts.items[item], a, b), given) for (item, a, b), given in found.items())
