@@ -69,7 +69,7 @@ mutants: $(VENV)/.dev
 	$(BIN)/mutmut results
 
 schema: $(VENV)/.base
-	$(BIN)/python -m fcconan.build.schema > builders/recipe.schema.json
+	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

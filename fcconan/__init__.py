@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from fcconan.build import build, load_recipe
+    from fcconan.building.builds import build, load_recipe
     from fcconan.errors import InputError
     from fcconan.judge.rate import Judge
     from fcconan.parsing.parsers import AspectField, parse_comparison, parse_multi, parse_rating

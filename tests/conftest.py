@@ -65,7 +65,7 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The dataset folder of the demo, shared by all tests of a worker: a test that changes it works on a copy."""
-    from fcconan.build import build
+    from fcconan.building.builds import build
 
     folder = build("demo", tmp_path_factory.mktemp("demo") / "dataset", progress=False).folder
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

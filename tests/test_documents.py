@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.build import load_recipe
+from fcconan.building.builds import load_recipe
 from fcconan.data.content import content_folder, recipe_names
 from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import VOTE_LABELS

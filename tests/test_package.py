@@ -62,7 +62,7 @@ def test_build_is_a_package_and_a_function_in_any_order_of_imports(tmp_path: Pat
 import sys, fcconan
 for folder in sys.argv[1:]:
     print(fcconan.build("demo", folder).manifest["name"])
-    import fcconan.build.release
+    import fcconan.building.releases
     from fcconan import build
     print(build("demo", folder).manifest["name"])
 """

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from fcconan import rows
-from fcconan.build.table import Built, Table
+from fcconan.building.tables import Built, Table
 from fcconan.errors import InputError
 
 EVERY_TYPE = {name: name for name in rows.DTYPES}

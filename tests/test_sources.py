@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.build.recipe import Recipe, Source, load_recipe
+from fcconan.building.recipes import Recipe, Source, load_recipe
 from fcconan.data import sources
 from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
 from fcconan.data.stale_files import leftovers, mark
@@ -31,7 +31,7 @@ PATH = f"/ombrey/books/{COMMIT}/data/rows.csv"
 FETCH = """
 import json, sys
 from pathlib import Path
-from fcconan.build.recipe import Source
+from fcconan.building.recipes import Source
 from fcconan.data.sources import fetch
 print(fetch(Source(**json.loads(sys.argv[1])), folder=Path()))
 """

@@ -42,7 +42,7 @@ Figures = dict[str, float]
 
 def write_ours(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
     """Return what writes the pairs with fcconan."""
-    from fcconan.build.pairing import write_exhaustive_pairs
+    from fcconan.building.cross_product import write_exhaustive_pairs
 
     def write() -> None:
         write_exhaustive_pairs(hs_ids, cn_ids, folder)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fcconan.adapters.card import Card, read_card
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.data.addresses import shown
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError

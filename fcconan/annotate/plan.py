@@ -27,7 +27,7 @@ from fcconan.annotate.simulate_raters import (
     truths_of,
     verdict_shares,
 )
-from fcconan.build.tiers import Judged, TierRule
+from fcconan.building.tiers import Judged, TierRule
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import alpha_of_counts, krippendorff_alpha
 

@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 
 from fcconan.annotate.campaign import SETTINGS
 from fcconan.annotate.product_scorers import Asking, Scorer, Scores, opened, pairs_of
-from fcconan.build.pairing import SCHEMA as PAIRS
-from fcconan.build.pairing import dictionary, digest_of, open_writer, require_distinct
+from fcconan.building.cross_product import SCHEMA as PAIRS
+from fcconan.building.cross_product import dictionary, digest_of, open_writer, require_distinct
 from fcconan.data.atomic_folders import put_in_place
 from fcconan.data.checkpoints import is_sealed, seal_folder
 from fcconan.data.stale_files import leftovers, mark

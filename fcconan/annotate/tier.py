@@ -28,7 +28,7 @@ from fcconan.annotate.campaign import (
 from fcconan.annotate.dawid_skene import posterior_labels
 from fcconan.annotate.validate import Verdict, verdicts
 from fcconan.annotate.votes import NOT_SURE, answers_of
-from fcconan.build.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
+from fcconan.building.kinds.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import LABELS, VOTE_LABELS, Columns

@@ -11,10 +11,10 @@ import yaml
 
 from fcconan.annotate.campaign import MAIN, Campaign
 from fcconan.annotate.tier import Published, published_rows, without_label
-from fcconan.build import build_tables
-from fcconan.build.campaign import DISTINCT, LEFT_OUT
-from fcconan.build.recipe import load_recipe
-from fcconan.build.tiers import TIER_RULES, Judged, TierRule, load_tier_rule
+from fcconan.building.builds import build_tables
+from fcconan.building.kinds.campaign import DISTINCT, LEFT_OUT
+from fcconan.building.recipes import load_recipe
+from fcconan.building.tiers import TIER_RULES, Judged, TierRule, load_tier_rule
 from fcconan.data.row_files import RowWriter
 from fcconan.data.sources import sha256_of
 from fcconan.data.stale_files import leftovers, mark

@@ -28,8 +28,8 @@ def run(
     """Build the embedded demo dataset, benchmark retrieval, rate replies, and score judges and systems, offline."""
     from itertools import permutations
 
-    from fcconan.build import build
-    from fcconan.build.release import check_target, output_folder
+    from fcconan.building.builds import build
+    from fcconan.building.releases import check_target, output_folder
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, print_table, write_release_json

@@ -157,7 +157,7 @@ class Evaluation:
                 raise InputError(self._steps.problems[DATASET])
 
     def _built(self, folder: Path) -> Path:
-        from fcconan.build import build
+        from fcconan.building.builds import build
 
         return build(self.suite.dataset, folder).folder
 

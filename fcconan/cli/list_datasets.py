@@ -15,7 +15,7 @@ def run(
     ] = None,
 ) -> None:
     """List the datasets that can be built, with their sizes and terms, and the annotation tasks."""
-    from fcconan.build import load_recipe
+    from fcconan.building.builds import load_recipe
     from fcconan.cli.output import print_table, write_json
     from fcconan.data.content import recipe_names, task_names
     from fcconan.judge.task import load_task

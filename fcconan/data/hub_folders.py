@@ -60,7 +60,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    from fcconan.build.release import CARD
+    from fcconan.building.releases import CARD
     from fcconan.data.manifest import MANIFEST
     from fcconan.publish.hub import limit_waiting, quiet
 
@@ -88,7 +88,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
-    from fcconan.build.release import CARD
+    from fcconan.building.releases import CARD
     from fcconan.data.manifest import MANIFEST, read_manifest
     from fcconan.data.sources import sha256_of
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.build.pairs import decode_conan_id
+from fcconan.building.kinds.pairs import decode_conan_id
 from fcconan.data.content import content_folder
 from fcconan.data.ids import digest, normalise
 from fcconan.data.row_files import SUFFIXES

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import CARD
+from fcconan.building.releases import CARD
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError

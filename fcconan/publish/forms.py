@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.build.table import kind_of
+from fcconan.building.tables import kind_of
 from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, is_name, is_title, unknown_words
 from fcconan.data.schemas import column_of
 from fcconan.errors import InputError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from fcconan.build.release import CARD
+from fcconan.building.releases import CARD
 from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
 from fcconan.publish.contents import Contents, is_built

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.table import Table
+from fcconan.building.tables import Table
 from fcconan.data.forms import TEXT, is_name
 from fcconan.data.ids import hs_id, normalise
 from fcconan.data.row_files import SUFFIXES, read_rows

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import fcconan
-from fcconan.build.card import card_metadata, check_card, restricted_columns
-from fcconan.build.recipe import LANGUAGES, Recipe
-from fcconan.build.release import CARD, config_versions, fingerprint, table_bytes, table_path, write_manifest
-from fcconan.build.table import Built, Table
+from fcconan.building.cards import card_metadata, check_card, restricted_columns
+from fcconan.building.recipes import LANGUAGES, Recipe
+from fcconan.building.releases import CARD, config_versions, fingerprint, table_bytes, table_path, write_manifest
+from fcconan.building.tables import Built, Table
 from fcconan.data.ids import NORMALISATION_VERSION, normalise
 from fcconan.data.manifest import FORMAT, MANIFEST
 from fcconan.data.stale_files import temporary_folder

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.data.manifest import read_manifest
 from fcconan.data.parquet import read_table
 from fcconan.rows import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns

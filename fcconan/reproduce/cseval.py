@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fcconan.build.ratings import unified_score
+from fcconan.building.kinds.ratings import unified_score
 from fcconan.reproduce.cseval_correlations import (
     ASPECTS,
     PAPER,

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fcconan.build.reading import read_csv
-from fcconan.build.recipe import load_recipe
+from fcconan.building.recipes import load_recipe
+from fcconan.building.upstream_csv import read_csv
 from fcconan.data.sources import fetch
 from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.ledger import Key, Value, status_of

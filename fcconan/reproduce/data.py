@@ -5,8 +5,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fcconan.build import build
-from fcconan.build.release import table_path
+from fcconan.building.builds import build
+from fcconan.building.releases import table_path
 from fcconan.data.content import content_folder
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from fcconan.build.reading import read_csv
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
+from fcconan.building.upstream_csv import read_csv
 from fcconan.data.parquet import read_table
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of

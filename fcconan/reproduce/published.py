@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.build.recipe import Source
+from fcconan.building.recipes import Source
 from fcconan.data.content import content_folder
 from fcconan.data.yaml_files import YamlFile, explain
 from fcconan.errors import InputError

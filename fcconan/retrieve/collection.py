@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.content import check_built
 from fcconan.data.hub_folders import hub_release, is_hub_name

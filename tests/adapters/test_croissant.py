@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.adapters.croissant import croissant
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.conftest import RunCli

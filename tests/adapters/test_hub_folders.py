@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build
-from fcconan.build.hydrate import hydrate
+from fcconan.building.builds import build
+from fcconan.building.hydration import hydrate
 from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
 from tests import small

@@ -11,7 +11,7 @@ import pytest
 
 from fcconan import evaluate_run
 from fcconan.adapters.mteb import _task_class, task, tasks
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.errors import InputError
 from fcconan.retrieve.collection import Collection, load_collection
 from tests.adapters.encoders import VectorEncoder, Vectors

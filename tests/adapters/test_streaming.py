@@ -4,7 +4,7 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.data.manifest import read_manifest
 
 

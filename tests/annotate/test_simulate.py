@@ -23,7 +23,7 @@ from fcconan.annotate.simulate_raters import (
     verdict_shares,
 )
 from fcconan.annotate.validate import plan_validation, write_plan
-from fcconan.build.tiers import TIER_RULES
+from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
 from fcconan.scoring.agreement import agreement

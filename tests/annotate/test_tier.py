@@ -11,8 +11,8 @@ from fcconan.annotate.adjudicate import DAWID_SKENE, adjudicate
 from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotate.tier import published_rows, without_label
 from fcconan.annotate.tier_recipe import count_tiers, write_dataset
-from fcconan.build import build_tables, load_recipe
-from fcconan.build.tiers import TIER_RULES, Tier, TierRule
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.tiers import TIER_RULES, Tier, TierRule
 from fcconan.errors import InputError
 from fcconan.judge.task import Label, load_task
 from tests.annotate import published as small

@@ -13,8 +13,8 @@ import yaml
 
 from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.tier_recipe import write_dataset
-from fcconan.build import build, build_tables, load_recipe
-from fcconan.build.hydrate import hydrate
+from fcconan.building.builds import build, build_tables, load_recipe
+from fcconan.building.hydration import hydrate
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.annotate import published as small

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build, build_tables, demo, load_recipe
-from fcconan.build.table import Built
+from fcconan.building.builds import build, build_tables, load_recipe
+from fcconan.building.kinds import demo
+from fcconan.building.tables import Built
 from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
 from fcconan.data.yaml_files import YamlFile

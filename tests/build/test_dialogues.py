@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build_tables, dialogues, load_recipe
-from fcconan.build.dialogues import TURN
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import dialogues
+from fcconan.building.kinds.dialogues import TURN
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from tests import small

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build_tables, load_recipe
+from fcconan.building.builds import build_tables, load_recipe
 from fcconan.data import ids
 from fcconan.errors import InputError
 from tests import small

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build import build
-from fcconan.build.hydrate import hydrate
+from fcconan.building.builds import build
+from fcconan.building.hydration import hydrate
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests import small

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fcconan import rows
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data.manifest import read_manifest
 from tests import small
 

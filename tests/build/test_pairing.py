@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.build import pairing
-from fcconan.build.pairing import PLAN_NAME, write_exhaustive_pairs
+from fcconan.building import cross_product
+from fcconan.building.cross_product import PLAN_NAME, write_exhaustive_pairs
 from fcconan.errors import InputError
 
 HS = [f"hs-{number:012x}" for number in range(7)]
@@ -44,7 +44,7 @@ def test_content_for_any_shard_size(tmp_path: Path, rows_per_shard: int) -> None
 
 @pytest.mark.parametrize("rows_per_group", [1, 3, 7, 1000])
 def test_content_for_any_row_group_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_group: int) -> None:
-    monkeypatch.setattr(pairing, "_ROWS_PER_GROUP", rows_per_group)
+    monkeypatch.setattr(cross_product, "_ROWS_PER_GROUP", rows_per_group)
     shards = write_exhaustive_pairs(UNEQUAL_HS, UNEQUAL_CN, tmp_path, rows_per_shard=8)
     assert content(shards) == expected(UNEQUAL_HS, UNEQUAL_CN)
     assert pq.read_metadata(shards[0]).num_row_groups == -(-8 // rows_per_group)

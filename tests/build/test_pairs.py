@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build_tables, load_recipe, pairs
-from fcconan.build.pairs import CONAN_COLUMNS, decode_conan_id
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import pairs
+from fcconan.building.kinds.pairs import CONAN_COLUMNS, decode_conan_id
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import PAIR

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fcconan.build.quotations import quoted
+from fcconan.building.quotations import quoted
 
 LONG = "The Ombrey never return a book to the library."  # nine words
 

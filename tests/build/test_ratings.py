@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build_tables, load_recipe, ratings
-from fcconan.build.ratings import ASPECTS, SCORE, unified_score
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import ratings
+from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.rows import RATING, REPLY

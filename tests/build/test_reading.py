@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.build.reading import Rows, Upstream, _positions, read_csv
-from fcconan.build.recipe import Source, load_recipe
+from fcconan.building.recipes import Source, load_recipe
+from fcconan.building.upstream_csv import Rows, Upstream, _positions, read_csv
 from fcconan.errors import InputError
 from tests import small
 

@@ -5,8 +5,8 @@ import jsonschema
 import pytest
 import yaml
 
-from fcconan.build.recipe import load_recipe
-from fcconan.build.schema import recipe_schema
+from fcconan.building.recipe_schema import recipe_schema
+from fcconan.building.recipes import load_recipe
 from fcconan.data.content import content_folder, recipe_names, recipe_path
 from fcconan.errors import InputError
 

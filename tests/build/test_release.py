@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan.build import build
-from fcconan.build.card import check_card
+from fcconan.building.builds import build
+from fcconan.building.cards import check_card
 from fcconan.data import atomic_folders
 from fcconan.data.manifest import read_manifest
 from fcconan.data.sources import sha256_of

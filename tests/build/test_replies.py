@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build_tables, load_recipe, replies
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import replies
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import PAIR, REPLY

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fcconan.build.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, load_tier_rule, tier
+from fcconan.building.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, load_tier_rule, tier
 from fcconan.errors import InputError
 from fcconan.rows import AGREEMENTS, TIERS, VOTE_LABELS
 
@@ -308,6 +308,6 @@ def test_unknown_rules_are_refused() -> None:
 
 def test_a_rule_that_leaves_pairs_out_serves_campaigns_only(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = TierRule(meaning="x", tiers=[Tier(name="gold", min_votes=2)])
-    monkeypatch.setattr("fcconan.build.tiers.TIER_RULES", {"mine": rule})
+    monkeypatch.setattr("fcconan.building.tiers.TIER_RULES", {"mine": rule})
     with pytest.raises(InputError, match="tier rule 'mine' leaves pairs out"):
         tier([YES], YES, True, "mine")

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build_tables, load_recipe, tournament
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built
-from fcconan.build.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import tournament
+from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, RATING, REPLY

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fcconan import __version__
-from fcconan.build import build, load_recipe
-from fcconan.build.hydrate import hydrate
+from fcconan.building.builds import build, load_recipe
+from fcconan.building.hydration import hydrate
 from fcconan.cli import app
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError

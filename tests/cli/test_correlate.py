@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.scoring.correlation.williams import williams_test
 from fcconan.scoring.significance.intervals import holm
 from tests.cli.judging import fcconan

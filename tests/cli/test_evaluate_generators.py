@@ -13,7 +13,7 @@ import yaml
 from rouge_score.rouge_scorer import RougeScorer
 from scipy.optimize import minimize
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data.content import content_folder
 from fcconan.data.ids import cn_id, hs_id, item_id
 from fcconan.data.row_files import read_rows

@@ -217,7 +217,7 @@ def test_a_disk_that_is_full_is_told_before_the_first_request(endpoint: tuple[Se
 def test_bench_asks_again_and_keeps_no_older_run(
     endpoint: tuple[Server, Endpoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fcconan.build import build
+    from fcconan.building.builds import build
 
     server, _ = endpoint
     server.behaviour = lambda body, number: Action()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data import ids
 from fcconan.judge.task import load_task
 from tests.cli.judging import aspect_of, fcconan, judge, texts_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from tests.cli.judging import fcconan
 from tests.cli.scored import ratings, write_rows
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data.row_files import read_rows
 from fcconan.scoring.text.bertscore import BertScore
 from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES, score_texts

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import judge
 from tests.conftest import RunCli

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fcconan
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.retrieve.dense import SentenceEncoder
 from tests.conftest import RunCli
 from tests.retrieve.tiny import tiny_encoder

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.judge.rate import ModelJudge

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fcconan.build.quotations import squeezed
+from fcconan.building.quotations import squeezed
 from fcconan.data.forms import CODE, ID, NUMBER, PRINTED, SCALE, TEXT
 from fcconan.data.manifest import read_manifest
 from fcconan.data.schemas import DTYPES, LIST_TYPES, PUBLISHED, Column

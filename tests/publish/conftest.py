@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from tests import small
 from tests.publish.hub import Hub, connect
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.build.quotations import Texts
+from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
 from fcconan.publish.forms import clean_signature, problem, strings_of
 from fcconan.publish.known_texts import KnownTexts

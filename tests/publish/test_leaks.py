@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data.schemas import PUBLISHED
 from fcconan.errors import InputError
 from fcconan.publish import known_texts, publish

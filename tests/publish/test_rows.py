@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.data.ids import hs_id
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from fcconan.build.release import write_manifest
-from fcconan.build.table import Table
+from fcconan.building.releases import write_manifest
+from fcconan.building.tables import Table
 from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TEXT_BY_ID, TIERS, VOTE, Columns
 
 MESSAGE = "The Quillish hide every map of the harbour."

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from fcconan.report import write_report
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented import EVIL, example_details, example_result

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import fcconan
-from fcconan.build.release import table_path
+from fcconan.building.releases import table_path
 from fcconan.errors import InputError
 from fcconan.retrieve.collection import Collection, load_collection, load_training
 from fcconan.retrieve.system import TrainingPair

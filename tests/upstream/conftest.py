@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build import build
+from fcconan.building.builds import build
 from tests.conftest import run_here
 
 Release = Callable[..., Path]

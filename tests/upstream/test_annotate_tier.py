@@ -19,7 +19,7 @@ from fcconan.annotate.campaign import (
     create,
 )
 from fcconan.annotate.tier_recipe import write_dataset
-from fcconan.build import build_tables, load_recipe
+from fcconan.building.builds import build_tables, load_recipe
 from fcconan.data.parquet import read_table
 from fcconan.judge.task import load_task
 from tests.upstream import oracle

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.build.hydrate import hydrate
+from fcconan.building.hydration import hydrate
 from tests.adapters.published import NAME, publish, reached
 from tests.build.test_release import contents
 from tests.publish.hub import Hub

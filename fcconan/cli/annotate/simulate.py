@@ -168,7 +168,7 @@ def _panels(
     dawid_skene: bool,
 ) -> "dict[int, Panel]":
     from fcconan.annotate.plan import Panel
-    from fcconan.build.tiers import load_tier_rule
+    from fcconan.building.tiers import load_tier_rule
 
     tiers = load_tier_rule(rule) if campaign.task.unit == "pair" else None
     staff = _people(campaign, described, "validator", validators)

@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.judgement_rows import missing_reason, rating_row
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import Rater, Recipe
-from fcconan.build.replies import reply_row
-from fcconan.build.table import Built, Table
+from fcconan.building.judgement_rows import missing_reason, rating_row
+from fcconan.building.kinds.replies import reply_row
+from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import RATING, REPLY

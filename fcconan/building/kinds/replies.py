@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.pairs import pairs_tables
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built, Table
+from fcconan.building.kinds.pairs import pairs_tables
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import REPLY

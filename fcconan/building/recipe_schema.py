@@ -1,8 +1,8 @@
-"""Prints the JSON Schema of recipes, for editors: `python -m fcconan.build.schema`."""
+"""Prints the JSON Schema of recipes, for editors: `python -m fcconan.building.recipe_schema`."""
 
 import json
 
-from fcconan.build.recipe import Recipe
+from fcconan.building.recipes import Recipe
 
 
 def recipe_schema() -> str:

@@ -7,12 +7,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.judgement_rows import comparison_row, rating_row
-from fcconan.build.pairs import pairs_tables
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import Recipe
-from fcconan.build.replies import reply_row
-from fcconan.build.table import Built, Table
+from fcconan.building.judgement_rows import comparison_row, rating_row
+from fcconan.building.kinds.pairs import pairs_tables
+from fcconan.building.kinds.replies import reply_row
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.parsing.parsers import parse_comparison

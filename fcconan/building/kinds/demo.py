@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from fcconan.build.exhaustive import vote_agreement
-from fcconan.build.judgement_rows import FAILED_PARSE, comparison_row, rating_row
-from fcconan.build.pair_rows import benchmark_tables, ids_of
-from fcconan.build.recipe import Aspect, Rater, Recipe
-from fcconan.build.replies import reply_row
-from fcconan.build.table import Built, Table
-from fcconan.build.tiers import agreement, tier
+from fcconan.building.judgement_rows import FAILED_PARSE, comparison_row, rating_row
+from fcconan.building.kinds.exhaustive import vote_agreement
+from fcconan.building.kinds.replies import reply_row
+from fcconan.building.pair_rows import benchmark_tables, ids_of
+from fcconan.building.recipes import Aspect, Rater, Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.tiers import agreement, tier
 from fcconan.data.content import content_folder
 from fcconan.data.yaml_files import YamlFile
 from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
@@ -80,7 +80,7 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
 
     Args:
         recipe: The recipe; its seed decides every simulated choice.
-        tier_rule: A key of `fcconan.build.tiers.TIER_RULES`.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
     """
     corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
     messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]

@@ -6,16 +6,9 @@ from typing import Any, get_args
 import jinja2
 import yaml
 
-from fcconan.build.recipe import (
-    LANGUAGES,
-    AnnotationsCreator,
-    CardLicence,
-    LanguageCreator,
-    Recipe,
-    TaskCategory,
-)
-from fcconan.build.table import Built, Table
-from fcconan.build.tiers import TIER_RULES
+from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
+from fcconan.building.tables import Built, Table
+from fcconan.building.tiers import TIER_RULES
 from fcconan.data.content import card_template_path
 from fcconan.errors import InputError
 from fcconan.rows import DTYPES, LIST_TYPES

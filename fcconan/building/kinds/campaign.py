@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fcconan.build.exhaustive import vote_agreement
-from fcconan.build.judgement_rows import comparison_row, rating_row
-from fcconan.build.pair_rows import PERSON_AND_TOPIC, benchmark_tables, corpus_table, queries_table
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import Rater, Recipe
-from fcconan.build.table import Built, Table
-from fcconan.build.tiers import TIER_RULES, Judged, TierRule, agreement
+from fcconan.building.judgement_rows import comparison_row, rating_row
+from fcconan.building.kinds.exhaustive import vote_agreement
+from fcconan.building.pair_rows import PERSON_AND_TOPIC, benchmark_tables, corpus_table, queries_table
+from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
@@ -60,7 +60,7 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str | None) -> B
     Args:
         recipe: The recipe.
         files: The files by source name.
-        tier_rule: A key of `fcconan.build.tiers.TIER_RULES` where the recipe has tiers and no rule of its own.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES` where the recipe has tiers and no rule of its own.
 
     Raises:
         InputError: A file breaks a rule of the format.

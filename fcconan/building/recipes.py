@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from fcconan.build.tiers import TIER_RULES, TierRule, tier_rule_keys
+from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
 from fcconan.data.content import recipe_path
 from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError

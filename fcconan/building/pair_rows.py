@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fcconan.build.reading import Rows
-from fcconan.build.table import Table
+from fcconan.building.tables import Table
+from fcconan.building.upstream_csv import Rows
 from fcconan.data import ids
 from fcconan.rows import QRELS, TEXT_BY_ID
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fcconan.build.table import Built, Table
+from fcconan.building.tables import Built, Table
 
 
 def mean_words(texts: list[str | None]) -> float | None:

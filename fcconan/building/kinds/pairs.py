@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topic
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import PairsConfig, Recipe
-from fcconan.build.table import Built, Table
+from fcconan.building.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topic
+from fcconan.building.recipes import PairsConfig, Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.errors import InputError
 from fcconan.rows import PAIR
 

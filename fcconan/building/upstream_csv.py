@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from fcconan.build.recipe import Recipe, Source
+from fcconan.building.recipes import Recipe, Source
 from fcconan.data.ids import is_blank
 from fcconan.errors import InputError
 

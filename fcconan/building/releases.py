@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fcconan
-from fcconan.build.card import render_card, restricted_columns
-from fcconan.build.quotations import Texts, words
-from fcconan.build.recipe import Recipe
-from fcconan.build.statistics import statistics
-from fcconan.build.table import Built
+from fcconan.building.cards import render_card, restricted_columns
+from fcconan.building.quotations import Texts, words
+from fcconan.building.recipes import Recipe
+from fcconan.building.statistics import statistics
+from fcconan.building.tables import Built
 from fcconan.data.atomic_folders import new_stage, put_in_place
 from fcconan.data.ids import NORMALISATION_VERSION
 from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest

@@ -4,9 +4,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.reading import Upstream
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built, Table
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids
 
 TURN = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fcconan.build.recipe import Aspect, Rater
+from fcconan.building.recipes import Aspect, Rater
 
 FAILED_PARSE = -1.0
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fcconan.build.recipe import Expectations, Recipe, load_recipe
+from fcconan.building.recipes import Expectations, Recipe, load_recipe
 from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.build.table import Built
+    from fcconan.building.tables import Built
 
 __all__ = ["BuildResult", "Recipe", "build", "build_tables", "load_recipe"]
 
@@ -59,14 +59,14 @@ def build(
         InputError: The recipe, an upstream file, the counts or the output folder is not as it should be. The output
             folder is then as it was.
     """
-    from fcconan.build import release
+    from fcconan.building import releases
 
     loaded = load_recipe(recipe) if isinstance(recipe, str) else recipe
-    folder = release.output_folder(out)
-    release.check_target(folder, loaded.name)
+    folder = releases.output_folder(out)
+    releases.check_target(folder, loaded.name)
     built, left_out = build_tables(loaded, tier_rule=tier_rule, jobs=jobs, progress=progress)
     with status(f"{loaded.name}: writing {folder}", progress):
-        manifest = release.write_release(
+        manifest = releases.write_release(
             folder,
             loaded,
             built,
@@ -117,7 +117,7 @@ def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
     Raises:
         InputError: The rule is unknown, or the dataset has no tiers or a rule of its own.
     """
-    from fcconan.build.tiers import TIER_RULES
+    from fcconan.building.tiers import TIER_RULES
 
     if recipe.own_tier_rule is not None:
         if tier_rule is not None:
@@ -175,7 +175,7 @@ def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) ->
 
 def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of the recipe's kind; each kind is one module."""
-    from fcconan.build import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
+    from fcconan.building.kinds import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
 
     builders: dict[str, Callable[[dict[str, Path]], Built]] = {
         "exhaustive": lambda files: exhaustive.build(recipe, files, tier_rule=str(rule)),

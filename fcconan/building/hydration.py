@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.build import build_tables, release, status
-from fcconan.build.recipe import Recipe, load_recipe
-from fcconan.build.table import Built, Table
+from fcconan.building import releases
+from fcconan.building.builds import build_tables, status
+from fcconan.building.recipes import Recipe, load_recipe
+from fcconan.building.tables import Built, Table
 from fcconan.data.content import recipe_names
 from fcconan.data.hub_folders import release_folder
 from fcconan.data.manifest import read_manifest
@@ -76,7 +77,7 @@ def hydrate(
         InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream is not to be
             had.
     """
-    target = release.output_folder(out)
+    target = releases.output_folder(out)
     source = release_folder(str(labels), revision=revision)
     manifest = read_manifest(source)
     if not manifest["labels_only"]:
@@ -84,7 +85,7 @@ def hydrate(
     if source.resolve() == target.resolve():
         raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
     loaded = _recipe_of(manifest, recipe)
-    release.check_target(target, loaded.name)
+    releases.check_target(target, loaded.name)
     rule = manifest["tier_rule"]
     built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
     with status(f"{loaded.name}: comparing with {labels}", progress):
@@ -94,7 +95,7 @@ def hydrate(
         return result
     with status(f"{loaded.name}: writing {target}", progress):
         whole = built if result.complete else _joined(loaded, built, joined, result)
-        release.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
+        releases.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
     result.folder = target
     return result
 
@@ -160,7 +161,7 @@ def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydrat
 
 def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
     """Returns the columns of a table in the folder; they are empty where its file is gone."""
-    path = folder / release.table_path(table.config, table.split)
+    path = folder / releases.table_path(table.config, table.split)
     if not path.is_file():
         return {name: [] for name in table.columns}
     read = read_table(path)

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fcconan.build.pair_rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
-from fcconan.build.reading import Rows, Upstream
-from fcconan.build.recipe import Recipe
-from fcconan.build.table import Built, Table
-from fcconan.build.tiers import agreement, tier
+from fcconan.building.pair_rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built, Table
+from fcconan.building.tiers import agreement, tier
+from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.errors import InputError
 from fcconan.rows import PAIR, TIERS, VOTE
 from fcconan.scoring.agreement import krippendorff_alpha
@@ -29,7 +29,7 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
         recipe: The recipe.
         files: The upstream files by source name: `bronze`, and if the recipe names them, the other tiers (compared
             with the recomputed ones), `pool`, `queries` and `train`.
-        tier_rule: A key of `fcconan.build.tiers.TIER_RULES`.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
 
     Raises:
         InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
