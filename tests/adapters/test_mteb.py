@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan import evaluate_run
-from fcconan.adapters.mteb import _task_class, task, tasks
 from fcconan.building.releases import table_path
 from fcconan.errors import InputError
+from fcconan.retrieval.adapters.mteb import _task_class, task, tasks
 from fcconan.retrieve.collection import Collection, load_collection
 from tests.adapters.encoders import VectorEncoder, Vectors
 

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from fcconan.adapters.card import Card, read_card
+from fcconan.building.card_fields import Card, read_card
 from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
 from fcconan.retrieve.collection import load_collection
@@ -28,7 +28,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
         InputError: `ir_datasets` is not installed or has a dataset of that name already, or the dataset cannot be read.
     """
     try:
-        from fcconan.adapters.ir_datasets_parts import parts_of
+        from fcconan.retrieval.adapters.ir_datasets_parts import parts_of
     except ImportError as error:
         raise InputError(f"ir_datasets cannot be imported ({error}): run `pip install ir_datasets`") from error
     import ir_datasets

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fcconan.adapters.card import Card, read_card
+from fcconan.building.card_fields import Card, read_card
 from fcconan.building.releases import table_path
 from fcconan.data.addresses import shown
 from fcconan.data.manifest import read_manifest

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any
 
-from fcconan.adapters.card import Card, read_card
+from fcconan.building.card_fields import Card, read_card
 from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
 from fcconan.retrieve.collection import BROADEST, Collection, load_collection

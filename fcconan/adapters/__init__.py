@@ -1,1 +1,0 @@
-"""Shows releases of this package to other people's tools, in the form that each of them reads."""
