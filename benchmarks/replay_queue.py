@@ -35,9 +35,9 @@ from fcconan.cli.output import print_table, write_json
 from fcconan.data.ids import cn_id, hs_id
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import SentenceEncoder
-from fcconan.retrieve.propagation import PairPropagation
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.dense import SentenceEncoder
+from fcconan.retrieval.propagation import PairPropagation
+from fcconan.retrieval.systems import TrainingPair
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)

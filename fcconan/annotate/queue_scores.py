@@ -10,7 +10,7 @@ from fcconan.annotate.queue_positive import Positive
 from fcconan.data.ids import pair_id
 from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.errors import InputError
-from fcconan.retrieve.trec import read_run
+from fcconan.retrieval.trec import read_run
 
 NOT_SURE, VERDICTS = 0.5, {"a": 1.0, "tie": 0.0, "b": -1.0}
 

@@ -13,9 +13,9 @@ from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.data.terminal import TRACEBACK
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.collection import Collection
-    from fcconan.retrieve.suite import Maker
-    from fcconan.retrieve.system import Retriever
+    from fcconan.retrieval.collections import Collection
+    from fcconan.retrieval.suites import Maker
+    from fcconan.retrieval.systems import Retriever
 
 NAME = "bench"
 EXAMPLE = "Example: fcconan bench demo-dataset --system tfidf --system bm25 --json results.json --report report"
@@ -99,10 +99,10 @@ def run(
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, tell_progress, write_json
     from fcconan.report import check_report, write_report
-    from fcconan.retrieve.bench import Settings, bench
-    from fcconan.retrieve.collection import load_collection
-    from fcconan.retrieve.kept import KeptRuns, default_folder
-    from fcconan.retrieve.suite import Maker, load_suite
+    from fcconan.retrieval.benchmark import Settings, bench
+    from fcconan.retrieval.collections import load_collection
+    from fcconan.retrieval.run_cache import KeptRuns, default_folder
+    from fcconan.retrieval.suites import Maker, load_suite
 
     given = [Path(each.partition("=")[2]) for each in qrels or ()]
     check_files({"--json": json_file}, read=[Path(dataset), *(run_file or ()), *given, suite])
@@ -201,7 +201,7 @@ def offline_systems() -> list[str]:
 def _systems(
     maker: "Maker", names: list[str] | None, encoders: list[str] | None, run_files: list[Path] | None
 ) -> list["Retriever"]:
-    from fcconan.retrieve.suite import RunFile
+    from fcconan.retrieval.suites import RunFile
 
     if not (names or encoders or run_files):
         names = offline_systems()

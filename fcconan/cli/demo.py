@@ -40,9 +40,9 @@ def run(
     from fcconan.report.retrieval import drill_down
     from fcconan.report.site.pages import bench_page
     from fcconan.report.site.write import check_site, write_site
-    from fcconan.retrieve.bench import Settings, bench
-    from fcconan.retrieve.collection import load_collection
-    from fcconan.retrieve.suite import Maker, load_suite
+    from fcconan.retrieval.benchmark import Settings, bench
+    from fcconan.retrieval.collections import load_collection
+    from fcconan.retrieval.suites import Maker, load_suite
 
     beside = out.absolute().parent if out.name in ("", "..") else out.parent
     target = report if report is not None else beside / "demo-report"

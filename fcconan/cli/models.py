@@ -115,7 +115,7 @@ class Connection:
             InputError: The file holds something else.
         """
         from fcconan.models.answers.file import check_answers_file
-        from fcconan.retrieve.kept import default_folder
+        from fcconan.retrieval.run_cache import default_folder
 
         path = self.journal or default_folder() / "journal.sqlite"
         if not path.name:  # `.` or `/`

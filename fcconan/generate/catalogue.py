@@ -8,9 +8,9 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.pool import Pair, Pool
-from fcconan.retrieve.dense import MINILM
-from fcconan.retrieve.suite import Maker, load_suite
-from fcconan.retrieve.system import Ranking, Retriever, rank_all
+from fcconan.retrieval.dense import MINILM
+from fcconan.retrieval.suites import Maker, load_suite
+from fcconan.retrieval.systems import Ranking, Retriever, rank_all
 
 LEARNS_FROM = "pairs that are kin of no item"
 _DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # what a system says of the pairs that it learned from

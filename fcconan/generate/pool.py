@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item
 from fcconan.generate.items import APPROPRIATE
 from fcconan.generate.parts import is_judged, open_part
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 
 CORPUS = "corpus"
 

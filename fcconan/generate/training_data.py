@@ -22,8 +22,8 @@ from fcconan.generate.item import Item, Shown
 from fcconan.generate.items import APPROPRIATE
 from fcconan.generate.parts import is_judged, open_part
 from fcconan.models.weights import one_line
-from fcconan.retrieve.folds import groups_of
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.folds import groups_of
+from fcconan.retrieval.systems import TrainingPair
 
 NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",

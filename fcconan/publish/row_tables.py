@@ -87,7 +87,7 @@ def _kind(path: Path, found: list[Row]) -> str:
 
 
 def _run(path: Path) -> list[Row]:
-    from fcconan.retrieve.trec import read_run
+    from fcconan.retrieval.trec import read_run
 
     system, run = read_run(path)
     return [

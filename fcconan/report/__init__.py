@@ -22,7 +22,7 @@ def write_report(
 
     Args:
         folder: The folder.
-        result: What `fcconan.retrieve.bench.bench` returned first.
+        result: What `fcconan.retrieval.benchmark.bench` returned first.
         details: What it returned second; runs are written if it has `scores`.
         texts: Whether texts of HS and CNs are in it, in the page and in `rankings.json`; without them there are ids.
 
@@ -73,7 +73,7 @@ def trec_files(details: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         InputError: A name or an id has white space, which the format cannot hold.
     """
-    from fcconan.retrieve.trec import qrels_text, run_text
+    from fcconan.retrieval.trec import qrels_text, run_text
 
     runs, labels = details.get("scores", {}), details["labels"]
     files = {name: run_text(system, runs[system]) for system, name in safe_names(runs, "runs", ".trec").items()}

@@ -9,13 +9,13 @@ from fcconan.errors import InputError
 from fcconan.reproduce.data import Datasets, Row
 from fcconan.reproduce.ledger import Key, Value, status_of
 from fcconan.reproduce.published import Figure, figure, load_paper
-from fcconan.retrieve.bench import Settings, bench
-from fcconan.retrieve.bench_statistics import SUMMARY
-from fcconan.retrieve.collection import Collection, load_collection
-from fcconan.retrieve.dense import MINILM, Dense, SentenceEncoder, nearest
-from fcconan.retrieve.lexical import BM25
-from fcconan.retrieve.suite import Maker, load_suite
-from fcconan.retrieve.system import Retriever
+from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.benchmark_statistics import SUMMARY
+from fcconan.retrieval.collections import Collection, load_collection
+from fcconan.retrieval.dense import MINILM, Dense, SentenceEncoder, nearest
+from fcconan.retrieval.lexical import BM25
+from fcconan.retrieval.suites import Maker, load_suite
+from fcconan.retrieval.systems import Retriever
 from fcconan.rows import TIERS
 from fcconan.scoring.retrieval.evaluation import TABLE_4
 from fcconan.scoring.significance.intervals import summary

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.bench import Settings
-    from fcconan.retrieve.collection import Collection
+    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.collections import Collection
 
 LARGEST = 10_000_000
 
@@ -86,7 +86,7 @@ def plan_all(
 
     Args:
         collection: The dataset.
-        details: What `fcconan.retrieve.bench.bench` returned beside its result.
+        details: What `fcconan.retrieval.benchmark.bench` returned beside its result.
         settings: Of the benchmark.
         half_width: What is wanted.
 

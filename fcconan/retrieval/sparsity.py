@@ -15,8 +15,8 @@ from fcconan.scoring.retrieval.metrics import METRICS, PAPER_METRICS, Ranked, ch
 from fcconan.scoring.significance.intervals import kendall_tau
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.bench import Settings
-    from fcconan.retrieve.collection import Collection
+    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.collections import Collection
 
 Floats = npt.NDArray[np.float64]
 FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
@@ -155,7 +155,7 @@ def study(collection: "Collection", details: Mapping[str, Any], settings: "Setti
 
     Args:
         collection: The dataset.
-        details: What `fcconan.retrieve.bench.bench` returned beside its result.
+        details: What `fcconan.retrieval.benchmark.bench` returned beside its result.
         settings: Of the benchmark.
         seeds: Random removals for every fraction.
 

@@ -137,7 +137,7 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
     from fcconan.generate.items import load_items
     from fcconan.judge.replies import load_replies
-    from fcconan.retrieve.collection import load_collection
+    from fcconan.retrieval.collections import load_collection
 
     publish(hub, demo)
     found, here = load_collection(NAME), load_collection(str(demo))
@@ -151,7 +151,7 @@ def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_p
 
 
 def test_labels_without_texts_from_the_hub_say_how_to_hydrate(hub: Hub, folders: Path) -> None:
-    from fcconan.retrieve.collection import load_collection
+    from fcconan.retrieval.collections import load_collection
 
     publish(hub, folders / "labels")
     with pytest.raises(

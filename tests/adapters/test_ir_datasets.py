@@ -8,7 +8,7 @@ import pytest
 from fcconan import evaluate_run
 from fcconan.errors import InputError
 from fcconan.retrieval.adapters.ir_datasets import register
-from fcconan.retrieve.collection import load_collection
+from fcconan.retrieval.collections import load_collection
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fcconan import evaluate_run
 from fcconan.building.releases import table_path
 from fcconan.errors import InputError
 from fcconan.retrieval.adapters.mteb import _task_class, task, tasks
-from fcconan.retrieve.collection import Collection, load_collection
+from fcconan.retrieval.collections import Collection, load_collection
 from tests.adapters.encoders import VectorEncoder, Vectors
 
 # What mteb calls a figure, and what `evaluate_run` does.

@@ -19,8 +19,8 @@ from fcconan.annotate.construct_lists import comparison_units, list_texts, pair_
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
-from fcconan.retrieve.lexical import TfIdf
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.lexical import TfIdf
+from fcconan.retrieval.systems import Rankings
 from tests.conftest import RunCli
 
 Row = dict[str, Any]

@@ -22,8 +22,8 @@ from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
 from fcconan.parallel.shards import run, share
-from fcconan.retrieve.lexical import TfIdf
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.lexical import TfIdf
+from fcconan.retrieval.systems import Rankings
 from tests.cli.judging import grade, judge, texts_of
 from tests.conftest import RunCli
 from tests.llm.server import Action, Body, Server, completion, error, use_key
@@ -156,7 +156,7 @@ def test_tfidf_scores_are_the_cosines_that_the_benchmark_ranks_by(tmp_path: Path
 def test_a_system_scores_as_it_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = named("bm25-fast")
     assert isinstance(scorer, SystemScorer)
-    from fcconan.retrieve.suite import Maker, load_suite
+    from fcconan.retrieval.suites import Maker, load_suite
 
     ranked = Maker(load_suite(), ()).make("bm25-fast").rank(HS, CN, 4)
     expected = {(hs, cn): score for hs, row in ranked.items() for cn, score in row}

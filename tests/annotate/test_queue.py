@@ -35,7 +35,7 @@ from fcconan.annotate.queue_scores import read_scores
 from fcconan.annotate.queue_stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.errors import InputError
 from fcconan.judge.task import load_task
-from fcconan.retrieve.trec import write_run
+from fcconan.retrieval.trec import write_run
 from tests.conftest import RunCli
 
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")

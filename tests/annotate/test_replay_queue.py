@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "replay_queue.py"))
 BRONZE = [

@@ -17,7 +17,7 @@ import yaml
 
 import fcconan
 from fcconan.models.answers.store import Answers
-from fcconan.retrieve.suite import load_suite
+from fcconan.retrieval.suites import load_suite
 from fcconan.scoring.retrieval.ranx_metrics import ranx_values
 from tests.conftest import RunCli
 from tests.llm.server import KEY, Action, Server, always, error, says

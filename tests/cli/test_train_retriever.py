@@ -9,7 +9,7 @@ import pytest
 
 import fcconan
 from fcconan.building.releases import table_path
-from fcconan.retrieve.dense import SentenceEncoder
+from fcconan.retrieval.dense import SentenceEncoder
 from tests.conftest import RunCli
 from tests.retrieve.tiny import tiny_encoder
 

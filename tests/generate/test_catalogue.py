@@ -10,9 +10,9 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generate.catalogue import Catalogue
 from fcconan.generate.pool import Pool
-from fcconan.retrieve import suite
-from fcconan.retrieve.dense import Vectors
-from fcconan.retrieve.system import Ranking, Rankings
+from fcconan.retrieval import suites
+from fcconan.retrieval.dense import Vectors
+from fcconan.retrieval.systems import Ranking, Rankings
 from tests.generate.test_examples import item, made
 
 OMBREY, TESSOK, VELMARI = (
@@ -151,7 +151,7 @@ def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch
             seen.append([message for message, _ in train])
 
     module = type("Module", (), {"Learns": Learns})
-    monkeypatch.setattr(suite, "import_module", lambda _: module)
+    monkeypatch.setattr(suites, "import_module", lambda _: module)
     catalogue = Catalogue(Pool(PAIRS), "mine:Learns")
     catalogue.prepare([item(OMBREY, code="1"), item("The Dravene sing", code="9")])
     # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
@@ -177,7 +177,7 @@ def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             angles = np.array([len(text.split()) / 10 for text in texts])
             return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
-    monkeypatch.setattr(suite, "SentenceEncoder", Length)
+    monkeypatch.setattr(suites, "SentenceEncoder", Length)
     named = str(tmp_path) if model == "folder" else model
     catalogue = Catalogue(Pool(PAIRS), named, k=2)
     # The Ombrey's message has six words; of the CNs that are left, one has eight and one four. Kin has five.

@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.generate.examples import Examples
 from fcconan.generate.item import Item
 from fcconan.generate.pool import Pair, Pool
-from fcconan.retrieve.dense import Vectors
+from fcconan.retrieval.dense import Vectors
 
 
 class Plane:

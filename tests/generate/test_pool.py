@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 from fcconan.generate.item import Item
 from fcconan.generate.items import load_items
 from fcconan.generate.pool import load_pool
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 from tests.generate.folders import pair, write_lines, write_manifest, write_part
 
 OMBREY, TESSOK, DRAVENE = "The Ombrey never return a book.", "Every Tessok cheats at cards.", "The Dravene shout."

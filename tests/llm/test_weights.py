@@ -14,7 +14,7 @@ from fcconan.data.sources import cache_folder, sha256_of
 from fcconan.errors import InputError
 from fcconan.models import weights
 from fcconan.models.weights import loading, locate, one_line
-from fcconan.retrieve.dense import weights_hash
+from fcconan.retrieval.dense import weights_hash
 
 TICK = 0.05  # seconds; the clock of a disk is coarser than ours
 

@@ -16,12 +16,12 @@ from scipy import stats
 
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
-from fcconan.retrieve.bench import Settings, bench
-from fcconan.retrieve.collection import Collection, load_collection
-from fcconan.retrieve.kept import KeptRuns
-from fcconan.retrieve.lexical import BM25, Random, TfIdf
-from fcconan.retrieve.suite import Maker, load_suite
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair
+from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.collections import Collection, load_collection
+from fcconan.retrieval.lexical import BM25, Random, TfIdf
+from fcconan.retrieval.run_cache import KeptRuns
+from fcconan.retrieval.suites import Maker, load_suite
+from fcconan.retrieval.systems import Ranking, Rankings, Retriever, TrainingPair
 
 TIERS = ("diamond", "gold", "silver", "bronze")
 

@@ -15,8 +15,8 @@ import yaml
 import fcconan
 from fcconan.building.releases import table_path
 from fcconan.errors import InputError
-from fcconan.retrieve.collection import Collection, load_collection, load_training
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.collections import Collection, load_collection, load_training
+from fcconan.retrieval.systems import TrainingPair
 
 TIERS = ["diamond", "gold", "silver", "bronze"]
 HS = {"q1": "The Ombrey never return a book.", "q2": "Every Tessok cheats at cards.", "q3": "Nobody needs the Velmari."}

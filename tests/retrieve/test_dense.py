@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve import dense
-from fcconan.retrieve.dense import Dense, SentenceEncoder, nearest, packaged_minilm, weights_hash
+from fcconan.retrieval import dense
+from fcconan.retrieval.dense import Dense, SentenceEncoder, nearest, packaged_minilm, weights_hash
 from tests.retrieve.tiny import TEXTS, tiny_encoder
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.fusion import METHODS, Fusion
-from fcconan.retrieve.lexical import BM25, TfIdf
-from fcconan.retrieve.system import Ranking, Rankings
+from fcconan.retrieval.fusion import METHODS, Fusion
+from fcconan.retrieval.lexical import BM25, TfIdf
+from fcconan.retrieval.systems import Ranking, Rankings
 
 CORPUS = {"cn-d": "Cards.", "cn-c": "Bread.", "cn-b": "Songs.", "cn-a": "Books."}
 QUERIES = {"hs-1": "The Ombrey never return a book.", "hs-2": "Every Tessok cheats at cards."}

@@ -11,10 +11,10 @@ import pytest
 
 import fcconan
 from fcconan.data.checkpoints import Checkpoint
-from fcconan.retrieve.collection import Collection
-from fcconan.retrieve.kept import KeptRuns, default_folder, load_run, save_run
-from fcconan.retrieve.lexical import BM25, BM25Fast, TfIdf
-from fcconan.retrieve.system import Ranking, Rankings, TrainingPair
+from fcconan.retrieval.collections import Collection
+from fcconan.retrieval.lexical import BM25, BM25Fast, TfIdf
+from fcconan.retrieval.run_cache import KeptRuns, default_folder, load_run, save_run
+from fcconan.retrieval.systems import Ranking, Rankings, TrainingPair
 
 COLLECTION = Collection(
     name="mine",

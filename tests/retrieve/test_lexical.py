@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf, best
-from fcconan.retrieve.system import Ranking, TrainingPair
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, best
+from fcconan.retrieval.systems import Ranking, TrainingPair
 
 CORPUS = {
     "cn-1": "Cards were banned in Tessok towns.",

@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieve.openai_embeddings import OpenAIEncoder, RefusedTextError
+from fcconan.retrieval.openai_embeddings import OpenAIEncoder, RefusedTextError
 from tests.llm.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first, use_key
 
 TEXTS = ["Ombrey bakers bake", "Tessok sing", "Velmari plant trees", "Dravene", "Quillish boats float"]

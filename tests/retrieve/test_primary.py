@@ -16,11 +16,11 @@ import yaml
 
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
-from fcconan.retrieve.bench import Settings, bench
-from fcconan.retrieve.collection import Collection, load_collection
-from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieve.primary import choose_primary, read_primary
-from fcconan.retrieve.system import Ranking, Retriever
+from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.collections import Collection, load_collection
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieval.primary import choose_primary, read_primary
+from fcconan.retrieval.systems import Ranking, Retriever
 from tests.conftest import RunCli
 
 Floats = npt.NDArray[np.float64]

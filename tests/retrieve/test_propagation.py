@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import Vectors
-from fcconan.retrieve.propagation import PairPropagation, blend, mean_metrics
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.dense import Vectors
+from fcconan.retrieval.propagation import PairPropagation, blend, mean_metrics
+from fcconan.retrieval.systems import TrainingPair
 
 
 class Plane:

@@ -8,9 +8,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieve.prompts import LISTWISE
-from fcconan.retrieve.rerank import Reranker, windows
-from fcconan.retrieve.system import Rankings, rank_all
+from fcconan.retrieval.prompts import LISTWISE
+from fcconan.retrieval.reranking import Reranker, windows
+from fcconan.retrieval.systems import Rankings, rank_all
 from tests.llm.server import Action, Server, always, completion, content, error, overlap, says, use_key, without_schema
 
 QUERIES = {"q1": "Ombrey bakers cheat", "q2": "Tessok songs"}

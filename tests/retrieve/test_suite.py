@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import Dense
-from fcconan.retrieve.fusion import Fusion
-from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieve.propagation import PairPropagation
-from fcconan.retrieve.suite import Maker, RunFile, as_retriever, load_suite
-from fcconan.retrieve.system import TrainingPair, rank_all
+from fcconan.retrieval.dense import Dense
+from fcconan.retrieval.fusion import Fusion
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieval.propagation import PairPropagation
+from fcconan.retrieval.suites import Maker, RunFile, as_retriever, load_suite
+from fcconan.retrieval.systems import TrainingPair, rank_all
 
 PAPER = [
     "random",
@@ -32,7 +32,7 @@ PAPER = [
 ]
 TRAIN = [TrainingPair("The Dravene shout at the moon.", "They sing, and rather well.")]
 OWN = """
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.systems import Rankings
 
 class Mine:
     def __init__(self, name="mine"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, check_run, rank_all
+from fcconan.retrieval.systems import Ranking, Rankings, Retriever, check_run, rank_all
 
 QUERIES = {
     "hs-a": "The Ombrey never return a book.",

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieve import train
-from fcconan.retrieve.batches import clean_batches
-from fcconan.retrieve.dense import SentenceEncoder, load_model
-from fcconan.retrieve.folds import groups_of
-from fcconan.retrieve.system import TrainingPair
-from fcconan.retrieve.train import Training, hard_negatives, train_retriever
+from fcconan.retrieval import training
+from fcconan.retrieval.batches import clean_batches
+from fcconan.retrieval.dense import SentenceEncoder, load_model
+from fcconan.retrieval.folds import groups_of
+from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval.training import Training, hard_negatives, train_retriever
 from tests.retrieve.tiny import tiny_encoder
 
 PLACES = ["Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun"]
@@ -148,7 +148,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
     assert len(means) == 3
 
     fitted: list[str] = []
-    fit = train._fit
+    fit = training._fit
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         fitted.append(Path(arguments[4]).name)
@@ -156,7 +156,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
             raise KeyboardInterrupt
         return fit(*arguments, **named)
 
-    monkeypatch.setattr(train, "_fit", interrupted)
+    monkeypatch.setattr(training, "_fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
     fold = tmp_path / "cut.partial" / "fold-0.json"
@@ -174,7 +174,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
 def test_the_chosen_number_of_epochs_is_trained_as_it_was_cross_validated(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train, "_choose_epochs", lambda *arguments: (1, {"chosen": 1}))
+    monkeypatch.setattr(training, "_choose_epochs", lambda *arguments: (1, {"chosen": 1}))
     train_retriever(PAIRS, tmp_path / "first", model=tiny, training=CHOOSING)
     train_retriever(PAIRS, tmp_path / "one", model=tiny, training=replace(CHOOSING, epochs=1))
     report = json.loads((tmp_path / "first" / "training.json").read_text())
@@ -188,7 +188,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.retrieve.test_train import FAST, PAIRS
-from fcconan.retrieve.train import train_retriever
+from fcconan.retrieval.training import train_retriever
 train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=FAST)
 """
 

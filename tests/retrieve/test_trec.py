@@ -10,7 +10,7 @@ import pytest
 
 from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.retrieve.trec import read_qrels, read_run, write_qrels, write_run
+from fcconan.retrieval.trec import read_qrels, read_run, write_qrels, write_run
 
 
 def complaint(read: Callable[[Path], Any], path: Path) -> str:

@@ -9,10 +9,10 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.calls import CallReason, Reply
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieve.chat import ADVICE, read_choice, read_object
-from fcconan.retrieve.prompts import LISTWISE, ZERO_SHOT
-from fcconan.retrieve.system import Retriever, rank_all
-from fcconan.retrieve.zero_shot import ZeroShot
+from fcconan.retrieval.chat import ADVICE, read_choice, read_object
+from fcconan.retrieval.prompts import LISTWISE, ZERO_SHOT
+from fcconan.retrieval.systems import Retriever, rank_all
+from fcconan.retrieval.zero_shot import ZeroShot
 from tests.llm.server import (
     Action,
     Body,

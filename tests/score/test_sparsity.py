@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
+from fcconan.retrieval.benchmark import Settings
+from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.sample_size import LARGEST, plan, plan_all, pool_size
 from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study
-from fcconan.retrieve.bench import Settings
-from fcconan.retrieve.collection import Collection
 from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule
 from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 

@@ -10,7 +10,7 @@ from fcconan.annotate.campaign import Campaign
 from fcconan.annotate.construct import Neighbours, construct
 from fcconan.annotate.construct_corpus import read_corpus
 from fcconan.data.row_files import read_rows
-from fcconan.retrieve.lexical import TfIdf
+from fcconan.retrieval.lexical import TfIdf
 from tests.conftest import RunCli
 from tests.upstream.conftest import Release
 

@@ -33,7 +33,7 @@ def pairs(folder: Path, vectors_of: Callable[[list[str]], Any]) -> tuple[Problem
 
 @pytest.mark.long
 def test_half_of_the_judgements_find_nine_positives_in_ten(release: Release) -> None:
-    from fcconan.retrieve.dense import DOCUMENT, SentenceEncoder
+    from fcconan.retrieval.dense import DOCUMENT, SentenceEncoder
 
     encoder = SentenceEncoder()
     problem, positive = pairs(release("fc-conan"), lambda texts: encoder.encode(texts, role=DOCUMENT))

@@ -11,9 +11,9 @@ from fcconan.reproduce.data import Datasets
 from fcconan.reproduce.fc_conan import recompute
 from fcconan.reproduce.ledger import Cell, as_rows, reproduce
 from fcconan.reproduce.published import load_paper
-from fcconan.retrieve.bench import Settings, bench
-from fcconan.retrieve.collection import load_collection
-from fcconan.retrieve.lexical import BM25
+from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.collections import load_collection
+from fcconan.retrieval.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.retrieve.collection import load_collection
+from fcconan.retrieval.collections import load_collection
 from tests.conftest import run_here
 from tests.upstream.conftest import Release
 

@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.building.card_fields import Card, read_card
 from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
-from fcconan.retrieve.collection import load_collection
+from fcconan.retrieval.collections import load_collection
 
 
 def register(dataset: str, name: str | None = None, *, revision: str | None = None) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, GenericQrel, GenericQuery
 from ir_datasets.indices import Docstore
 
-from fcconan.retrieve.collection import Collection
+from fcconan.retrieval.collections import Collection
 
 RELEVANCES = {0: "judged as no fitting answer to the message", 1: "judged as a fitting answer to the message"}
 

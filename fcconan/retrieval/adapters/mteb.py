@@ -13,7 +13,7 @@ from typing import Any
 from fcconan.building.card_fields import Card, read_card
 from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
-from fcconan.retrieve.collection import BROADEST, Collection, load_collection
+from fcconan.retrieval.collections import BROADEST, Collection, load_collection
 
 PROTOCOLS = ("sound", "paper")
 MAIN_SCORE = "ndcg_at_10"

@@ -201,7 +201,7 @@ def evaluate_run(
     Raises:
         InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
     """
-    from fcconan.retrieve.system import check_run
+    from fcconan.retrieval.systems import check_run
     from fcconan.scoring.retrieval.metrics import order, tie_by_hash
 
     known = {key for judged_cns in qrels.values() for key in judged_cns}

@@ -22,8 +22,8 @@ from fcconan.data.hub_folders import hub_release, is_hub_name
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table
 from fcconan.errors import InputError
-from fcconan.retrieve.system import NOT_IN_CATALOGUE, TrainingPair
-from fcconan.retrieve.trec import read_qrels
+from fcconan.retrieval.systems import NOT_IN_CATALOGUE, TrainingPair
+from fcconan.retrieval.trec import read_qrels
 from fcconan.rows import TIERS
 
 Qrels = dict[str, dict[str, int]]

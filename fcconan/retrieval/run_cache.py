@@ -13,8 +13,8 @@ import fcconan
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.data.ids import digest
 from fcconan.models.answers.store import Answers
-from fcconan.retrieve.collection import Collection
-from fcconan.retrieve.system import Rankings, Retriever
+from fcconan.retrieval.collections import Collection
+from fcconan.retrieval.systems import Rankings, Retriever
 
 
 class KeptRuns:

@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.models.calls import Call, CallReason, Reply, Sampling
 from fcconan.models.client import Client, EndpointError
 from fcconan.models.endpoint import EndpointModel
-from fcconan.retrieve.prompts import Messages, Prompt
+from fcconan.retrieval.prompts import Messages, Prompt
 
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fcconan.retrieve.collection import Collection
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.collections import Collection
+from fcconan.retrieval.systems import Rankings
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.bench import Scored, Settings
+    from fcconan.retrieval.benchmark import Scored, Settings
 
 QUOTED = 16  # letters in which a line is taken to quote a text
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.retrieve.system import Ranking, Rankings, TrainingPair
+from fcconan.retrieval.systems import Ranking, Rankings, TrainingPair
 
 WORD = re.compile(r"\w+")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 
 
 def clean_batches(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.retrieve.system import Rankings, Retriever, rank_all
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 METHODS = ("rrf", "sum", "mnz", "max", "min", "med", "anz", "isr", "log_isr", "bordafuse", "condorcet")
 NORMS = ("min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda")

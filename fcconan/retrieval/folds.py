@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 
 
 def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client
-from fcconan.retrieve.chat import Chat, Tally, read_choice
-from fcconan.retrieve.prompts import ZERO_SHOT, labelled
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.chat import Chat, Tally, read_choice
+from fcconan.retrieval.prompts import ZERO_SHOT, labelled
+from fcconan.retrieval.systems import Rankings
 
 
 class ZeroShot:

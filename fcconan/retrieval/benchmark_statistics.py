@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.retrieve.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
+from fcconan.retrieval.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
 from fcconan.scoring.retrieval.evaluation import Evaluation
 from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY, Family, system_pairs
 from fcconan.scoring.significance.intervals import (
@@ -21,7 +21,7 @@ from fcconan.scoring.significance.intervals import (
 from fcconan.scoring.significance.max_t import sign_flip_tests
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.bench import Scored, Settings
+    from fcconan.retrieval.benchmark import Scored, Settings
 
 Floats = npt.NDArray[np.float64]
 SUMMARY = ("avg", "min", "max", "cv")

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from fcconan.errors import InputError
 from fcconan.models.calls import Reply
 from fcconan.models.client import Client
-from fcconan.retrieve.chat import Chat, Reason, Tally, read_choice, read_field
-from fcconan.retrieve.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
-from fcconan.retrieve.system import Rankings, Retriever, rank_all
+from fcconan.retrieval.chat import Chat, Reason, Tally, read_choice, read_field
+from fcconan.retrieval.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 Strategy = Literal["listwise", "pointwise", "pairwise"]
 _PROMPTS = {"listwise": LISTWISE, "pointwise": POINTWISE, "pairwise": PAIRWISE}

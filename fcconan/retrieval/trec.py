@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.retrieve.system import Ranking
+from fcconan.retrieval.systems import Ranking
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:

@@ -29,11 +29,11 @@ from fcconan.data.atomic_files import write_whole
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
 from fcconan.models.weights import quiet_training
-from fcconan.retrieve.batches import clean_batches
-from fcconan.retrieve.dense import MINILM, load_model, packaged_minilm, weights_hash
-from fcconan.retrieve.folds import grouped_folds, groups_of
-from fcconan.retrieve.propagation import mean_metrics
-from fcconan.retrieve.system import TrainingPair
+from fcconan.retrieval.batches import clean_batches
+from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
+from fcconan.retrieval.folds import grouped_folds, groups_of
+from fcconan.retrieval.propagation import mean_metrics
+from fcconan.retrieval.systems import TrainingPair
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
-from fcconan.retrieve.folds import grouped_folds
-from fcconan.retrieve.lexical import best
-from fcconan.retrieve.system import Rankings, TrainingPair
+from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
+from fcconan.retrieval.folds import grouped_folds
+from fcconan.retrieval.lexical import best
+from fcconan.retrieval.systems import Rankings, TrainingPair
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from fcconan.scoring.significance.intervals import Floats
 from fcconan.scoring.significance.max_t import Ints, p_floor
 
 if TYPE_CHECKING:
-    from fcconan.retrieve.bench import Settings
-    from fcconan.retrieve.collection import Collection
+    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.collections import Collection
 
 AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
 FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"

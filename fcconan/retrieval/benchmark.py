@@ -10,17 +10,12 @@ import numpy as np
 import fcconan
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
-from fcconan.retrieve.bench_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
-from fcconan.retrieve.collection import FULL, Collection
-from fcconan.retrieve.kept import KeptRuns, load_run, save_run
-from fcconan.retrieve.notes import notes, problem, without_texts
-from fcconan.retrieve.primary import (
-    choose_primary,
-    family_notes,
-    family_signature,
-    read_primary,
-)
-from fcconan.retrieve.system import Rankings, Retriever, rank_all
+from fcconan.retrieval.benchmark_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
+from fcconan.retrieval.collections import FULL, Collection
+from fcconan.retrieval.primary import choose_primary, family_notes, family_signature, read_primary
+from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
+from fcconan.retrieval.warnings import notes, problem, without_texts
 from fcconan.scoring.retrieval.evaluation import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
 from fcconan.scoring.retrieval.metrics import TieKey, order, tie_by_corpus, tie_by_hash
 from fcconan.scoring.significance.families import system_pairs

@@ -12,7 +12,7 @@ from fcconan.data.addresses import environment_secrets, without_secrets
 from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
 from fcconan.models.weights import known_hash, quiet_hub
-from fcconan.retrieve.system import Rankings
+from fcconan.retrieval.systems import Rankings
 
 Vectors = npt.NDArray[np.float32]
 

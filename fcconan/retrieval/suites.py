@@ -12,12 +12,12 @@ from fcconan.data.messages import did_you_mean
 from fcconan.data.terminal import TRACEBACK
 from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.retrieve.dense import Dense, Encoder, SentenceEncoder
-from fcconan.retrieve.fusion import Fusion
-from fcconan.retrieve.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieve.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieve.system import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
-from fcconan.retrieve.trec import read_run
+from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
+from fcconan.retrieval.fusion import Fusion
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
+from fcconan.retrieval.systems import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
+from fcconan.retrieval.trec import read_run
 
 GPT = "gpt-4o-2024-08-06"
 
@@ -238,11 +238,11 @@ class Maker:
             case PropagationConfig():
                 return PairPropagation(name, encoder=self._encoder(config.encoder), train=self.train, **values)
             case ZeroShotConfig():
-                from fcconan.retrieve.zero_shot import ZeroShot
+                from fcconan.retrieval.zero_shot import ZeroShot
 
                 return ZeroShot(name, client=self._shared_client(), **values)
             case RerankConfig():
-                from fcconan.retrieve.rerank import Reranker
+                from fcconan.retrieval.reranking import Reranker
 
                 return Reranker(name, self._other(name, config.first_stage), client=self._shared_client(), **values)
             case FusionConfig():
@@ -256,7 +256,7 @@ class Maker:
     def _encoder(self, config: EncoderConfig) -> Encoder:
         if config not in self._encoders:
             if config.endpoint == "openai":
-                from fcconan.retrieve.openai_embeddings import OpenAIEncoder
+                from fcconan.retrieval.openai_embeddings import OpenAIEncoder
 
                 self._encoders[config] = OpenAIEncoder(
                     config.model,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieve.chat import refusals
+from fcconan.retrieval.chat import refusals
 
 Vectors = npt.NDArray[np.float32]
 _PATH = "/embeddings"
