@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fcconan.building.builds import build, load_recipe
     from fcconan.errors import InputError
-    from fcconan.judge.rate import Judge
+    from fcconan.judging.rating import Judge
     from fcconan.parsing.parsers import AspectField, parse_comparison, parse_multi, parse_rating
     from fcconan.retrieval.systems import Retriever
     from fcconan.scoring.correlation.analysis import correlate
@@ -48,7 +48,7 @@ _HOMES = {
     "parse_comparison": "fcconan.parsing.parsers",
     "parse_multi": "fcconan.parsing.parsers",
     "parse_rating": "fcconan.parsing.parsers",
-    "Judge": "fcconan.judge.rate",
+    "Judge": "fcconan.judging.rating",
     "Retriever": "fcconan.retrieval.systems",
     "correlate": "fcconan.scoring.correlation.analysis",
     "evaluate_run": "fcconan.scoring.retrieval.evaluation",

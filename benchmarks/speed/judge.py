@@ -90,11 +90,11 @@ def serve(latency: float) -> None:
 def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
     from fcconan.data.row_files import RowWriter
-    from fcconan.judge.kept import KeptRatings
-    from fcconan.judge.rate import RATED, ModelJudge
-    from fcconan.judge.replies import load_replies
-    from fcconan.judge.strategies import Plan
-    from fcconan.judge.task import load_task
+    from fcconan.judging.rating import RATED, ModelJudge
+    from fcconan.judging.rating_cache import KeptRatings
+    from fcconan.judging.replies import load_replies
+    from fcconan.judging.strategies import Plan
+    from fcconan.judging.tasks import load_task
     from fcconan.models.client import Client
     from fcconan.models.endpoint import EndpointModel
 

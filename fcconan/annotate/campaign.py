@@ -37,7 +37,7 @@ from fcconan.data.row_files import read_rows
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.data.yaml_files import YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.judge.task import Task, dump_task, load_task
+from fcconan.judging.tasks import Task, dump_task, load_task
 
 Row = dict[str, Any]
 FORMAT = 1

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from fcconan.annotate.campaign import SETTINGS, Settings, create
 from fcconan.annotate.construct import Material
 from fcconan.errors import InputError
-from fcconan.judge.task import Task
+from fcconan.judging.tasks import Task
 
 
 def make_once(folder: Path, settings: Settings, task: Task, material: Material, guidelines: str | None = None) -> bool:

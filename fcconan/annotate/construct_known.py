@@ -9,7 +9,7 @@ from fcconan.annotate.construct_corpus import Row, text_in
 from fcconan.data import ids
 from fcconan.data.row_ids import cell_number
 from fcconan.errors import InputError
-from fcconan.judge.task import Task
+from fcconan.judging.tasks import Task
 from fcconan.rows import REPLY
 
 Role = Literal["anchor", "quiz"]

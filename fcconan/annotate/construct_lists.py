@@ -9,7 +9,7 @@ from fcconan.annotate.construct import DRAW_CN, DRAW_HS, Material, draw, even_nu
 from fcconan.annotate.construct_corpus import Corpus, Row, spoken_pairs, text_in, words_of
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.judge.pairs import Pair, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
 from fcconan.rows import REPLY
 
 Side = Literal["hs", "cn"]
@@ -158,7 +158,7 @@ def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material
     """Makes a unit of every reply that has words.
 
     Args:
-        replies: Complete rows, as `fcconan.judge.replies.load_replies` gives them.
+        replies: Complete rows, as `fcconan.judging.replies.load_replies` gives them.
         context: What the task shows beside the texts.
 
     Raises:
@@ -177,9 +177,9 @@ def comparison_units(
     Pairs with the same text twice are left out, as `fcconan judge compare` asks nobody about them.
 
     Args:
-        replies: Complete rows, as `fcconan.judge.replies.load_replies` gives them.
+        replies: Complete rows, as `fcconan.judging.replies.load_replies` gives them.
         context: What the task shows beside the texts.
-        n_pairs: A choice of so many that connects all systems (`fcconan.judge.pairs.budgeted_pairs`); None for all.
+        n_pairs: A choice of so many that connects all systems (`fcconan.judging.comparison.pairs.budgeted_pairs`); None for all.
         seed: Of the choice.
 
     Raises:

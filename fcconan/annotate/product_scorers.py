@@ -18,8 +18,8 @@ from fcconan.data.ids import pair_id
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.task import Task
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.tasks import Task
     from fcconan.models.answers.origins import Origins
     from fcconan.models.budget import Budget
     from fcconan.models.calls import Model
@@ -383,9 +383,9 @@ def pairs_of(texts: Texts, hs: range, cn: range) -> Iterator[dict[str, Any]]:
 
 
 def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.strategies import Plan
-    from fcconan.judge.task import Task
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.strategies import Plan
+    from fcconan.judging.tasks import Task
 
     plan = Plan(Task.model_validate(asked["task"]), asked["strategy"])
     return ModelJudge(model, plan)

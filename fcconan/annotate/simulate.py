@@ -31,7 +31,7 @@ from fcconan.annotate.validate import AGREE, DISAGREE, SHOWN
 from fcconan.annotate.votes import NOT_SURE
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.judge.task import Task
+from fcconan.judging.tasks import Task
 
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded

@@ -18,7 +18,7 @@ from fcconan.annotate.campaign import Campaign, Rater
 from fcconan.annotate.votes import NOT_SURE
 from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect, Task
+from fcconan.judging.tasks import Aspect, Task
 
 Floats = npt.NDArray[np.float64]
 Role = Literal["annotator", "validator"]

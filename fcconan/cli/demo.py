@@ -95,11 +95,11 @@ def _tell_built(out: Path, manifest: dict[str, Any]) -> None:
 def _rate(out: Path, rated: Path) -> dict[str, Any]:
     """Writes what the baseline that counts words makes of the replies; returns the counts."""
     from fcconan.data.row_files import RowWriter
-    from fcconan.judge.lexical import LexicalJudge
-    from fcconan.judge.rate import RATED
-    from fcconan.judge.replies import load_replies
-    from fcconan.judge.summary import Summary
-    from fcconan.judge.task import load_task
+    from fcconan.judging.lexical import LexicalJudge
+    from fcconan.judging.rating import RATED
+    from fcconan.judging.replies import load_replies
+    from fcconan.judging.summaries import Summary
+    from fcconan.judging.tasks import load_task
 
     summary = Summary()
     judge = LexicalJudge(load_task("cseval"))

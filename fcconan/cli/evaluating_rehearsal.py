@@ -102,7 +102,7 @@ def _asked(step: str, file: Path) -> list[Row]:
 
 
 def _check_task(name: str) -> None:
-    from fcconan.judge.rubrics import load_rubric
+    from fcconan.judging.rubrics import load_rubric
 
     if load_rubric(name).labels:
         raise InputError(f"the task {name} has labels, and suites compare systems by grades: choose one with aspects")

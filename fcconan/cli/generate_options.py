@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.generate.decoding import Decoding
-    from fcconan.judge.strategies import Plan as JudgePlan
+    from fcconan.judging.strategies import Plan as JudgePlan
     from fcconan.models.chat_template import Format
 
 FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
@@ -145,8 +145,8 @@ def judge_plan_of(asked: Asked, pick: str | None) -> "JudgePlan | None":
         InputError: Options do not go together.
     """
     from fcconan.generate.pick import check_judged
-    from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import Plan
+    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging.strategies import Plan
 
     if pick != "judge":
         why = "goes with several candidates and --pick judge, or --decoding best-of-5"

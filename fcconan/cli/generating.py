@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fcconan.generate.plan import Plan
     from fcconan.generate.pool import Pool
     from fcconan.generate.prompts import GenerationPrompt
-    from fcconan.judge.strategies import Plan as JudgePlan
+    from fcconan.judging.strategies import Plan as JudgePlan
     from fcconan.models.calls import Call, Model
     from fcconan.models.chat_template import Format
 
@@ -394,7 +394,7 @@ def _tell_rated(best: "BestOf", watched: "Watched") -> bool:
 
 def _pick(plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
     from fcconan.generate.pick import BestOf, First, Random
-    from fcconan.judge.rate import ModelJudge
+    from fcconan.judging.rating import ModelJudge
 
     seed = plan.seed or 0
     if judged is not None and judge is not None:

@@ -18,7 +18,7 @@ def run(
     from fcconan.building.builds import load_recipe
     from fcconan.cli.output import print_table, write_json
     from fcconan.data.content import recipe_names, task_names
-    from fcconan.judge.task import load_task
+    from fcconan.judging.tasks import load_task
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json_file:

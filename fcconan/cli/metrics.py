@@ -61,7 +61,7 @@ def run(
     """Score replies by text metrics, as ratings that correlate and leaderboard read."""
     from fcconan.cli.output import print_table, write_json
     from fcconan.data.row_files import RowWriter, check_row_target
-    from fcconan.judge.replies import load_replies
+    from fcconan.judging.replies import load_replies
     from fcconan.scoring.text.evaluation import score_texts
 
     check_row_target(out)

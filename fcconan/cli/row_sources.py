@@ -247,7 +247,7 @@ class RowSources(AbstractContextManager["RowSources"]):
         from fcconan.data.manifest import MANIFEST, read_manifest
         from fcconan.data.row_files import SUFFIXES
         from fcconan.data.sources import name_with_hash
-        from fcconan.judge.replies import files_of
+        from fcconan.judging.replies import files_of
 
         place = self._place(source)
         if place.suffix in SUFFIXES:
@@ -272,7 +272,7 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     @staticmethod
     def _there(file: Path) -> Path:
-        from fcconan.judge.replies import files_of
+        from fcconan.judging.replies import files_of
 
         return files_of(file, None, "")[0]
 
@@ -425,7 +425,7 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
     """
     from fcconan.data.row_files import SUFFIXES, read_rows
     from fcconan.data.sources import name_with_hash
-    from fcconan.judge.replies import load_replies
+    from fcconan.judging.replies import load_replies
 
     if Path(source).suffix in SUFFIXES:
         opened_file = load_replies(Path(source))

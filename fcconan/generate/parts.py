@@ -13,7 +13,7 @@ from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.data.row_ids import cell_list, is_missing
 from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
-from fcconan.judge.replies import files_of
+from fcconan.judging.replies import files_of
 from fcconan.rows import TIERS
 
 Row = dict[str, Any]

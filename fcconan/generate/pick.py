@@ -11,8 +11,8 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.generate.generator import Drawn
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.strategies import Plan as JudgePlan
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.strategies import Plan as JudgePlan
 
 _DECIMALS = 9  # of a mean; further ones are rounding
 Row = dict[str, Any]

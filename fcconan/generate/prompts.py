@@ -8,7 +8,7 @@ from fcconan.data.content import content_folder
 from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
 from fcconan.generate.item import Example, Item, Shown
-from fcconan.judge.prompt import Prompt, load_prompt
+from fcconan.judging.prompts import Prompt, load_prompt
 from fcconan.models.calls import Messages
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"

@@ -8,8 +8,8 @@ from fcconan.data.row_files import RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generate.item import GENERATED, Generated, Item, Row
 from fcconan.generate.write import row_maker
-from fcconan.judge.compare import COLUMNS as COMPARED
-from fcconan.judge.rate import RATED
+from fcconan.judging.comparison.judge import COLUMNS as COMPARED
+from fcconan.judging.rating import RATED
 from fcconan.rows import Columns
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"

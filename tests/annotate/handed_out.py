@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotate.campaign import Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 
 HS = {"hs-1": "The Ombrey never return a book.", "hs-2": 'Every Tessok "cheats" at cards; always.'}
 CN = {

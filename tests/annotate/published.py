@@ -17,7 +17,7 @@ from fcconan.annotate.campaign import (
     create,
 )
 from fcconan.data import ids
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards."]
 CN = ["The library's list says\notherwise.", "None", "Cards were banned in Tessok towns."]

@@ -11,7 +11,7 @@ from fcconan.annotate.assign import assign_units, block_names, derived_seed, dis
 from fcconan.annotate.campaign import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.annotate.order import Sittings, in_order, sides
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
 
 NINE = [f"annotator-{number}" for number in range(1, 10)]

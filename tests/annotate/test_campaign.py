@@ -16,7 +16,7 @@ from fcconan.annotate.campaign import (
     create,
 )
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 
 UNITS = [Unit("h1:c1", hs_id="h1", cn_id="c1"), Unit("h1:c2", "anchor", "h1", "c2", known={"label": "appropriate"})]
 TEXTS = {

@@ -18,7 +18,7 @@ from fcconan.annotate.construct_known import add_known
 from fcconan.annotate.construct_lists import comparison_units, list_texts, pair_lists, reply_units
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from fcconan.retrieval.lexical import TfIdf
 from fcconan.retrieval.systems import Rankings
 from tests.conftest import RunCli

@@ -14,7 +14,7 @@ from fcconan.annotate.tools import exchange, guidelines, plain, shown
 from fcconan.annotate.tools.shown import Question, text_sha
 from fcconan.annotate.tools.suggestions import read_suggestions
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect
+from fcconan.judging.tasks import Aspect
 from tests.annotate.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
 
 Row = dict[str, Any]

@@ -20,7 +20,7 @@ from fcconan.annotate.product_lists import Lists, read_lists
 from fcconan.annotate.product_scorers import Asking, JudgeScorer, SystemScorer, TfIdfScorer, VectorScorer, named
 from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from fcconan.parallel.shards import run, share
 from fcconan.retrieval.lexical import TfIdf
 from fcconan.retrieval.systems import Rankings

@@ -8,7 +8,7 @@ from fcconan.annotate.campaign import Answer, Campaign, Rater, Settings, Unit, c
 from fcconan.annotate.effort import Effort, Pace, effort, measured_pace
 from fcconan.annotate.qualify import join, leave, marked, qualify, quiz_round
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
 
 ITEM = Unit("hs-1:cn-1", hs_id="hs-1", cn_id="cn-1")

@@ -34,7 +34,7 @@ from fcconan.annotate.queue_replay import needed, needed_at_random, replay
 from fcconan.annotate.queue_scores import read_scores
 from fcconan.annotate.queue_stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from fcconan.retrieval.trec import write_run
 from tests.conftest import RunCli
 

@@ -9,7 +9,7 @@ from fcconan.annotate.campaign import Answer, Assignment, Campaign, Rater, Setti
 from fcconan.annotate.reassign import reassign
 from fcconan.annotate.rounds import Plan, done_in, far_off, items_of, make_round, others_rounds, review_cases, rounds_of
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
 
 REPLIES = [Unit(f"reply-{number}", hs_id=f"hs-{number % 4}", reply_a=f"reply-{number}") for number in range(40)]

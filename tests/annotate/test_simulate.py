@@ -25,7 +25,7 @@ from fcconan.annotate.simulate_raters import (
 from fcconan.annotate.validate import plan_validation, write_plan
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from fcconan.scoring.agreement import agreement
 from tests.annotate.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli

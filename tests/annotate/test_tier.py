@@ -14,7 +14,7 @@ from fcconan.annotate.tier_recipe import count_tiers, write_dataset
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.tiers import TIER_RULES, Tier, TierRule
 from fcconan.errors import InputError
-from fcconan.judge.task import Label, load_task
+from fcconan.judging.tasks import Label, load_task
 from tests.annotate import published as small
 from tests.conftest import RunCli
 

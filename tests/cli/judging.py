@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.conftest import run_here
 from tests.llm.server import Action, Behaviour, Body, completion
 

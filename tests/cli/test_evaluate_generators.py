@@ -17,7 +17,7 @@ from fcconan.building.builds import build
 from fcconan.data.content import content_folder
 from fcconan.data.ids import cn_id, hs_id, item_id
 from fcconan.data.row_files import read_rows
-from fcconan.judge.replies import load_replies
+from fcconan.judging.replies import load_replies
 from tests.cli.judging import fcconan, longer, rated
 from tests.cli.scored import write_rows
 from tests.llm.server import KEY, Body, Server, error, says

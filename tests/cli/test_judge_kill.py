@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from fcconan.cli import app
-from fcconan.judge.kept import KeptRatings
+from fcconan.judging.rating_cache import KeptRatings
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import slowly, texts_of
 from tests.llm.server import Body, Server, use_key

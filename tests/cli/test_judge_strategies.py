@@ -13,7 +13,7 @@ import yaml
 
 from fcconan.building.builds import build
 from fcconan.data import ids
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.cli.judging import aspect_of, fcconan, judge, texts_of
 from tests.cli.test_judge import OMBREY, REPLIES, TESSOK, Row, rate, rows, summary, values, write
 from tests.llm.server import Action, Body, Server, completion, says, use_key

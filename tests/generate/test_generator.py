@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, References
 from fcconan.generate.item import GENERATED, Generated, Item
 from fcconan.generate.write import Tally, generate_rows, row_maker
-from fcconan.judge.replies import load_replies
+from fcconan.judging.replies import load_replies
 from fcconan.models.calls import Call, Reply
 from fcconan.models.token_sampling import stop_in
 from tests.generate.said import (

@@ -11,9 +11,9 @@ from fcconan.errors import InputError
 from fcconan.generate.generator import Candidate, Drawn, ModelGenerator
 from fcconan.generate.item import Shown
 from fcconan.generate.pick import BestOf, First, Random, mean_of, order_of
-from fcconan.judge.rate import ModelJudge
-from fcconan.judge.strategies import Plan as JudgePlan
-from fcconan.judge.task import Task
+from fcconan.judging.rating import ModelJudge
+from fcconan.judging.strategies import Plan as JudgePlan
+from fcconan.judging.tasks import Task
 from fcconan.models.calls import Call, Reply
 from tests.generate.said import drawing, item, model, plan
 from tests.judge.fake_model import aspect, labels_task, task

@@ -13,8 +13,8 @@ from fcconan.generate.item import GENERATED, Item
 from fcconan.generate.suite import LoadedSuite, known, suite_path
 from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generate.suite_steps import Steps, content_of, key_of
-from fcconan.judge.compare import COLUMNS
-from fcconan.judge.rate import RATED
+from fcconan.judging.comparison.judge import COLUMNS
+from fcconan.judging.rating import RATED
 
 SUITE = {
     "name": "invented",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fcconan.judge.task import Aspect, Label, Task
+from fcconan.judging.tasks import Aspect, Label, Task
 from fcconan.models.calls import Call, Reply
 
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest, norm, spearmanr, t
 
 from fcconan.errors import InputError
-from fcconan.judge.audit import audit
-from fcconan.judge.audit_intervals import share_interval
+from fcconan.judging.audit.analysis import audit
+from fcconan.judging.audit.intervals import share_interval
 
 REFUSAL = "I'm sorry, but I cannot help with that."
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.background import KnownKnowledge, Passages
+from fcconan.judging.background import KnownKnowledge, Passages
 
 ONE = "Ombrey readers return every library book."
 TWO = "The library of Tessok is old, and the library is full."

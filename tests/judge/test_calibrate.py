@@ -11,13 +11,13 @@ import yaml
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.judge import calibrate as module
-from fcconan.judge.calibrate import calibrate
-from fcconan.judge.calibration import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
-from fcconan.judge.calibration_data import Example, Parts, split, spread
-from fcconan.judge.calibration_score import Bootstrap, Metric, Score, Scoring, correlation, difference, score
-from fcconan.judge.drafting import EDITS
-from fcconan.judge.task import Aspect
+from fcconan.judging.calibration import search as module
+from fcconan.judging.calibration.data import Example, Parts, split, spread
+from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, Scoring, correlation, difference, score
+from fcconan.judging.calibration.search import calibrate
+from fcconan.judging.calibration.settings import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
+from fcconan.judging.drafting import EDITS
+from fcconan.judging.tasks import Aspect
 from fcconan.models.calls import Call, Reply
 
 ASPECT = Aspect(

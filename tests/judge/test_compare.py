@@ -7,12 +7,12 @@ from typing import Any, Literal
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.compare import COLUMNS, ComparisonResult, compare
-from fcconan.judge.comparison_context import ContextBudget
-from fcconan.judge.comparison_hints import suspicion
-from fcconan.judge.comparison_protocols import JudgeLM, Question
-from fcconan.judge.comparison_summary import Summary
-from fcconan.judge.pairs import Pair, Row, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.context import ContextBudget
+from fcconan.judging.comparison.hints import suspicion
+from fcconan.judging.comparison.judge import COLUMNS, ComparisonResult, compare
+from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.protocols import JudgeLM, Question
+from fcconan.judging.comparison.summary import Summary
 from fcconan.models.calls import Call, Reply
 from fcconan.parsing.parsers import ParsedComparison, Verdict
 from fcconan.rows import COMPARISON, VERDICTS

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judge.compare import compare
-from fcconan.judge.comparison_context import ContextBudget, Fitted, careful_estimate, fit
-from fcconan.judge.comparison_protocols import ChoiceJudge, JudgeLM
-from fcconan.judge.pairs import Pair, Row
-from fcconan.judge.prompt import Prompt
-from fcconan.judge.task import Label, Task, load_task
+from fcconan.judging.comparison.context import ContextBudget, Fitted, careful_estimate, fit
+from fcconan.judging.comparison.judge import compare
+from fcconan.judging.comparison.pairs import Pair, Row
+from fcconan.judging.comparison.protocols import ChoiceJudge, JudgeLM
+from fcconan.judging.prompts import Prompt
+from fcconan.judging.tasks import Label, Task, load_task
 from fcconan.models.calls import Call, Messages, Reply, Sampling
 from fcconan.parsing.parsers import ParsedComparison
 from tests.judge.test_pairs import reply

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from fcconan.judge.calibration_data import Example
-from fcconan.judge.drafting import EDITS, ParsedSteps, copies, draft_messages, parse_steps, refine_messages
-from fcconan.judge.task import Aspect
+from fcconan.judging.calibration.data import Example
+from fcconan.judging.drafting import EDITS, ParsedSteps, copies, draft_messages, parse_steps, refine_messages
+from fcconan.judging.tasks import Aspect
 
 ASPECT = Aspect(
     name="relevance",

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from fcconan.judge.injection import copied
+from fcconan.judging.injection import copied
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.judge.kept import KeptRatings
-from fcconan.judge.rate import ModelJudge
-from fcconan.judge.strategies import Plan
+from fcconan.judging.rating import ModelJudge
+from fcconan.judging.rating_cache import KeptRatings
+from fcconan.judging.strategies import Plan
 from fcconan.models.calls import Call, CallReason, Reply
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel

@@ -5,8 +5,8 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from fcconan.errors import InputError
-from fcconan.judge.lexical import LexicalJudge
-from fcconan.judge.task import Aspect, Label, Task
+from fcconan.judging.lexical import LexicalJudge
+from fcconan.judging.tasks import Aspect, Label, Task
 from fcconan.rows import RATING
 
 MESSAGE = "The Ombrey steal bread."

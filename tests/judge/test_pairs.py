@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judge.pairs import Pair, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
 
 
 def reply(item: str, system: str, **changes: Any) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.panel import Rule, combine, rate_together
-from fcconan.judge.rate import ModelJudge
-from fcconan.judge.strategies import Plan
+from fcconan.judging.panel import Rule, combine, rate_together
+from fcconan.judging.rating import ModelJudge
+from fcconan.judging.strategies import Plan
 from tests.judge.fake_model import FakeModel, aspect, labels_task, row, task
 
 

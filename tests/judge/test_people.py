@@ -6,8 +6,8 @@ import pytest
 
 from fcconan.cli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
-from fcconan.judge.people import mean_of_people
-from fcconan.judge.summary import Summary
+from fcconan.judging.people import mean_of_people
+from fcconan.judging.summaries import Summary
 
 
 def rating(

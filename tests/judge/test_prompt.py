@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.prompt import Prompt, dump_prompt, inert, load_prompt
+from fcconan.judging.prompts import Prompt, dump_prompt, inert, load_prompt
 
 KNOWN = {"hate_speech", "counter_narrative", "background"}
 

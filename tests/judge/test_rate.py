@@ -4,11 +4,11 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.judge.citation import cites
-from fcconan.judge.outcome import REASONS, RowReason, SamplesReason
-from fcconan.judge.rate import LABELLED, RATED, Judge, ModelJudge, Row
-from fcconan.judge.strategies import Plan
-from fcconan.judge.task import Task
+from fcconan.judging.citations import cites
+from fcconan.judging.outcomes import REASONS, RowReason, SamplesReason
+from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row
+from fcconan.judging.strategies import Plan
+from fcconan.judging.tasks import Task
 from fcconan.models.calls import Call, CallReason, Reply, TokenAlternatives
 from tests.judge.fake_model import FakeModel, aspect, labels_task, row, task
 

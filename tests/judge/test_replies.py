@@ -9,9 +9,9 @@ import pytest
 from fcconan.building.builds import build
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.judge.rate import ModelJudge
-from fcconan.judge.replies import load_replies
-from fcconan.judge.strategies import Plan
+from fcconan.judging.rating import ModelJudge
+from fcconan.judging.replies import load_replies
+from fcconan.judging.strategies import Plan
 from tests.judge.fake_model import FakeModel, labels_task
 from tests.small import PAIRS, write_small
 

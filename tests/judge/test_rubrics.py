@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.rubric_draft import draft_rubric
-from fcconan.judge.rubrics import load_rubric
-from fcconan.judge.task import Aspect, dump_task, load_task
+from fcconan.judging.rubric_drafts import draft_rubric
+from fcconan.judging.rubrics import load_rubric
+from fcconan.judging.tasks import Aspect, dump_task, load_task
 from fcconan.models.calls import Reply
 from tests.judge.fake_model import FakeModel
 

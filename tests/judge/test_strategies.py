@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judge.calibration import Steps
-from fcconan.judge.outcome import Outcome, read
-from fcconan.judge.strategies import STRATEGIES, Plan, Question, Strategy, variables
-from fcconan.judge.task import Task, load_task
+from fcconan.judging.calibration.settings import Steps
+from fcconan.judging.outcomes import Outcome, read
+from fcconan.judging.strategies import STRATEGIES, Plan, Question, Strategy, variables
+from fcconan.judging.tasks import Task, load_task
 from fcconan.models.calls import Reply, Sampling
 from tests.judge.fake_model import aspect, labels_task, task
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fcconan.data.content import content_folder, task_names, task_path
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect, Label, Task, dump_task, load_task
+from fcconan.judging.tasks import Aspect, Label, Task, dump_task, load_task
 from fcconan.rows import VERDICTS, VOTE_LABELS
 
 # Messages name lines of this file, counted from 1.

@@ -13,7 +13,7 @@ from fcconan.annotate.quality import agreement_rows
 from fcconan.annotate.validate import plan_validation
 from fcconan.annotate.votes import votes_of
 from fcconan.data.row_files import read_rows
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

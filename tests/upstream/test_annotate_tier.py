@@ -21,7 +21,7 @@ from fcconan.annotate.campaign import (
 from fcconan.annotate.tier_recipe import write_dataset
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.data.parquet import read_table
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row

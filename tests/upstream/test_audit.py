@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.judge.audit import audit
+from fcconan.judging.audit.analysis import audit
 from fcconan.parsing.refusals import is_refusal, refusal_kind
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

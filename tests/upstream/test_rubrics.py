@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.judge.outcome import read
-from fcconan.judge.prompt import Prompt, load_prompt
-from fcconan.judge.rubrics import load_rubric
-from fcconan.judge.strategies import Plan, variables
-from fcconan.judge.task import Task, load_task
+from fcconan.judging.outcomes import read
+from fcconan.judging.prompts import Prompt, load_prompt
+from fcconan.judging.rubrics import load_rubric
+from fcconan.judging.strategies import Plan, variables
+from fcconan.judging.tasks import Task, load_task
 from fcconan.models.calls import Reply
 
 pytestmark = pytest.mark.upstream

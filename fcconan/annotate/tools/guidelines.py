@@ -5,7 +5,7 @@ import html
 from fcconan.annotate.campaign import VALIDATION, Campaign
 from fcconan.annotate.tools.shown import SHOWN, TITLES, Question, questions
 from fcconan.data.content import task_names, task_path
-from fcconan.judge.task import load_task
+from fcconan.judging.tasks import load_task
 
 FILE = "guidelines.md"
 _VALIDATORS = """# Guidelines: do you agree?

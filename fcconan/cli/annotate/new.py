@@ -15,7 +15,7 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.annotate.construct import Material
     from fcconan.annotate.construct_corpus import Corpus
-    from fcconan.judge.task import Task
+    from fcconan.judging.tasks import Task
 
 NAME = "new"
 EXAMPLE = (
@@ -108,7 +108,7 @@ def run(
     from fcconan.cli.judge.inputs import named
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.data.content import task_path
-    from fcconan.judge.task import load_task
+    from fcconan.judging.tasks import load_task
 
     asked = load_task(task)
     settings = Settings(name=_name(name, campaign), language=_language(language), seed=seed)
@@ -290,7 +290,7 @@ def _from_lists(
 
 def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None, seed: int) -> "Material":
     from fcconan.annotate.construct_lists import comparison_units, reply_units
-    from fcconan.judge.replies import load_replies
+    from fcconan.judging.replies import load_replies
 
     config = given.config or "replies"
     with RowSources([source], given.split) as sources:

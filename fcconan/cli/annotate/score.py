@@ -144,7 +144,7 @@ def _scorer(
         if model is not None or aspect is not None or base_url is not None:
             raise InputError(f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {name}: leave them out")
         return named(name)
-    from fcconan.judge.rubrics import load_rubric
+    from fcconan.judging.rubrics import load_rubric
 
     if model is None:
         raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")

@@ -39,9 +39,9 @@ def run(
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.judge.audit import audit
-    from fcconan.judge.compare import COLUMNS
-    from fcconan.judge.rate import RATED
+    from fcconan.judging.audit.analysis import audit
+    from fcconan.judging.comparison.judge import COLUMNS
+    from fcconan.judging.rating import RATED
 
     if not ratings and not comparisons:
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
@@ -92,7 +92,7 @@ def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dic
 
 
 def _files(paths: list[Path], split: str | None, config: str) -> list[Path]:
-    from fcconan.judge.replies import files_of
+    from fcconan.judging.replies import files_of
 
     return [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
 

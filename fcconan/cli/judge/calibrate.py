@@ -17,10 +17,10 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fcconan.judge.calibration import Calibration
-    from fcconan.judge.calibration_data import Example
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.replies import Replies
+    from fcconan.judging.calibration.data import Example
+    from fcconan.judging.calibration.settings import Calibration
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.replies import Replies
 
 NAME = "calibrate"
 EXAMPLE = (
@@ -79,13 +79,13 @@ def run(
     from fcconan.cli.judge.rehearse import rehearse
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched
-    from fcconan.judge.calibrate import calibrate
-    from fcconan.judge.calibration import Settings
-    from fcconan.judge.calibration_data import split as split_parts
-    from fcconan.judge.calibration_rater import StepsRater
-    from fcconan.judge.rate import ModelJudge
-    from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import Plan
+    from fcconan.judging.calibration.data import split as split_parts
+    from fcconan.judging.calibration.rater import StepsRater
+    from fcconan.judging.calibration.search import calibrate
+    from fcconan.judging.calibration.settings import Settings
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging.strategies import Plan
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
@@ -156,8 +156,8 @@ def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", n
     Raises:
         InputError: None is left.
     """
-    from fcconan.judge.calibration_data import Example
-    from fcconan.judge.strategies import TEXTS
+    from fcconan.judging.calibration.data import Example
+    from fcconan.judging.strategies import TEXTS
 
     plan = nobody.plan
     examples, n_rated = [], 0
@@ -216,8 +216,8 @@ def _people(
     dataset: Path, ratings: Path | None, split: str | None, aspect: str, raters: list[str] | None
 ) -> dict[str, float]:
     from fcconan.data.row_files import read_rows
-    from fcconan.judge.people import mean_of_people
-    from fcconan.judge.replies import files_of
+    from fcconan.judging.people import mean_of_people
+    from fcconan.judging.replies import files_of
 
     if ratings is None and not dataset.is_dir():
         raise InputError(f"{dataset} is no dataset folder, so it has no ratings: give people's ratings with --ratings")

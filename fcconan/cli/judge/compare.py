@@ -15,9 +15,9 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fcconan.judge.compare import ComparisonResult
-    from fcconan.judge.comparison_context import ContextBudget
-    from fcconan.judge.replies import Replies
+    from fcconan.judging.comparison.context import ContextBudget
+    from fcconan.judging.comparison.judge import ComparisonResult
+    from fcconan.judging.replies import Replies
 
 NAME = "compare"
 EXAMPLE = "Example: fcconan judge compare demo-dataset --model gpt-4o-mini --budget 60 --out comparisons.parquet"
@@ -82,8 +82,8 @@ def run(
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched, why_nothing
     from fcconan.data.row_files import check_row_target
-    from fcconan.judge.compare import compare
-    from fcconan.judge.pairs import all_pairs, budgeted_pairs
+    from fcconan.judging.comparison.judge import compare
+    from fcconan.judging.comparison.pairs import all_pairs, budgeted_pairs
 
     check_row_target(out)
     connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
@@ -142,7 +142,7 @@ def run(
 
 def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
     """Returns what a model can read and write, counted by its own tokeniser where it has one here."""
-    from fcconan.judge.comparison_context import ContextBudget
+    from fcconan.judging.comparison.context import ContextBudget
 
     counter = getattr(model, "count_tokens", None)
     counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
@@ -152,9 +152,9 @@ def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
 def _write(results: "Iterable[ComparisonResult]", out: Path) -> tuple[dict[str, Any], int]:
     """Writes comparisons; returns their counts, and how many requests failed for a passing reason."""
     from fcconan.data.row_files import RowWriter
-    from fcconan.judge.compare import COLUMNS
-    from fcconan.judge.comparison_summary import Summary
-    from fcconan.judge.rate import RETRIED
+    from fcconan.judging.comparison.judge import COLUMNS
+    from fcconan.judging.comparison.summary import Summary
+    from fcconan.judging.rating import RETRIED
 
     summary, failed = Summary(), 0
     with RowWriter(out, COLUMNS) as writer:
@@ -212,9 +212,9 @@ def judge_of(
     Raises:
         InputError: The options do not go together, or the prompt file cannot be used.
     """
-    from fcconan.judge.comparison_protocols import FAST_TOKENS, ChoiceJudge, JudgeLM
-    from fcconan.judge.prompt import load_prompt
-    from fcconan.judge.task import load_task
+    from fcconan.judging.comparison.protocols import FAST_TOKENS, ChoiceJudge, JudgeLM
+    from fcconan.judging.prompts import load_prompt
+    from fcconan.judging.tasks import load_task
     from fcconan.models.calls import Sampling
 
     check_protocol(protocol, explain=explain, reference=reference)
@@ -241,7 +241,7 @@ def check_systems(dataset: Path, replies: "Replies") -> None:
     Raises:
         InputError: None does, as pairs do not.
     """
-    from fcconan.judge.replies import UNKNOWN
+    from fcconan.judging.replies import UNKNOWN
 
     if all(row["system"] == UNKNOWN for row in replies):
         raise InputError(

@@ -39,8 +39,8 @@ def run(
     passages: inputs.PassageCount = None,
 ) -> None:
     """Print what a model will see: the messages, as a prompt file; several, with `---` between them."""
-    from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import Plan
+    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging.strategies import Plan
 
     chosen = load_rubric(task or (TASK if protocol is None else COMPARISON))
     if protocol is not None or chosen.unit == "comparison":
@@ -71,7 +71,7 @@ def run(
     if dataset is None:
         _print([{"role": role, "content": content} for role, content in each.prompt.messages] for each in questions)
         return
-    from fcconan.judge.rate import ModelJudge
+    from fcconan.judging.rating import ModelJudge
 
     rating = ModelJudge(models.Nobody(), plan, background=knowledge)
     for row in inputs.open_replies(dataset, config=config, split=split, column=column):
@@ -83,8 +83,8 @@ def run(
 
 def _first_pair(judge: Any, replies: Any) -> "Messages":
     """The messages about the first pair that can be compared; without replies, with variables for their texts."""
-    from fcconan.judge.compare import compare as compare_pairs
-    from fcconan.judge.pairs import Pair, all_pairs
+    from fcconan.judging.comparison.judge import compare as compare_pairs
+    from fcconan.judging.comparison.pairs import Pair, all_pairs
 
     marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
     a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
@@ -111,6 +111,6 @@ class _Listener(models.Nobody):
 
 
 def _print(prompts: "Iterable[Messages]") -> None:
-    from fcconan.judge.prompt import dump_prompt
+    from fcconan.judging.prompts import dump_prompt
 
     typer.echo("---\n".join(dump_prompt(messages) for messages in prompts), nl=False)

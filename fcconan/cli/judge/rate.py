@@ -16,10 +16,10 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections import Counter
 
-    from fcconan.judge.rate import Row
-    from fcconan.judge.strategies import Plan, Question
-    from fcconan.judge.summary import Summary
-    from fcconan.judge.task import Task
+    from fcconan.judging.rating import Row
+    from fcconan.judging.strategies import Plan, Question
+    from fcconan.judging.summaries import Summary
+    from fcconan.judging.tasks import Task
     from fcconan.models.answers.store import Answers
     from fcconan.models.calls import Model
     from fcconan.rows import Columns
@@ -83,9 +83,9 @@ def run(
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target
     from fcconan.data.row_files import check_row_target
-    from fcconan.judge.rate import LABELLED, RATED
-    from fcconan.judge.rubrics import load_rubric
-    from fcconan.judge.strategies import Plan
+    from fcconan.judging.rating import LABELLED, RATED
+    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging.strategies import Plan
 
     check_row_target(out)
     connection.check_files(
@@ -162,7 +162,7 @@ def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | 
     Raises:
         InputError: A file holds none, or was calibrated for another scale.
     """
-    from fcconan.judge.calibration import load_steps
+    from fcconan.judging.calibration.settings import load_steps
 
     if not paths:
         return None
@@ -193,7 +193,7 @@ def _check_models(names: list[str], panel: str | None, name: str | None) -> None
     Raises:
         InputError: They do not.
     """
-    from fcconan.judge.panel import RULES
+    from fcconan.judging.panel import RULES
 
     if panel is not None and panel not in RULES:
         raise InputError(f"there is no panel {panel!r}: choose one of {', '.join(RULES)}")
@@ -213,7 +213,7 @@ def _rehearsed(
     Raises:
         InputError: There is no model.
     """
-    from fcconan.judge.rate import ModelJudge
+    from fcconan.judging.rating import ModelJudge
 
     rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
     for rehearsal in rehearsals:
@@ -227,8 +227,8 @@ def _rehearsed(
 def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
     """Returns the judges, each with a model; None stands for the lexical baseline."""
     from fcconan.cli.watch import Watched
-    from fcconan.judge.lexical import LexicalJudge
-    from fcconan.judge.rate import ModelJudge
+    from fcconan.judging.lexical import LexicalJudge
+    from fcconan.judging.rating import ModelJudge
 
     return [
         LexicalJudge(plan.task) if each is None else ModelJudge(Watched(each), plan, name=name, background=knowledge)
@@ -244,9 +244,9 @@ def _rated(
 
     What is kept goes once the rows are written: a run that is stopped before goes on with it.
     """
-    from fcconan.judge.kept import KeptRatings
-    from fcconan.judge.panel import rate_together
-    from fcconan.judge.rate import ModelJudge
+    from fcconan.judging.panel import rate_together
+    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging.rating_cache import KeptRatings
 
     if panel is not None:
         yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
@@ -265,7 +265,7 @@ def _rated(
 
 def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "Summary":
     from fcconan.data.row_files import RowWriter
-    from fcconan.judge.summary import Summary
+    from fcconan.judging.summaries import Summary
 
     summary = Summary()
     with RowWriter(out, columns) as writer:

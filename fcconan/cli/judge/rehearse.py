@@ -11,10 +11,10 @@ from fcconan.cli.models import Rehearsal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fcconan.judge.calibration import Settings
-    from fcconan.judge.calibration_data import Example, Parts
-    from fcconan.judge.strategies import Plan
-    from fcconan.judge.task import Aspect
+    from fcconan.judging.calibration.data import Example, Parts
+    from fcconan.judging.calibration.settings import Settings
+    from fcconan.judging.strategies import Plan
+    from fcconan.judging.tasks import Aspect
     from fcconan.models.calls import Call, Model
 
 _LEAST_RESAMPLES = 100
@@ -43,8 +43,8 @@ def rehearse(
     Raises:
         InputError: Settings and ratings do not go together.
     """
-    from fcconan.judge.calibrate import calibrate
-    from fcconan.judge.calibration_rater import StepsRater
+    from fcconan.judging.calibration.rater import StepsRater
+    from fcconan.judging.calibration.search import calibrate
 
     own = list(aspect.steps) or [_STEP] * _STEPS
 

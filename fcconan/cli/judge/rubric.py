@@ -33,8 +33,8 @@ def run(
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""
     from fcconan.data.atomic_files import may_be_written, write_whole
     from fcconan.errors import InputError
-    from fcconan.judge.rubric_draft import draft_rubric
-    from fcconan.judge.task import dump_task
+    from fcconan.judging.rubric_drafts import draft_rubric
+    from fcconan.judging.tasks import dump_task
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no task file: expected a name that ends in .yaml")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
-from fcconan.judge.injection import readable
-from fcconan.judge.pairs import Pair
+from fcconan.judging.comparison.pairs import Pair
+from fcconan.judging.injection import readable
 from fcconan.parsing.parsers import Verdict, parse_comparison
 
 Side = Literal["a", "b"]

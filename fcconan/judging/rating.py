@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import schemas
 from fcconan.data.ids import digest
-from fcconan.judge.citation import cites
-from fcconan.judge.injection import copied
-from fcconan.judge.outcome import Outcome, RowReason, keys, read
-from fcconan.judge.strategies import TEXTS, Plan, Question, variables
+from fcconan.judging.citations import cites
+from fcconan.judging.injection import copied
+from fcconan.judging.outcomes import Outcome, RowReason, keys, read
+from fcconan.judging.strategies import TEXTS, Plan, Question, variables
 from fcconan.models.calls import Call, Model, Reply, Sampling
 from fcconan.rows import Columns
 

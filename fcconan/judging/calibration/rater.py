@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fcconan.judge.calibration_data import Example
-from fcconan.judge.rate import ModelJudge
-from fcconan.judge.strategies import TEXTS, Plan
+from fcconan.judging.calibration.data import Example
+from fcconan.judging.rating import ModelJudge
+from fcconan.judging.strategies import TEXTS, Plan
 from fcconan.models.calls import Model
 
 
 class StepsRater:
-    """A judge that is given other evaluation steps every time, as `fcconan.judge.calibrate.Rate` asks for.
+    """A judge that is given other evaluation steps every time, as `fcconan.judging.calibration.search.Rate` asks for.
 
     Args:
         model: The judge.

@@ -13,9 +13,9 @@ from typing import Any, Literal, Protocol
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.judge.comparison_context import ContextBudget, Fitted, fit
-from fcconan.judge.pairs import Row
-from fcconan.judge.task import Task
+from fcconan.judging.comparison.context import ContextBudget, Fitted, fit
+from fcconan.judging.comparison.pairs import Row
+from fcconan.judging.tasks import Task
 from fcconan.models.calls import Call, Messages, Sampling
 from fcconan.parsing.parsers import ParsedComparison, parse_comparison, parse_verdict
 

@@ -2,7 +2,7 @@
 
 Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and an
 interval whose unit is the HS with all that belongs to it: Wilson's for shares, a percentile bootstrap for the rest.
-Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judge.audit_intervals`. People are
+Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.intervals`. People are
 audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets its
 rows, by `check`:
 
@@ -35,8 +35,8 @@ import numpy as np
 
 from fcconan import __version__
 from fcconan.errors import InputError
-from fcconan.judge.audit_findings import Findings, deviation, difference, entropy, ratio
-from fcconan.judge.audit_rows import Graded, Replies, Verdict, read_comparisons, read_ratings
+from fcconan.judging.audit.findings import Findings, deviation, difference, entropy, ratio
+from fcconan.judging.audit.rows import Graded, Replies, Verdict, read_comparisons, read_ratings
 from fcconan.parsing.refusals import PATTERNS
 from fcconan.scoring.significance.families import family_parts
 from fcconan.scoring.significance.intervals import Floats

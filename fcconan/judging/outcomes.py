@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fcconan.judge.strategies import Question
-from fcconan.judge.task import Aspect
+from fcconan.judging.strategies import Question
+from fcconan.judging.tasks import Aspect
 from fcconan.models.calls import CallReason, Reply, TokenAlternatives
 from fcconan.parsing.parsers import (
     AspectField,

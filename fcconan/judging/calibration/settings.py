@@ -13,9 +13,9 @@ import fcconan
 from fcconan.data.atomic_files import write_whole
 from fcconan.data.yaml_files import YamlFile
 from fcconan.errors import InputError
-from fcconan.judge.calibration_data import Parts
-from fcconan.judge.calibration_score import Metric, Score
-from fcconan.judge.task import Aspect
+from fcconan.judging.calibration.data import Parts
+from fcconan.judging.calibration.scores import Metric, Score
+from fcconan.judging.tasks import Aspect
 
 Choice = Literal[
     "one_set",

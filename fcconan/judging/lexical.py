@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect, Task
+from fcconan.judging.tasks import Aspect, Task
 
 Row = dict[str, Any]
 Reason = Literal["empty_reply", "no_hate_speech", "not_measured", "one_sentence"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.data.ids import normalise
-from fcconan.judge.calibration_data import Example
-from fcconan.judge.task import Aspect
+from fcconan.judging.calibration.data import Example
+from fcconan.judging.tasks import Aspect
 from fcconan.models.calls import Messages
 from fcconan.models.completions import whole_characters
 

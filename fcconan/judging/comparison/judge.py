@@ -13,9 +13,9 @@ import numpy as np
 
 from fcconan.data import ids, schemas
 from fcconan.errors import InputError
-from fcconan.judge.comparison_hints import EXCHANGED, Side, suspicious
-from fcconan.judge.comparison_protocols import Question, QuestionReason
-from fcconan.judge.pairs import Pair, Row
+from fcconan.judging.comparison.hints import EXCHANGED, Side, suspicious
+from fcconan.judging.comparison.pairs import Pair, Row
+from fcconan.judging.comparison.protocols import Question, QuestionReason
 from fcconan.models.calls import Call, CallReason, Model, Reply
 from fcconan.parsing.parsers import ParsedComparison, Verdict
 from fcconan.parsing.parsers import Reason as ParseReason
@@ -36,7 +36,7 @@ COLUMNS = schemas.COMPARED.kinds
 
 
 class ComparisonProtocol(Protocol):
-    """How a model is asked, and how its answer is read: see `fcconan.judge.comparison_protocols`.
+    """How a model is asked, and how its answer is read: see `fcconan.judging.comparison.protocols`.
 
     Attributes:
         name: Of the protocol.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fcconan.errors import InputError
-from fcconan.judge.prompt import Prompt, load_prompt
-from fcconan.judge.task import Aspect, Task
-from fcconan.judge.wording import (
+from fcconan.judging.prompts import Prompt, load_prompt
+from fcconan.judging.tasks import Aspect, Task
+from fcconan.judging.wording import (
     Form,
     grade_lines,
     label_prompt,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from fcconan.judge.prompt import Prompt, inert
-from fcconan.judge.task import Aspect, Task
+from fcconan.judging.prompts import Prompt, inert
+from fcconan.judging.tasks import Aspect, Task
 
 Form = Literal["object", "number", "result", "label"]
 _ROLE = (

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fcconan.judge.compare import ComparisonResult
+from fcconan.judging.comparison.judge import ComparisonResult
 
 
 @dataclass

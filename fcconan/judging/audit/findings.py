@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.judge.audit_intervals import Codes, codes_of, crossed, share_interval, weights
+from fcconan.judging.audit.intervals import Codes, codes_of, crossed, share_interval, weights
 from fcconan.scoring.significance.families import Family
 from fcconan.scoring.significance.intervals import Floats, bootstrap_means, divided, percentile_interval
 
@@ -29,7 +29,7 @@ class Findings:
         confidence: Of the intervals.
 
     Attributes:
-        rows: The findings, as `fcconan.judge.audit.audit` returns them.
+        rows: The findings, as `fcconan.judging.audit.analysis.audit` returns them.
         families: Shares whose intervals are corrected together.
     """
 

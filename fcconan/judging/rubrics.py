@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect, Task, load_task
+from fcconan.judging.tasks import Aspect, Task, load_task
 
 # `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
 # The last words before the grades, such as `Here is what each star means:`; the grades are listed apart.

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 from pydantic import ValidationError
 
 from fcconan.errors import InputError
-from fcconan.judge.task import Aspect, Task
+from fcconan.judging.tasks import Aspect, Task
 from fcconan.models.calls import Call, Model, Sampling
 from fcconan.models.completions import whole_characters
 

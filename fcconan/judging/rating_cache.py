@@ -15,7 +15,7 @@ import fcconan
 from fcconan.data.checkpoints import EntryLog
 from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.judge.rate import ModelJudge
+from fcconan.judging.rating import ModelJudge
 
 Row = dict[str, Any]
 _EVERY = 100  # replies after which new entries are handed to the operating system

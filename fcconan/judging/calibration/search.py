@@ -28,21 +28,13 @@ import numpy as np
 import fcconan
 from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.judge.calibration import Calibration, Log, Settings, Steps, signature
-from fcconan.judge.calibration_candidate import Candidate, FailedReason
-from fcconan.judge.calibration_data import Example, Parts, spread
-from fcconan.judge.calibration_score import Bootstrap, Scoring, difference, score
-from fcconan.judge.drafting import (
-    EDITS,
-    SCHEMA,
-    Edit,
-    copies,
-    draft_messages,
-    parse_steps,
-    refine_messages,
-)
-from fcconan.judge.rate import RETRIED
-from fcconan.judge.task import Aspect
+from fcconan.judging.calibration.candidates import Candidate, FailedReason
+from fcconan.judging.calibration.data import Example, Parts, spread
+from fcconan.judging.calibration.scores import Bootstrap, Scoring, difference, score
+from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
+from fcconan.judging.drafting import EDITS, SCHEMA, Edit, copies, draft_messages, parse_steps, refine_messages
+from fcconan.judging.rating import RETRIED
+from fcconan.judging.tasks import Aspect
 from fcconan.models.calls import Call, Messages, Model, Reply, Sampling
 
 Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
