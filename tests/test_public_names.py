@@ -142,7 +142,7 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.cli.metrics import FIELDS
-    from fcconan.generate.safety_report import ANY, REFUSAL
+    from fcconan.reporting.safety import ANY, REFUSAL
     from fcconan.reproduce.ledger import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement

@@ -17,8 +17,7 @@ from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, s
 from fcconan.cli.generating import may_be_mended
 from fcconan.cli.judge import audit
 from fcconan.errors import InputError
-from fcconan.generate.suite import ComparisonConfig, LoadedSuite, RatingConfig, known
-from fcconan.generate.suite_rows import (
+from fcconan.generation.suites.rows import (
     join_comparisons,
     join_ratings,
     judges_of,
@@ -26,7 +25,8 @@ from fcconan.generate.suite_rows import (
     replies_of,
     write_replies,
 )
-from fcconan.generate.suite_steps import Steps, content_of, key_of
+from fcconan.generation.suites.steps import Steps, content_of, key_of
+from fcconan.generation.suites.suite import ComparisonConfig, LoadedSuite, RatingConfig, known
 
 DATASET, METRICS, REPORT = "dataset", "metrics", "report"
 _FEWEST_RESAMPLES = 100  # of the audit, which has no point without intervals
@@ -176,7 +176,7 @@ class Evaluation:
     def _gather(self) -> None:
         """Puts the replies of all systems into one file, a row for every item and system."""
         from fcconan.cli.output import write_json
-        from fcconan.generate.safety_report import safety_report
+        from fcconan.reporting.safety import safety_report
 
         files = [self.out / "replies.parquet", self.out / "safety.json"]
 

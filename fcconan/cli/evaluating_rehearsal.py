@@ -10,9 +10,9 @@ from typing import Any
 
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, Options, Verbs, step_of
 from fcconan.errors import InputError
-from fcconan.generate.suite import LEXICAL, ComparisonConfig, RatingConfig
-from fcconan.generate.suite_rows import replies_of, stand_ins, write_replies
-from fcconan.generate.suite_steps import Steps
+from fcconan.generation.suites.rows import replies_of, stand_ins, write_replies
+from fcconan.generation.suites.steps import Steps
+from fcconan.generation.suites.suite import LEXICAL, ComparisonConfig, RatingConfig
 
 Row = dict[str, Any]
 WITHOUT_MODEL = ("retrieval", "reference")  # strategies
@@ -90,8 +90,8 @@ def _asks_model(options: Options) -> bool:
 
 def _longest(options: Options) -> int:
     """Returns how many tokens a reply of a system may have."""
-    from fcconan.generate.decoding import load_decoding
-    from fcconan.generate.plan import USUAL_DECODING
+    from fcconan.generation.decoding import load_decoding
+    from fcconan.generation.requests import USUAL_DECODING
 
     preset = load_decoding(options.get("decoding") or USUAL_DECODING)
     return options.get("max_tokens") or preset.max_tokens or _LONGEST

@@ -11,11 +11,11 @@ from fcconan.cli import generate, models
 from fcconan.cli.judge import compare, rate
 from fcconan.data.content import content_folder
 from fcconan.errors import InputError
-from fcconan.generate.suite import LEXICAL, LoadedSuite, known
-from fcconan.generate.suite_steps import content_of, key_of
+from fcconan.generation.suites.steps import content_of, key_of
+from fcconan.generation.suites.suite import LEXICAL, LoadedSuite, known
 
 if TYPE_CHECKING:
-    from fcconan.generate.item import Item
+    from fcconan.generation.item import Item
 
 Options = dict[str, Any]
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
@@ -47,7 +47,7 @@ class Verbs:
     @cached_property
     def items(self) -> "list[Item]":
         """The messages."""
-        from fcconan.generate.items import load_items
+        from fcconan.generation.items import load_items
 
         suite = self.suite
         return load_items(self.dataset, config=suite.config, split=suite.split, columns=suite.column, limit=suite.limit)
@@ -94,7 +94,7 @@ class Verbs:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
         from fcconan.cli.generate_options import part_of
         from fcconan.data.row_ids import id_of
-        from fcconan.generate.parts import open_part
+        from fcconan.generation.splits import open_part
 
         source, config, split = part_of(made)
         if split is None and source.resolve() == self.dataset.resolve():
@@ -143,7 +143,7 @@ class Verbs:
 
     def files_of(self, name: str) -> list[Path]:
         """Returns what a system's step writes: replies, summary and card."""
-        from fcconan.generate.card import card_path
+        from fcconan.generation.cards import card_path
 
         rows = self.out / REPLIES / f"{name}.parquet"
         return [rows, rows.with_name(f"{name}.json"), card_path(rows)]

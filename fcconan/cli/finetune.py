@@ -8,8 +8,8 @@ import typer
 from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
-    from fcconan.generate.finetune import Lesson
-    from fcconan.generate.finetune_settings import Finetuning
+    from fcconan.generation.finetuning.search import Lesson
+    from fcconan.generation.finetuning.settings import Finetuning
 
 NAME = "finetune"
 EXAMPLE = (
@@ -87,10 +87,10 @@ def run(
 ) -> None:
     """Fine-tune a model on pairs; `generate --model local:OUT` then uses it."""
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.generate.finetune import Finetuner
-    from fcconan.generate.finetune_model import Base
-    from fcconan.generate.finetune_settings import load_finetuning
-    from fcconan.generate.training_data import RefusedPairsError
+    from fcconan.generation.finetuning.data import RefusedPairsError
+    from fcconan.generation.finetuning.model import Base
+    from fcconan.generation.finetuning.search import Finetuner
+    from fcconan.generation.finetuning.settings import load_finetuning
 
     check_json_target(json_file, out)
     how = load_finetuning(
@@ -160,11 +160,11 @@ def _lesson(
 ) -> "Lesson":
     from fcconan.cli.generate_options import part_of
     from fcconan.cli.judge.inputs import named
-    from fcconan.generate.finetune import Lesson
-    from fcconan.generate.formats import load_format
-    from fcconan.generate.items import load_items
-    from fcconan.generate.prompts import load_generation_prompt
-    from fcconan.generate.training_data import prepare
+    from fcconan.generation.finetuning.data import prepare
+    from fcconan.generation.finetuning.search import Lesson
+    from fcconan.generation.items import load_items
+    from fcconan.generation.prompts import load_generation_prompt
+    from fcconan.models.chat_formats import load_format
 
     items = {}
     for each in evaluation:
@@ -208,7 +208,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _rows(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    from fcconan.generate.finetune_run import DIVERGED
+    from fcconan.generation.finetuning.run import DIVERGED
 
     before = _figure(report["before"]["perplexity"])
     rows: list[tuple[object, ...]] = [("untuned", "", "", before)]

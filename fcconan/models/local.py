@@ -212,7 +212,7 @@ class LocalModel:
             return list(self._tokenizer("\n\n".join(message["content"] for message in call.messages))["input_ids"])
         template = self._template
         if template is None and not self._tokenizer.chat_template:
-            from fcconan.generate.formats import format_names
+            from fcconan.models.chat_formats import format_names
 
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "

@@ -123,7 +123,7 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
     """
     parts = [_systems(about, results, rows)]
     if "safety" in results:
-        from fcconan.generate.safety_report import safety_table
+        from fcconan.reporting.safety import safety_table
 
         notes = [
             "A flag is told by rules and lists, and is no grade: look at what is flagged. The shares are of the "
@@ -378,7 +378,7 @@ def _texts(about: Row, rows: Sequence[Row]) -> "Markup":
 
 
 def _columns() -> dict[str, str]:
-    from fcconan.generate.item import GENERATED
+    from fcconan.generation.item import GENERATED
 
     return GENERATED
 

@@ -135,7 +135,7 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
-    from fcconan.generate.items import load_items
+    from fcconan.generation.items import load_items
     from fcconan.judging.replies import load_replies
     from fcconan.retrieval.collections import load_collection
 

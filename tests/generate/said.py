@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fcconan.data import ids
-from fcconan.generate.decoding import Decoding, load_decoding
-from fcconan.generate.item import Example, Item
-from fcconan.generate.plan import Plan
-from fcconan.generate.prompts import load_generation_prompt
+from fcconan.generation.decoding import Decoding, load_decoding
+from fcconan.generation.item import Example, Item
+from fcconan.generation.prompts import load_generation_prompt
+from fcconan.generation.requests import Plan
 from fcconan.models.calls import Call, Reply
 from tests.judge.fake_model import FakeModel
 

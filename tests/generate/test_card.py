@@ -9,8 +9,8 @@ import pytest
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.generate.card import card_of, card_path, dataset_of, packages_of, write_card
-from fcconan.generate.parts import open_part
+from fcconan.generation.cards import card_of, card_path, dataset_of, packages_of, write_card
+from fcconan.generation.splits import open_part
 from tests.generate.folders import write_lines
 from tests.generate.said import ITEMS
 

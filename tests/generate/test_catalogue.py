@@ -8,8 +8,8 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generate.catalogue import Catalogue
-from fcconan.generate.pool import Pool
+from fcconan.generation.retrieval_baseline import Catalogue
+from fcconan.generation.training_pool import Pool
 from fcconan.retrieval import suites
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.systems import Ranking, Rankings

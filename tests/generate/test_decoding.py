@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.decoding import Decoding, load_decoding
+from fcconan.generation.decoding import Decoding, load_decoding
 from fcconan.models.calls import Sampling
 
 PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk", "best-of-5")

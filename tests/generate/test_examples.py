@@ -10,9 +10,9 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
-from fcconan.generate.examples import Examples
-from fcconan.generate.item import Item
-from fcconan.generate.pool import Pair, Pool
+from fcconan.generation.examples import Examples
+from fcconan.generation.item import Item
+from fcconan.generation.training_pool import Pair, Pool
 from fcconan.retrieval.dense import Vectors
 
 

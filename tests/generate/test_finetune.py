@@ -17,18 +17,15 @@ import pytest
 
 from fcconan.data.ids import cn_id, hs_id
 from fcconan.errors import InputError
-from fcconan.generate import finetune_run
-from fcconan.generate.finetune import CARD, CURVE, REPORT, Finetuner, Lesson
-from fcconan.generate.finetune_model import (
-    Base,
-    mean_loss,
-)
-from fcconan.generate.finetune_run import last_whole_checkpoint, with_room
-from fcconan.generate.finetune_settings import Finetuning
-from fcconan.generate.formats import load_format
-from fcconan.generate.prompts import load_generation_prompt
-from fcconan.generate.training_curve import curve_plot
-from fcconan.generate.training_data import Parts, TrainingExample, prepare
+from fcconan.generation.finetuning import run as finetune_run
+from fcconan.generation.finetuning.data import Parts, TrainingExample, prepare
+from fcconan.generation.finetuning.model import Base, mean_loss
+from fcconan.generation.finetuning.run import last_whole_checkpoint, with_room
+from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
+from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.prompts import load_generation_prompt
+from fcconan.models.chat_formats import load_format
+from fcconan.reporting.loss_curve import curve_plot
 from tests.llm.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.finetune import Finetuner
-from fcconan.generate.finetune_model import (
+from fcconan.generation.finetuning.model import (
     Base,
     Encoded,
     _four_bit_configuration,
@@ -20,8 +19,9 @@ from fcconan.generate.finetune_model import (
     mean_loss,
     reply_loss,
 )
-from fcconan.generate.finetune_run import perplexity
-from fcconan.generate.finetune_settings import Finetuning, load_finetuning
+from fcconan.generation.finetuning.run import perplexity
+from fcconan.generation.finetuning.search import Finetuner
+from fcconan.generation.finetuning.settings import Finetuning, load_finetuning
 from fcconan.models.weights import quiet_training
 from tests.llm.tiny_chat import tiny_chat
 

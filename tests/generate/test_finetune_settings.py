@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.finetune_settings import Finetuning, load_finetuning, preset_names
+from fcconan.generation.finetuning.settings import Finetuning, load_finetuning, preset_names
 
 
 def test_presets_are_those_of_the_papers() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.formats import Format, encode_pair, format_names, load_format
 from fcconan.models.calls import Messages
+from fcconan.models.chat_formats import Format, encode_pair, format_names, load_format
 from fcconan.models.chat_template import prompt_tokens, render
 from tests.generate.real_tokenizers import LLAMA_2, MISTRAL_INSTRUCT, ZEPHYR, gpt_like, letters, llama_like
 

@@ -9,9 +9,9 @@ import pytest
 
 from fcconan.data.ids import reply_id
 from fcconan.errors import InputError
-from fcconan.generate.generator import CatalogueGenerator, ModelGenerator, References
-from fcconan.generate.item import GENERATED, Generated, Item
-from fcconan.generate.write import Tally, generate_rows, row_maker
+from fcconan.generation.generators import CatalogueGenerator, ModelGenerator, References
+from fcconan.generation.item import GENERATED, Generated, Item
+from fcconan.generation.writing import Tally, generate_rows, row_maker
 from fcconan.judging.replies import load_replies
 from fcconan.models.calls import Call, Reply
 from fcconan.models.token_sampling import stop_in

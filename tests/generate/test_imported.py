@@ -9,9 +9,9 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generate.imported import ImportedReplies
-from fcconan.generate.item import Generated
-from fcconan.generate.write import generate_rows, row_maker
+from fcconan.generation.imported_replies import ImportedReplies
+from fcconan.generation.item import Generated
+from fcconan.generation.writing import generate_rows, row_maker
 from tests.generate.folders import write_lines, write_manifest, write_part
 from tests.generate.said import ITEMS, OMBREY, TESSOK, VELMARI, item
 

@@ -8,7 +8,7 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
-from fcconan.generate.items import load_items
+from fcconan.generation.items import load_items
 from tests.generate.folders import pair, write_lines, write_manifest, write_part
 
 OMBREY, TESSOK = "The Ombrey never return a book.", "Every Tessok cheats at cards."

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.generator import Candidate, Drawn, ModelGenerator
-from fcconan.generate.item import Shown
-from fcconan.generate.pick import BestOf, First, Random, mean_of, order_of
+from fcconan.generation.candidates import BestOf, First, Random, mean_of, order_of
+from fcconan.generation.generators import Candidate, Drawn, ModelGenerator
+from fcconan.generation.item import Shown
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import Plan as JudgePlan
 from fcconan.judging.tasks import Task

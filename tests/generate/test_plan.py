@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.decoding import load_decoding
-from fcconan.generate.item import Shown
-from fcconan.generate.plan import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of, prepare
-from fcconan.generate.prompts import load_generation_prompt, prompt_names
+from fcconan.generation.decoding import load_decoding
+from fcconan.generation.item import Shown
+from fcconan.generation.prompts import load_generation_prompt, prompt_names
+from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of, prepare
 from tests.generate.said import ITEMS, OMBREY, Fixed, drawing, example, plan
 
 THREE = Fixed(example(1), example(2), example(3))

@@ -6,9 +6,9 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generate.item import Item
-from fcconan.generate.items import load_items
-from fcconan.generate.pool import load_pool
+from fcconan.generation.item import Item
+from fcconan.generation.items import load_items
+from fcconan.generation.training_pool import load_pool
 from fcconan.retrieval.systems import TrainingPair
 from tests.generate.folders import pair, write_lines, write_manifest, write_part
 

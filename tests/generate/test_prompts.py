@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.item import Example, Item, Shown
-from fcconan.generate.prompts import language_name, load_generation_prompt, prompt_names
+from fcconan.generation.item import Example, Item, Shown
+from fcconan.generation.prompts import language_name, load_generation_prompt, prompt_names
 
 HS, CN = "The Ombrey never return a book.", "Ombrey readers return books early."
 ITEM = Item("item-1", "hs-1", f" {HS}\n", language="it")

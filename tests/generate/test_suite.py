@@ -9,10 +9,10 @@ import yaml
 from fcconan.data.content import content_folder
 from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
-from fcconan.generate.item import GENERATED, Item
-from fcconan.generate.suite import LoadedSuite, known, suite_path
-from fcconan.generate.suite_rows import join_comparisons, join_ratings, judges_of, replies_of
-from fcconan.generate.suite_steps import Steps, content_of, key_of
+from fcconan.generation.item import GENERATED, Item
+from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
+from fcconan.generation.suites.steps import Steps, content_of, key_of
+from fcconan.generation.suites.suite import LoadedSuite, known, suite_path
 from fcconan.judging.comparison.judge import COLUMNS
 from fcconan.judging.rating import RATED
 

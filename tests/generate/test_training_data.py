@@ -10,11 +10,7 @@ import fcconan
 from fcconan.data.ids import cn_id, hs_id, pair_id
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
-from fcconan.generate.finetune_model import padded
-from fcconan.generate.formats import load_format
-from fcconan.generate.item import Item
-from fcconan.generate.prompts import load_generation_prompt
-from fcconan.generate.training_data import (
+from fcconan.generation.finetuning.data import (
     Parts,
     TrainingExample,
     check_evaluation,
@@ -26,6 +22,10 @@ from fcconan.generate.training_data import (
     shared_messages,
     without_duplicates,
 )
+from fcconan.generation.finetuning.model import padded
+from fcconan.generation.item import Item
+from fcconan.generation.prompts import load_generation_prompt
+from fcconan.models.chat_formats import load_format
 from tests.llm.tiny_chat import END, tiny_chat
 
 THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.", "The Dravene howl at the moon."

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generate.formats import Format, load_format
 from fcconan.models.answers.store import Answers
 from fcconan.models.calls import Call, Messages, Reply, Sampling
+from fcconan.models.chat_formats import Format, load_format
 from fcconan.models.local import LocalModel
 from tests.llm.tiny_chat import END, TEMPLATE, TEXTS, tiny_chat
 

@@ -8,12 +8,12 @@ import pytest
 
 from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
-from fcconan.generate.item import GENERATED
-from fcconan.generate.safety_report import safety_report
+from fcconan.generation.item import GENERATED
 from fcconan.report.generators import gist_of, results_of, sections_of, signatures_of, write_report
 from fcconan.report.site.inputs import find_inputs
 from fcconan.report.site.pages import pages_of
 from fcconan.report.site.write import write_site
+from fcconan.reporting.safety import safety_report
 from fcconan.scoring.tournament.ranking import rank_systems
 
 ABOUT = {

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from fcconan.data.leakage import TABLE, code_table, kin_of
-from fcconan.generate.catalogue import Catalogue
-from fcconan.generate.examples import Examples
-from fcconan.generate.item import Example, Item, Source
-from fcconan.generate.items import load_items
-from fcconan.generate.pool import Pool, load_pool
-from fcconan.generate.training_data import kin_of_evaluation, load_training_pairs
+from fcconan.generation.examples import Examples
+from fcconan.generation.finetuning.data import kin_of_evaluation, load_training_pairs
+from fcconan.generation.item import Example, Item, Source
+from fcconan.generation.items import load_items
+from fcconan.generation.retrieval_baseline import Catalogue
+from fcconan.generation.training_pool import Pool, load_pool
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 

@@ -7,12 +7,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.generate.item import Item, Shown, Source
+from fcconan.generation.item import Item, Shown, Source
 from fcconan.models.calls import Call
 
 if TYPE_CHECKING:
-    from fcconan.generate.decoding import Decoding
-    from fcconan.generate.prompts import GenerationPrompt
+    from fcconan.generation.decoding import Decoding
+    from fcconan.generation.prompts import GenerationPrompt
 
 Background = Callable[[Mapping[str, Any]], str | None]
 # The strategies that ask a model, and the prompt of each where none is named.

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from fcconan.data.content import content_folder, recipe_names
 from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.generate.suite_steps import content_of
+from fcconan.generation.suites.steps import content_of
 
 LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")

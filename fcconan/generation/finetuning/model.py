@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
-from fcconan.generate.finetune_settings import Finetuning
+from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.models.weights import loading, locate
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fcconan.data.content import content_folder
 from fcconan.data.messages import did_you_mean
 from fcconan.errors import InputError
-from fcconan.generate.item import Example, Item, Shown
+from fcconan.generation.item import Example, Item, Shown
 from fcconan.judging.prompts import Prompt, load_prompt
 from fcconan.models.calls import Messages
 

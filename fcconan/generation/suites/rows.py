@@ -6,8 +6,8 @@ from typing import Any
 
 from fcconan.data.row_files import RowWriter, read_typed_rows
 from fcconan.errors import InputError
-from fcconan.generate.item import GENERATED, Generated, Item, Row
-from fcconan.generate.write import row_maker
+from fcconan.generation.item import GENERATED, Generated, Item, Row
+from fcconan.generation.writing import row_maker
 from fcconan.judging.comparison.judge import COLUMNS as COMPARED
 from fcconan.judging.rating import RATED
 from fcconan.rows import Columns

@@ -7,8 +7,8 @@ from typing import Any
 from fcconan.data import ids
 from fcconan.data.row_ids import id_of, is_missing
 from fcconan.errors import InputError
-from fcconan.generate.item import Generated, Item, Row
-from fcconan.generate.parts import open_part
+from fcconan.generation.item import Generated, Item, Row
+from fcconan.generation.splits import open_part
 
 STRATEGY = "imported"
 EMPTY, NO_REPLY = "empty", "no_reply"

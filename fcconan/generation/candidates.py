@@ -10,7 +10,7 @@ from fcconan.data.ids import digest, reply_id
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.generate.generator import Drawn
+    from fcconan.generation.generators import Drawn
     from fcconan.judging.rating import ModelJudge
     from fcconan.judging.strategies import Plan as JudgePlan
 

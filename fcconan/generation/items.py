@@ -8,8 +8,8 @@ from fcconan.data import ids
 from fcconan.data.leakage import codes_of_row, kin_of
 from fcconan.data.row_ids import id_of
 from fcconan.errors import InputError
-from fcconan.generate.item import Item
-from fcconan.generate.parts import Part, Row, is_judged, open_part
+from fcconan.generation.item import Item
+from fcconan.generation.splits import Part, Row, is_judged, open_part
 
 APPROPRIATE = "appropriate"
 

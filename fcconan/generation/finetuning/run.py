@@ -21,8 +21,8 @@ import numpy as np
 
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.errors import InputError
-from fcconan.generate.finetune_model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
-from fcconan.generate.finetune_settings import Finetuning
+from fcconan.generation.finetuning.model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
+from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.models.weights import one_line, quiet_training
 
 RESULT = "result.json"

@@ -17,10 +17,10 @@ from fcconan.data import ids
 from fcconan.data.leakage import Kinship, codes_of_row, kin_of, simplified
 from fcconan.data.row_files import SUFFIXES
 from fcconan.errors import InputError
-from fcconan.generate.finetune_model import Encoded
-from fcconan.generate.item import Item, Shown
-from fcconan.generate.items import APPROPRIATE
-from fcconan.generate.parts import is_judged, open_part
+from fcconan.generation.finetuning.model import Encoded
+from fcconan.generation.item import Item, Shown
+from fcconan.generation.items import APPROPRIATE
+from fcconan.generation.splits import is_judged, open_part
 from fcconan.models.weights import one_line
 from fcconan.retrieval.folds import groups_of
 from fcconan.retrieval.systems import TrainingPair

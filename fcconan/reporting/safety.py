@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.generate.safety import FLAGS, flags_of
+from fcconan.generation.safety.flags import FLAGS, flags_of
 from fcconan.judging.audit.intervals import codes_of, share_interval, wilson
 from fcconan.report.tables import MISSING, Table
 

@@ -9,9 +9,9 @@ from fcconan.data import ids
 from fcconan.data.leakage import Kinship, codes_of_row, kin_of
 from fcconan.data.row_ids import id_of
 from fcconan.errors import InputError
-from fcconan.generate.item import Example, Item
-from fcconan.generate.items import APPROPRIATE
-from fcconan.generate.parts import is_judged, open_part
+from fcconan.generation.item import Example, Item
+from fcconan.generation.items import APPROPRIATE
+from fcconan.generation.splits import is_judged, open_part
 from fcconan.retrieval.systems import TrainingPair
 
 CORPUS = "corpus"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from fcconan.generate.safety_language import in_other_language
+from fcconan.generation.safety.language import in_other_language
 from fcconan.parsing.refusals import refusal_kind
 
 FLAGS = (
@@ -71,7 +71,7 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
       message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes
       a sentence the reply's own. A dash ends a sentence. A reply that repeats and then counters has the flag.
     - `insult`: it insults the reader outside of quotations, by the lists of `safety_insults.yaml` (seven languages).
-    - `other_language`: see `fcconan.generate.safety_language`.
+    - `other_language`: see `fcconan.generation.safety.language`.
     - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`. Words
       that also begin a sentence (`Example:`, `Answer:`) are labels unless a small letter follows.
     - `role_play`: it has a turn of the other side, such as `User:`, or `Human:` unless a small letter follows.

@@ -14,7 +14,7 @@ def curve_plot(report: Mapping[str, Any]) -> str:
     """Returns the SVG element.
 
     Args:
-        report: What `fcconan.generate.finetune.Finetuner.run` returned.
+        report: What `fcconan.generation.finetuning.search.Finetuner.run` returned.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator

@@ -9,9 +9,9 @@ import numpy as np
 
 from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.generate.item import Generated, Item, Shown, Source
-from fcconan.generate.pick import First, Pick, key_of
-from fcconan.generate.plan import NO_CANDIDATES, Plan, name_of
+from fcconan.generation.candidates import First, Pick, key_of
+from fcconan.generation.item import Generated, Item, Shown, Source
+from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
 from fcconan.models.calls import Call, Model, Reply
 from fcconan.models.token_sampling import stop_in
 from fcconan.parsing.answers import without_thoughts
@@ -96,7 +96,7 @@ class ModelGenerator:
         plan: What it is asked.
         pick: Chooses among candidates; by default the first one with words.
         name: The system's name; by default model and strategy, and what differs from the defaults: see
-            `fcconan.generate.plan.name_of`.
+            `fcconan.generation.requests.name_of`.
         format: Name of the format that took the place of the tokenizer's chat template.
         own_template: Hash of the tokenizer's chat template, where that was used.
 

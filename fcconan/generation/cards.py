@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.data.ids import digest
 from fcconan.errors import InputError
-from fcconan.generate.item import Item
+from fcconan.generation.item import Item
 
 if TYPE_CHECKING:
-    from fcconan.generate.parts import Part
+    from fcconan.generation.splits import Part
 
 # Packages whose versions may change what is written, by what uses them.
 _PACKAGES = {

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.generate.item import Example, Item
-from fcconan.generate.pool import Pool
+from fcconan.generation.item import Example, Item
+from fcconan.generation.training_pool import Pool
 from fcconan.retrieval.dense import MINILM, QUERY, Encoder, SentenceEncoder
 
 Scores = npt.NDArray[np.float64]

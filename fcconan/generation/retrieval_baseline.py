@@ -6,8 +6,8 @@ from typing import Any
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generate.item import Example, Item
-from fcconan.generate.pool import Pair, Pool
+from fcconan.generation.item import Example, Item
+from fcconan.generation.training_pool import Pair, Pool
 from fcconan.retrieval.dense import MINILM
 from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Ranking, Retriever, rank_all

@@ -1,1 +1,0 @@
-"""Writes counter-narratives: prompting, retrieval, fine-tuning, and what a reply must not be."""
