@@ -75,9 +75,9 @@ from pathlib import Path
 
 from datasets import load_dataset
 
-from fcconan.annotate.campaign import LABEL, Campaign
-from fcconan.annotate.dawid_skene import posterior_labels
-from fcconan.annotate.votes import votes_of
+from fcconan.annotation.campaigns import LABEL, Campaign
+from fcconan.annotation.dawid_skene import posterior_labels
+from fcconan.annotation.votes import votes_of
 
 work = Path(sys.argv[1])
 truth = {row["unit_id"]: row["value"] for row in map(json.loads, (work / "main" / "truth.jsonl").open())}

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotate.queue_model import Floats, Problem, before_learning, likeness, predict, standardised
-from fcconan.annotate.queue_replay import Model, needed, needed_at_random, replay
-from fcconan.annotate.queue_stopping import decide
+from fcconan.annotation.active_learning.model import Floats, Problem, before_learning, likeness, predict, standardised
+from fcconan.annotation.active_learning.replay import Model, needed, needed_at_random, replay
+from fcconan.annotation.active_learning.stopping import decide
 from fcconan.cli.output import print_table, write_json
 from fcconan.data.ids import cn_id, hs_id
 from fcconan.data.row_files import read_rows

@@ -42,11 +42,11 @@ WRITTEN = {
     "fcconan.scoring.leaderboards": ["Standing"],
     "fcconan.judging.calibration.scores": ["Score"],
     "fcconan.judging.comparison.summary": ["Summary"],
-    "fcconan.annotate.queue_stopping": ["Estimate"],
-    "fcconan.annotate.assign": ["Spread"],
-    "fcconan.annotate.effort": ["Effort", "Pace"],
-    "fcconan.annotate.qualify": ["Result"],
-    "fcconan.annotate.answers": ["Imported"],
+    "fcconan.annotation.active_learning.stopping": ["Estimate"],
+    "fcconan.annotation.assignment.assignments": ["Spread"],
+    "fcconan.annotation.effort": ["Effort", "Pace"],
+    "fcconan.annotation.qualification": ["Result"],
+    "fcconan.annotation.imports": ["Imported"],
     "fcconan.reproduce.ledger": ["Cell"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.

@@ -36,7 +36,7 @@ import ratios
 from ratios import machine, write_json
 
 if TYPE_CHECKING:
-    from fcconan.annotate.product_scorers import Scorer
+    from fcconan.annotation.pair_scoring.scorers import Scorer
     from fcconan.parallel.shards import Shard, Work
 
 HS_COUNT, CN_COUNT = 3_718, 4_997
@@ -111,8 +111,8 @@ def texts(side: str, count: int, words: int) -> dict[str, str]:
 
 def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one case in this process and return its figures."""
-    from fcconan.annotate.product import plan, summary
-    from fcconan.annotate.product_scorers import TfIdfScorer, VectorScorer
+    from fcconan.annotation.pair_scoring.scorers import TfIdfScorer, VectorScorer
+    from fcconan.annotation.pair_scoring.scores import plan, summary
     from fcconan.parallel import dask_cluster, shards
 
     kind, workers, more, kill = CASES[case]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.judging.tasks import load_task
 
 NO, SURE, YES = "not_appropriate", "not_sure", "appropriate"

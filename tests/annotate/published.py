@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotate.campaign import (
+from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
     VALIDATION,

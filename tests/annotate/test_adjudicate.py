@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.annotate.adjudicate import DISCARDED, LABELLED, REASONS, adjudicate, counts_of, final_labels, resolve
-from fcconan.annotate.campaign import Answer, Assignment, Decision, Unit
-from fcconan.annotate.conflicts import conflict_rows, merged, read_conflicts, write_conflicts
-from fcconan.annotate.tools.plain import as_csv
+from fcconan.annotation.adjudication import DISCARDED, LABELLED, REASONS, adjudicate, counts_of, final_labels, resolve
+from fcconan.annotation.campaigns import Answer, Assignment, Decision, Unit
+from fcconan.annotation.disagreements import conflict_rows, merged, read_conflicts, write_conflicts
+from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
 from fcconan.scoring.tournament.preferences import majority_votes

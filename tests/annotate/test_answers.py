@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.answers import Imported, import_files, read_people
-from fcconan.annotate.campaign import Answer, Campaign, Import
-from fcconan.annotate.tools import exchange, plain, shown
+from fcconan.annotation.campaigns import Answer, Campaign, Import
+from fcconan.annotation.imports import Imported, import_files, read_people
+from fcconan.annotation.tools import csv_sheets, exchange, task_view
 from fcconan.errors import InputError
 from tests.annotate.handed_out import RATERS, campaign_of, withdraw
 from tests.conftest import RunCli
@@ -31,9 +31,9 @@ def pairs(tmp_path: Path) -> Campaign:
 
 def handed_back(campaign: Campaign, said: Mapping[str, Any], path: Path, rater: str = RATERS[0], **ids: str) -> Path:
     """Writes a rater's sheet, filled in by unit and column."""
-    theirs = shown.of_raters(campaign, "main")[rater]
-    rows = plain.sheet(campaign, "main", theirs, shown.text_names({rater: theirs}))
-    path.write_text(plain.as_csv([row | said.get(row["unit_id"], {}) | ids for row in rows]), "utf-8", newline="")
+    theirs = task_view.of_raters(campaign, "main")[rater]
+    rows = csv_sheets.sheet(campaign, "main", theirs, task_view.text_names({rater: theirs}))
+    path.write_text(csv_sheets.as_csv([row | said.get(row["unit_id"], {}) | ids for row in rows]), "utf-8", newline="")
     return path
 
 
@@ -174,7 +174,7 @@ def test_a_comment_without_an_answer_is_counted(pairs: Campaign, tmp_path: Path)
 def test_a_sha_that_a_spreadsheet_took_for_a_number_is_known(
     pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
-    monkeypatch.setattr(shown.Item, "text_sha", "123456789012")
+    monkeypatch.setattr(task_view.Item, "text_sha", "123456789012")
     path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv")
     assert taken(pairs, edited(path, lambda rows: rows[0].update(text_sha=written)))[0].new == 1
 
@@ -183,7 +183,7 @@ def test_a_sha_that_a_spreadsheet_took_for_a_number_is_known(
 def test_another_number_is_no_sha(
     pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
-    monkeypatch.setattr(shown.Item, "text_sha", "123456789012")
+    monkeypatch.setattr(task_view.Item, "text_sha", "123456789012")
     path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv")
     with pytest.raises(InputError, match=f"text_sha is '{re.escape(written)}', expected 123456789012"):
         taken(pairs, edited(path, lambda rows: rows[0].update(text_sha=written)))

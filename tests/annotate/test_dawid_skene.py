@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fcconan.annotate.adjudicate import resolve
-from fcconan.annotate.dawid_skene import posterior_labels
+from fcconan.annotation.adjudication import resolve
+from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.errors import InputError
 
 Votes = dict[str, dict[str, str]]
@@ -179,7 +179,7 @@ def test_labels_do_not_change_places() -> None:
 
 
 def test_places_are_mended_where_iterations_exchange_them() -> None:
-    from fcconan.annotate.dawid_skene import Ballots, _most_alike
+    from fcconan.annotation.dawid_skene import Ballots, _most_alike
 
     rows = np.array([[0, 0, 0], [1, 0, 1], [2, 0, 2]])
     exchanged = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from fcconan.annotate.adjudicate import adjudicate, counts_of
-from fcconan.annotate.campaign import Decision
+from fcconan.annotation.adjudication import adjudicate, counts_of
+from fcconan.annotation.campaigns import Decision
 from tests.annotate.answered import NO, SURE, YES, labelled, say
 
 FIRST, SECOND = "hs-1:cn-1", "hs-2:cn-2"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.answers import Imported, import_files
-from fcconan.annotate.campaign import Campaign
-from fcconan.annotate.tools import exchange, label_studio
-from fcconan.annotate.tools.shown import Question
-from fcconan.annotate.tools.suggestions import Suggestions
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.imports import Imported, import_files
+from fcconan.annotation.tools import exchange, label_studio
+from fcconan.annotation.tools.suggestions import Suggestions
+from fcconan.annotation.tools.task_view import Question
 from fcconan.errors import InputError
 from tests.annotate.handed_out import RATERS, REPLIES, campaign_of
 

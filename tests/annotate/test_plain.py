@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.answers import GivenFile, import_files
-from fcconan.annotate.campaign import VALIDATION, Assignment, Campaign, Unit
-from fcconan.annotate.tools import exchange, guidelines, plain, shown
-from fcconan.annotate.tools.shown import Question, text_sha
-from fcconan.annotate.tools.suggestions import read_suggestions
+from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
+from fcconan.annotation.imports import GivenFile, import_files
+from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
+from fcconan.annotation.tools.suggestions import read_suggestions
+from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect
 from tests.annotate.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
@@ -439,13 +439,13 @@ def test_a_validation_shows_the_label_and_asks_for_agreement(tmp_path: Path) -> 
     )
     # The first one is shown the other way round, so what was decided for A is shown as being for B.
     assert [row["shown"] for row in rows] == ["label: b", "label: tie"]
-    assert [name for name, _ in shown.questions(campaign, VALIDATION)[0].options] == ["agree", "disagree"]
+    assert [name for name, _ in task_view.questions(campaign, VALIDATION)[0].options] == ["agree", "disagree"]
     assert export.files["guidelines.md"].startswith("# Guidelines: do you agree?")
     assert "# Guidelines: which of two replies" in export.files["guidelines.md"]
     # The column says what is wanted.
     assert [rows[0]["agree_or_disagree"], rows[0].get("label")] == ["", None]
-    sheet = plain.as_csv([row | {"agree_or_disagree": "Agree"} for row in rows])
-    read = plain.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
+    sheet = csv_sheets.as_csv([row | {"agree_or_disagree": "Agree"} for row in rows])
+    read = csv_sheets.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
     assert [given.values for given in read] == [{"agree_or_disagree": "Agree"}] * 2
 
 
@@ -482,7 +482,7 @@ def test_guidelines_are_those_of_the_catalogue_while_the_task_is(task: str, tmp_
     own = guidelines.guidelines(campaign, "main")
     assert own.startswith(f"# {campaign.task.title}\n\n> Is <b>it</b> so?\n")
     assert "&lt;b&gt;" in guidelines.as_html(own)
-    for question in shown.questions(campaign, "main"):
+    for question in task_view.questions(campaign, "main"):
         for name, meaning in guidelines.meanings(question):
             assert f"| `{name}` | {' '.join(meaning.split())} |" in own
     assert "You may skip any item" in own

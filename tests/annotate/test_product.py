@@ -13,11 +13,18 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from fcconan.annotate import product
-from fcconan.annotate.campaign import Settings, Unit, create
-from fcconan.annotate.product import PLAN_NAME, Selection, plan, summary
-from fcconan.annotate.product_lists import Lists, read_lists
-from fcconan.annotate.product_scorers import Asking, JudgeScorer, SystemScorer, TfIdfScorer, VectorScorer, named
+from fcconan.annotation.campaigns import Settings, Unit, create
+from fcconan.annotation.pair_scoring import scores as product
+from fcconan.annotation.pair_scoring.lists import Lists, read_lists
+from fcconan.annotation.pair_scoring.scorers import (
+    Asking,
+    JudgeScorer,
+    SystemScorer,
+    TfIdfScorer,
+    VectorScorer,
+    named,
+)
+from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, summary
 from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task

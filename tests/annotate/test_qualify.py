@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.campaign import Answer, Campaign, Rater, Settings, Unit, create
-from fcconan.annotate.effort import Effort, Pace, effort, measured_pace
-from fcconan.annotate.qualify import join, leave, marked, qualify, quiz_round
+from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation.effort import Effort, Pace, effort, measured_pace
+from fcconan.annotation.qualification import join, leave, marked, qualify, quiz_round
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli

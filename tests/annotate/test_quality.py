@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.annotate.attention import (
+from fcconan.annotation.assignment.rounds import Plan, make_round
+from fcconan.annotation.attention import (
     Course,
     check_families,
     checks,
@@ -22,12 +23,11 @@ from fcconan.annotate.attention import (
     run_test,
     trend,
 )
-from fcconan.annotate.campaign import Answer, Assignment, Campaign, Unit
-from fcconan.annotate.quality import agreement_rows, disputed_units, mean_of_subsets, rated
-from fcconan.annotate.quality_tables import not_made, quality_tables
-from fcconan.annotate.rounds import Plan, make_round
-from fcconan.annotate.votes import votes_of
+from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Unit
+from fcconan.annotation.quality import agreement_rows, disputed_units, mean_of_subsets, rated
+from fcconan.annotation.votes import votes_of
 from fcconan.errors import InputError
+from fcconan.reporting.campaigns import not_made, quality_tables
 from tests.annotate.answered import (
     NO,
     YES,

@@ -12,7 +12,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.annotate.campaign import (
+from fcconan.annotation.active_learning.features import problem_of
+from fcconan.annotation.active_learning.model import (
+    CONSTANT,
+    NOISE,
+    OWN,
+    SMOOTH,
+    Problem,
+    likeness,
+    predict,
+    standardised,
+)
+from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, step, summary
+from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
+from fcconan.annotation.active_learning.scores import read_scores
+from fcconan.annotation.active_learning.selection import Choice, chances, choose
+from fcconan.annotation.active_learning.stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
+from fcconan.annotation.active_learning.target import Positive, labels_of, read_positive
+from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
     VALIDATION,
@@ -25,14 +42,6 @@ from fcconan.annotate.campaign import (
     Unit,
     create,
 )
-from fcconan.annotate.queue import FILE, Batch, Queue, step, summary
-from fcconan.annotate.queue_choice import Choice, chances, choose
-from fcconan.annotate.queue_model import CONSTANT, NOISE, OWN, SMOOTH, Problem, likeness, predict, standardised
-from fcconan.annotate.queue_positive import Positive, labels_of, read_positive
-from fcconan.annotate.queue_problem import problem_of
-from fcconan.annotate.queue_replay import needed, needed_at_random, replay
-from fcconan.annotate.queue_scores import read_scores
-from fcconan.annotate.queue_stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from fcconan.retrieval.trec import write_run
@@ -375,7 +384,7 @@ def test_positives_of_the_same_batch_count_for_the_draws_that_follow(
         used.extend(draws)
         return estimate(draws, **settings)
 
-    monkeypatch.setattr("fcconan.annotate.queue.estimate", kept)
+    monkeypatch.setattr("fcconan.annotation.active_learning.queue.estimate", kept)
     known = Queue(campaign, FITTING).estimate(0.95)
     assert used == by_hand and (known.found, known.left) == (4, 14)
 
@@ -391,7 +400,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
         made.append(choose(*given, **settings))
         return made[-1]
 
-    monkeypatch.setattr("fcconan.annotate.queue.choose", recorded)
+    monkeypatch.setattr("fcconan.annotation.active_learning.queue.choose", recorded)
     found = []
     for number in (1, 2, 3, 4):
         step(campaign, Queue(campaign, FITTING), problem, size=5, random_share=0.8, seed=3)
@@ -399,7 +408,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
         found.append(Queue(campaign, FITTING).estimate(0.95))
     assert max(sum(items[place] in positive for place in choice.drawn[:-1]) for choice in made) >= 2
     same = iter(made)
-    monkeypatch.setattr("fcconan.annotate.queue_replay.choose", lambda *given, **settings: next(same))
+    monkeypatch.setattr("fcconan.annotation.active_learning.replay.choose", lambda *given, **settings: next(same))
     assert replay(problem, np.isin(items, positive), batch=5, estimates=True).estimates == found
 
 

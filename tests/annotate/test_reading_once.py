@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.adjudicate import adjudicate
-from fcconan.annotate.attention import checks
-from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotate.quality import disputed_units, rated
-from fcconan.annotate.reassign import reassign
-from fcconan.annotate.simulate import draw_truth, filled_in
-from fcconan.annotate.simulate_raters import Behaviour
-from fcconan.annotate.tools import exchange
-from fcconan.annotate.validate import plan_validation, summary, write_plan
-from fcconan.annotate.votes import votes_of
+from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation.attention import checks
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
+from fcconan.annotation.quality import disputed_units, rated
+from fcconan.annotation.simulation.raters import Behaviour
+from fcconan.annotation.simulation.sheets import draw_truth, filled_in
+from fcconan.annotation.tools import exchange
+from fcconan.annotation.validation import plan_validation, summary, write_plan
+from fcconan.annotation.votes import votes_of
 from fcconan.data.row_files import read_rows
 from tests.annotate.answered import labelled
 
@@ -65,7 +65,7 @@ def test_how_often_a_file_is_read_follows_from_nothing_in_it(
         counts[path.name] += 1
         return read_rows(path)
 
-    monkeypatch.setattr("fcconan.annotate.campaign.read_rows", counting)
+    monkeypatch.setattr("fcconan.annotation.campaigns.read_rows", counting)
     found = []
     for sizes in ({"raters": 2, "units": 4, "rounds": 2}, {"raters": 5, "units": 12, "rounds": 6}):
         campaign = validated(tmp_path / str(sizes["units"]), **sizes)

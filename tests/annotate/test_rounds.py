@@ -5,9 +5,18 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.campaign import Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotate.reassign import reassign
-from fcconan.annotate.rounds import Plan, done_in, far_off, items_of, make_round, others_rounds, review_cases, rounds_of
+from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation.assignment.rounds import (
+    Plan,
+    done_in,
+    far_off,
+    items_of,
+    make_round,
+    others_rounds,
+    review_cases,
+    rounds_of,
+)
+from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli

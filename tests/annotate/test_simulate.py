@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.annotate.adjudicate import adjudicate
-from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotate.effort import Pace
-from fcconan.annotate.plan import Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
-from fcconan.annotate.simulate import Truth, draw_truth, filled_in, read_truth
-from fcconan.annotate.simulate_raters import (
+from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
+from fcconan.annotation.effort import Pace
+from fcconan.annotation.simulation.forecast import Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
+from fcconan.annotation.simulation.raters import (
     Behaviour,
     Behaviours,
     behaviours_of,
@@ -22,7 +21,8 @@ from fcconan.annotate.simulate_raters import (
     read_behaviours,
     verdict_shares,
 )
-from fcconan.annotate.validate import plan_validation, write_plan
+from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
+from fcconan.annotation.validation import plan_validation, write_plan
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task

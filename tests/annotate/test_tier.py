@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.annotate.adjudicate import DAWID_SKENE, adjudicate
-from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
-from fcconan.annotate.tier import published_rows, without_label
-from fcconan.annotate.tier_recipe import count_tiers, write_dataset
+from fcconan.annotation.adjudication import DAWID_SKENE, adjudicate
+from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
+from fcconan.annotation.release import published_rows, without_label
+from fcconan.annotation.release_recipe import count_tiers, write_dataset
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.tiers import TIER_RULES, Tier, TierRule
 from fcconan.errors import InputError

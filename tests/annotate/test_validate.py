@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.adjudicate import adjudicate
-from fcconan.annotate.campaign import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
-from fcconan.annotate.validate import (
+from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
+from fcconan.annotation.validation import (
     SHOWN,
     Verdict,
     options_of,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.campaign import LABEL, VALIDATION, Campaign
-from fcconan.annotate.dawid_skene import posterior_labels
-from fcconan.annotate.votes import votes_of
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
+from fcconan.annotation.dawid_skene import posterior_labels
+from fcconan.annotation.votes import votes_of
 from fcconan.data.row_files import read_rows
 from tests.conftest import RunCli
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan.annotate.campaign import Campaign
-from fcconan.annotate.tier_recipe import write_dataset
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.hydration import hydrate
 from fcconan.data.manifest import read_manifest

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.product import Scoring, plan
-from fcconan.annotate.product_scorers import TfIdfScorer
+from fcconan.annotation.pair_scoring.scorers import TfIdfScorer
+from fcconan.annotation.pair_scoring.scores import Scoring, plan
 from fcconan.errors import InputError
 from fcconan.parallel.dask_cluster import run_on_cluster
 from fcconan.parallel.shards import Shard, cut, run

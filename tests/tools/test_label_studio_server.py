@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.answers import import_files
-from fcconan.annotate.campaign import Campaign
-from fcconan.annotate.tools import exchange, label_studio, shown
-from fcconan.annotate.tools.suggestions import Suggestions
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.imports import import_files
+from fcconan.annotation.tools import exchange, label_studio, task_view
+from fcconan.annotation.tools.suggestions import Suggestions
 from fcconan.errors import InputError
 from tests.annotate.handed_out import RATERS, campaign_of
 
@@ -164,7 +164,7 @@ def test_the_whole_way(api: Api, tmp_path: Path, task: str) -> None:
 
 def _suggestions(campaign: Campaign) -> Suggestions:
     values: dict[str, str | float] = {}
-    for question in shown.questions(campaign, "main"):
+    for question in task_view.questions(campaign, "main"):
         values[question.name] = question.options[0][0] if question.options else question.high
     return Suggestions("lexical", dict.fromkeys(campaign.units(), values), 0, 0)
 
@@ -172,7 +172,7 @@ def _suggestions(campaign: Campaign) -> Suggestions:
 def _annotate(api: Api, campaign: Campaign, task: int, said: dict[str, Any] | None) -> None:
     about = {"pair": "counter_narrative", "reply": "reply", "comparison": "reply_b"}[campaign.task.unit]
     result = []
-    for question in shown.questions(campaign, "main") if said else ():
+    for question in task_view.questions(campaign, "main") if said else ():
         assert said is not None
         result.append(label_studio.as_result(question, said[question.name], about))
     if said:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.annotate.assign import assign_units
-from fcconan.annotate.campaign import Answer, Unit
-from fcconan.annotate.rounds import far_off
+from fcconan.annotation.assignment.assignments import assign_units
+from fcconan.annotation.assignment.rounds import far_off
+from fcconan.annotation.campaigns import Answer, Unit
 from fcconan.data.row_files import read_rows
 from tests.upstream.conftest import Release
 

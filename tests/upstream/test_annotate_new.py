@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotate.campaign import Campaign
-from fcconan.annotate.construct import Neighbours, construct
-from fcconan.annotate.construct_corpus import read_corpus
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.sampling.combinations import Neighbours, construct
+from fcconan.annotation.sampling.corpus import read_corpus
 from fcconan.data.row_files import read_rows
 from fcconan.retrieval.lexical import TfIdf
 from tests.conftest import RunCli

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from fcconan.annotate.adjudicate import adjudicate, counts_of
-from fcconan.annotate.campaign import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotate.quality import agreement_rows
-from fcconan.annotate.validate import plan_validation
-from fcconan.annotate.votes import votes_of
+from fcconan.annotation.adjudication import adjudicate, counts_of
+from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation.quality import agreement_rows
+from fcconan.annotation.validation import plan_validation
+from fcconan.annotation.votes import votes_of
 from fcconan.data.row_files import read_rows
 from fcconan.judging.tasks import load_task
 from tests.upstream.conftest import Release

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.annotate.queue_model import Problem, likeness, standardised
-from fcconan.annotate.queue_replay import needed, needed_at_random, replay
-from fcconan.annotate.queue_stopping import decide
+from fcconan.annotation.active_learning.model import Problem, likeness, standardised
+from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
+from fcconan.annotation.active_learning.stopping import decide
 from fcconan.data.row_files import read_rows
 from tests.upstream.conftest import Release
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.annotate.campaign import (
+from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
     VALIDATION,
@@ -18,7 +18,7 @@ from fcconan.annotate.campaign import (
     Unit,
     create,
 )
-from fcconan.annotate.tier_recipe import write_dataset
+from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.data.parquet import read_table
 from fcconan.judging.tasks import load_task

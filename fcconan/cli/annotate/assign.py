@@ -10,8 +10,8 @@ from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotate.campaign import Assignment, Campaign
-    from fcconan.annotate.effort import Effort, Pace
+    from fcconan.annotation.campaigns import Assignment, Campaign
+    from fcconan.annotation.effort import Effort, Pace
 
 NAME = "assign"
 EXAMPLE = "Example: fcconan annotate assign my-campaign --blocks cn --twice 0.2 --thrice 0.05 --session-size 100"
@@ -76,12 +76,12 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign units to raters, in rounds and sessions, with overlaps, anchors, a quiz, and an estimate of the cost."""
-    from fcconan.annotate.assign import BLOCKS
-    from fcconan.annotate.campaign import QUALIFICATION, Campaign
-    from fcconan.annotate.effort import Pace, measured_pace
-    from fcconan.annotate.qualify import quiz_round
-    from fcconan.annotate.reassign import reassign
-    from fcconan.annotate.rounds import Plan, make_round, review_cases
+    from fcconan.annotation.assignment.assignments import BLOCKS
+    from fcconan.annotation.assignment.reassignment import reassign
+    from fcconan.annotation.assignment.rounds import Plan, make_round, review_cases
+    from fcconan.annotation.campaigns import QUALIFICATION, Campaign
+    from fcconan.annotation.effort import Pace, measured_pace
+    from fcconan.annotation.qualification import quiz_round
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
 
@@ -150,7 +150,7 @@ def _check_numbers(**given: float | None) -> None:
 def _check(plan: Any, *, again: bool, moving: bool, qualify: bool, quiz: bool) -> None:
     from dataclasses import replace
 
-    from fcconan.annotate.rounds import Plan
+    from fcconan.annotation.assignment.rounds import Plan
 
     if moving and not again:
         raise InputError("--skipped and --relieve go with --again: give it, or leave them out")
@@ -169,7 +169,7 @@ def _check(plan: Any, *, again: bool, moving: bool, qualify: bool, quiz: bool) -
 def _qualify(campaign: "Campaign", pass_mark: float, within: float) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from fcconan.annotate.qualify import qualify
+    from fcconan.annotation.qualification import qualify
     from fcconan.cli.output import print_table
 
     results = qualify(campaign, pass_mark=pass_mark, within=within)
@@ -194,9 +194,9 @@ def _summary(
     from collections import Counter
     from dataclasses import asdict
 
-    from fcconan.annotate.assign import spread_of
-    from fcconan.annotate.effort import effort
-    from fcconan.annotate.rounds import done_in, items_of
+    from fcconan.annotation.assignment.assignments import spread_of
+    from fcconan.annotation.assignment.rounds import done_in, items_of
+    from fcconan.annotation.effort import effort
     from fcconan.cli.output import print_table
 
     units, done = campaign.units(), done_in(campaign, round_name)

@@ -22,9 +22,9 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was written to this file.")] = None,
 ) -> None:
     """Write what raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines."""
-    from fcconan.annotate.campaign import Campaign
-    from fcconan.annotate.tools import exchange
-    from fcconan.annotate.tools.suggestions import read_suggestions
+    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation.tools import exchange
+    from fcconan.annotation.tools.suggestions import read_suggestions
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError

@@ -13,8 +13,8 @@ from fcconan.cli.row_sources import PlacedRow, RowSources
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotate.construct import Material
-    from fcconan.annotate.construct_corpus import Corpus
+    from fcconan.annotation.sampling.combinations import Material
+    from fcconan.annotation.sampling.corpus import Corpus
     from fcconan.judging.tasks import Task
 
 NAME = "new"
@@ -101,9 +101,9 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report to this file.")] = None,
 ) -> None:
     """Make a campaign: what is judged, from a corpus, two lists of texts, or replies."""
-    from fcconan.annotate.campaign import Settings
-    from fcconan.annotate.construct_folder import make_once
-    from fcconan.annotate.construct_known import add_known
+    from fcconan.annotation.campaigns import Settings
+    from fcconan.annotation.sampling.folder import make_once
+    from fcconan.annotation.sampling.gold_questions import add_known
     from fcconan.cli.files import check_files
     from fcconan.cli.judge.inputs import named
     from fcconan.cli.output import check_json_target, print_table, write_json
@@ -253,8 +253,8 @@ def _from_corpus(
     divisible_by: int,
     seed: int,
 ) -> "Material":
-    from fcconan.annotate.construct import Neighbours, construct
-    from fcconan.annotate.construct_encoder import neighbour_finder, usual_encoder
+    from fcconan.annotation.sampling.combinations import Neighbours, construct
+    from fcconan.annotation.sampling.neighbours import neighbour_finder, usual_encoder
 
     if encoder is None:
         encoder, why = usual_encoder(language)
@@ -274,7 +274,7 @@ def _from_lists(
     divisible_by: int,
     seed: int,
 ) -> "Material":
-    from fcconan.annotate.construct_lists import list_texts, pair_lists
+    from fcconan.annotation.sampling.lists import list_texts, pair_lists
 
     given.sources |= {"hs_file": _named_file(hs_file), "cn_file": _named_file(cn_file)} | given.options()
     return pair_lists(
@@ -289,7 +289,7 @@ def _from_lists(
 
 
 def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None, seed: int) -> "Material":
-    from fcconan.annotate.construct_lists import comparison_units, reply_units
+    from fcconan.annotation.sampling.lists import comparison_units, reply_units
     from fcconan.judging.replies import load_replies
 
     config = given.config or "replies"
@@ -303,14 +303,14 @@ def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None
 
 
 def _hs_list(given: _Given, file: Path) -> list[str]:
-    from fcconan.annotate.construct_lists import list_texts
+    from fcconan.annotation.sampling.lists import list_texts
 
     given.sources["hs_file"] = _named_file(file)
     return list(dict.fromkeys(row["hs_id"] for row in list_texts(_placed(file, given.columns), "hs")))
 
 
 def _corpus(given: _Given, source: str, one_per: str | None) -> "Corpus":
-    from fcconan.annotate.construct_corpus import read_corpus
+    from fcconan.annotation.sampling.corpus import read_corpus
 
     with RowSources([source], given.split, given.columns, given.where) as sources:
         config = given.config or _config(sources, source, given.language)
@@ -390,8 +390,8 @@ def _named_file(file: Path) -> str:
 
 
 def _explained(made: "Material") -> list[tuple[str, int, str]]:
-    from fcconan.annotate.construct import WHY
-    from fcconan.annotate.construct_lists import WHY_LISTS, WHY_REPLIES
+    from fcconan.annotation.sampling.combinations import WHY
+    from fcconan.annotation.sampling.lists import WHY_LISTS, WHY_REPLIES
 
     kind = {"corpus": WHY, "lists": WHY_LISTS}.get(made.made_from["kind"], WHY_REPLIES) | _KNOWN
     return [(key.replace("_", " "), number, kind[key]) for key, number in made.made_from["counts"].items()]

@@ -12,8 +12,8 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fcconan.annotate.product import Scoring
-    from fcconan.annotate.product_scorers import JudgeScorer, Scorer
+    from fcconan.annotation.pair_scoring.scorers import JudgeScorer, Scorer
+    from fcconan.annotation.pair_scoring.scores import Scoring
     from fcconan.models.calls import Model
     from fcconan.parallel.shards import Progress, Shard
 
@@ -65,9 +65,9 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Pair every HS with every CN and score each pair, in shards, on one machine or many."""
-    from fcconan.annotate.product import Selection, open_questions, plan, summary
-    from fcconan.annotate.product_lists import read_lists
-    from fcconan.annotate.product_scorers import Asking, JudgeScorer
+    from fcconan.annotation.pair_scoring.lists import read_lists
+    from fcconan.annotation.pair_scoring.scorers import Asking, JudgeScorer
+    from fcconan.annotation.pair_scoring.scores import Selection, open_questions, plan, summary
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.models.answers.origins import origins_of
@@ -138,7 +138,7 @@ def run(
 def _scorer(
     name: str, task: str, aspect: str | None, strategy: str, model: str | None, base_url: str | None
 ) -> "Scorer":
-    from fcconan.annotate.product_scorers import JudgeScorer, named
+    from fcconan.annotation.pair_scoring.scorers import JudgeScorer, named
 
     if name != JUDGE:
         if model is not None or aspect is not None or base_url is not None:

@@ -10,10 +10,10 @@ from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotate.campaign import Campaign
-    from fcconan.annotate.plan import Panel
-    from fcconan.annotate.simulate import Truth
-    from fcconan.annotate.simulate_raters import Behaviour, Behaviours, Role
+    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation.simulation.forecast import Panel
+    from fcconan.annotation.simulation.raters import Behaviour, Behaviours, Role
+    from fcconan.annotation.simulation.sheets import Truth
 
 NAME = "simulate"
 EXAMPLE = "Example: fcconan annotate simulate my-campaign --out handed-back --accuracy 0.85 --bias appropriate=0.1"
@@ -74,8 +74,8 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Answer for raters who err as described, to try a campaign; or plan one: cost, agreement, tiers, label errors."""
-    from fcconan.annotate.campaign import Campaign
-    from fcconan.annotate.simulate import POSITIVE_RATE
+    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation.simulation.sheets import POSITIVE_RATE
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target
 
@@ -109,7 +109,7 @@ def run(
 def _described(file: Path | None, everybody: dict[str, Any], bias: list[str] | None) -> "Behaviours":
     from pydantic import ValidationError
 
-    from fcconan.annotate.simulate_raters import Behaviours, read_behaviours
+    from fcconan.annotation.simulation.raters import Behaviours, read_behaviours
 
     described = Behaviours() if file is None else read_behaviours(file)
     if bias:
@@ -135,10 +135,10 @@ def _simulate(
     rate: float,
     seed: int | None,
 ) -> dict[str, Any]:
-    from fcconan.annotate.assign import derived_seed
-    from fcconan.annotate.simulate import draw_truth, filled_in, read_truth, right_shares, sheets
-    from fcconan.annotate.simulate_raters import behaviours_of
-    from fcconan.annotate.tools.exchange import write
+    from fcconan.annotation.assignment.assignments import derived_seed
+    from fcconan.annotation.simulation.raters import behaviours_of
+    from fcconan.annotation.simulation.sheets import draw_truth, filled_in, read_truth, right_shares, sheets
+    from fcconan.annotation.tools.exchange import write
     from fcconan.cli.output import print_table
 
     if out.resolve().is_relative_to(campaign.folder.resolve()):
@@ -167,7 +167,7 @@ def _panels(
     rule: str,
     dawid_skene: bool,
 ) -> "dict[int, Panel]":
-    from fcconan.annotate.plan import Panel
+    from fcconan.annotation.simulation.forecast import Panel
     from fcconan.building.tiers import load_tier_rule
 
     tiers = load_tier_rule(rule) if campaign.task.unit == "pair" else None
@@ -180,7 +180,7 @@ def _panels(
 
 def _people(campaign: "Campaign", described: "Behaviours", role: "Role", size: int) -> "list[Behaviour]":
     """Those who are known by name once each, and as many others as there are beside them; says who they are."""
-    from fcconan.annotate.simulate_raters import check_names, named_raters
+    from fcconan.annotation.simulation.raters import check_names, named_raters
 
     named = named_raters(campaign, described, role)
     found = [described.of(name, role) for name in named] + [described.of("", role)] * (size - len(named))
@@ -203,9 +203,9 @@ def _plan(
     pay: float | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    from fcconan.annotate.assign import derived_seed
-    from fcconan.annotate.effort import Pace, measured_pace
-    from fcconan.annotate.plan import expected, simulated_pace
+    from fcconan.annotation.assignment.assignments import derived_seed
+    from fcconan.annotation.effort import Pace, measured_pace
+    from fcconan.annotation.simulation.forecast import expected, simulated_pace
     from fcconan.cli.output import print_table
 
     known = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())

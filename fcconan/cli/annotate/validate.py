@@ -40,9 +40,16 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign final labels to validators who had no part in them, and sum up how many they agree with."""
-    from fcconan.annotate.assign import derived_seed
-    from fcconan.annotate.campaign import VALIDATION, Campaign
-    from fcconan.annotate.validate import STATES, options_of, plan_validation, summary, validated_things, write_plan
+    from fcconan.annotation.assignment.assignments import derived_seed
+    from fcconan.annotation.campaigns import VALIDATION, Campaign
+    from fcconan.annotation.validation import (
+        STATES,
+        options_of,
+        plan_validation,
+        summary,
+        validated_things,
+        write_plan,
+    )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.report.scores import agreement_tables

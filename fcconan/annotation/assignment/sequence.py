@@ -1,0 +1,173 @@
+"""In which order raters judge: sessions of a bearable length, anchors among the units, replies on changing sides."""
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fcconan.annotation.campaigns import Assignment
+from fcconan.errors import InputError
+
+Side = tuple[str, str]  # rater and unit
+
+
+@dataclass(frozen=True)
+class Sittings:
+    """How work is cut.
+
+    Attributes:
+        size: Units in a session at most, anchors among them; None for one session.
+        anchors: Anchors in every session.
+    """
+
+    size: int | None = None
+    anchors: int = 0
+
+    def sessions(self, units: int) -> list[int]:
+        """Returns how many of a number of units each session holds; they differ by one at most.
+
+        Raises:
+            InputError: Anchors leave no room for units.
+        """
+        if self.size is not None and self.size <= self.anchors:
+            raise InputError(
+                f"sessions of {self.size} with {self.anchors} anchors have no room for other units: make them longer"
+            )
+        number = math.ceil(units / (self.size - self.anchors)) if self.size is not None else min(units, 1)
+        return [units // number + (session < units % number) for session in range(number)]
+
+
+def in_order(
+    judged: Mapping[str, Sequence[str]],
+    *,
+    seed: int,
+    blocks: Mapping[str, str] | None = None,
+    anchors: Sequence[str] = (),
+    sittings: Sittings = Sittings(),
+    swap: bool = False,
+    seen: Collection[Side] = (),
+    ends: Mapping[str, tuple[int, int]] | None = None,
+    strict: bool = True,
+) -> dict[str, list[Assignment]]:
+    """Puts what each rater judges into a random order of the rater's own.
+
+    The units of a block follow each other. Anchors stand at random places of every session; each rater gets those that
+    the fewest others have, no rater gets one twice.
+
+    Args:
+        judged: Rater -> units.
+        seed: Of the orders, with the rater's pseudonym: a rater's order does not depend on what others judge.
+        blocks: Unit -> block; every unit is one of its own by default.
+        anchors: Ids of anchors.
+        sittings: The lengths of sessions.
+        swap: Whether units are comparisons, of which every rater sees half swapped, and every unit half of its raters.
+        seen: Raters and units that they had before; a set.
+        ends: Rater -> last position and session of what they have already; new ones follow.
+        strict: Whether to complain if there are too few anchors; otherwise there are fewer of them.
+
+    Returns:
+        Rater -> assignments in their order.
+
+    Raises:
+        InputError: There are too few anchors, or they leave no room.
+    """
+    known = set(anchors)
+    had = Counter(anchor for _, anchor in seen if anchor in known)
+    swapped: set[Side] = set()
+    found: dict[str, list[Assignment]] = {}
+    for rater, unit_ids in judged.items():
+        generator = np.random.default_rng([seed, zlib.crc32(rater.encode())])
+        sizes = sittings.sessions(len(unit_ids))
+        unseen = [anchor for anchor in anchors if (rater, anchor) not in seen]
+        needed = sittings.anchors * len(sizes)
+        if needed > len(unseen) and strict:
+            raise InputError(
+                f"{rater} has {len(sizes)} sessions with {sittings.anchors} anchors, which is {needed}, but there are "
+                f"{len(unseen)} anchors that they have not had: give fewer anchors a session, or longer sessions"
+            )
+        mixed = [unseen[each] for each in generator.permutation(len(unseen))]
+        chosen = sorted(mixed, key=lambda anchor: had[anchor])[:needed]
+        had.update(chosen)
+        queue = _shuffled(unit_ids, blocks or {}, generator)
+        position, session = (ends or {}).get(rater, (0, 0))
+        found[rater] = []
+        generator.shuffle(chosen)
+        for number, size in enumerate(sizes, start=1):
+            own, queue = queue[:size], queue[size:]
+            share, chosen = chosen[: sittings.anchors], chosen[sittings.anchors :]
+            for unit_id in _among(own, share, generator):
+                position += 1
+                found[rater].append(Assignment(rater, unit_id, position, session + number))
+    if swap:
+        swapped = sides([(each.rater, each.unit_id) for rows in found.values() for each in rows], seed)
+    return {
+        rater: [
+            Assignment(rater, each.unit_id, each.position, each.session, (rater, each.unit_id) in swapped)
+            for each in rows
+        ]
+        for rater, rows in found.items()
+    }
+
+
+def _shuffled(unit_ids: Sequence[str], blocks: Mapping[str, str], generator: np.random.Generator) -> list[str]:
+    members: dict[str, list[str]] = {}
+    for unit_id in sorted(unit_ids):
+        members.setdefault(blocks.get(unit_id, unit_id), []).append(unit_id)
+    names = sorted(members)
+    order = [names[each] for each in generator.permutation(len(names))]
+    return [members[name][each] for name in order for each in generator.permutation(len(members[name]))]
+
+
+def _among(units: Sequence[str], anchors: Sequence[str], generator: np.random.Generator) -> list[str]:
+    """Puts anchors at random places among units."""
+    length = len(units) + len(anchors)
+    places = set(generator.choice(length, size=len(anchors), replace=False).tolist())
+    rest, known = iter(units), iter(anchors)
+    return [next(known) if place in places else next(rest) for place in range(length)]
+
+
+def sides(judgements: Sequence[Side], seed: int) -> set[Side]:
+    """Chooses the comparisons that are shown with their second reply first.
+
+    Of every rater's, and of every unit's judgements, half are chosen; of an odd number one more or one less. Raters and
+    units are the two sides of a graph and judgements its edges. With edges that make every degree even, it falls into
+    closed walks, all of even length, along which every second edge is chosen.
+
+    Args:
+        judgements: Raters and units.
+        seed: Of the walks.
+
+    Returns:
+        The judgements that are swapped.
+    """
+    generator = np.random.default_rng([seed, len(judgements)])
+    edges: list[tuple[tuple[int, str], tuple[int, str]]] = [((0, rater), (1, unit)) for rater, unit in judgements]
+    degrees = Counter(node for edge in edges for node in edge)
+    extra_rater, extra_unit = (2, "rater"), (2, "unit")  # no rater's or unit's name, as these have another first part
+    odd = [node for node, degree in degrees.items() if degree % 2]
+    edges += [(node, extra_unit) if node[0] == 0 else (extra_rater, node) for node in odd]
+    if sum(edge[1] == extra_unit for edge in edges) % 2:
+        edges.append((extra_rater, extra_unit))
+    around: dict[tuple[int, str], list[int]] = {}
+    for each in generator.permutation(len(edges)).tolist():
+        for node in edges[each]:
+            around.setdefault(node, []).append(each)
+    walked = [False] * len(edges)
+    swapped = set()
+    for start in list(around):
+        node, turn = start, bool(generator.integers(2))
+        while True:
+            while around[node] and walked[around[node][-1]]:
+                around[node].pop()
+            if not around[node]:
+                break
+            each = around[node].pop()
+            walked[each] = True
+            if turn and each < len(judgements):
+                swapped.add(judgements[each])
+            first, second = edges[each]
+            node, turn = second if node == first else first, not turn
+    return swapped

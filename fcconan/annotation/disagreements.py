@@ -1,0 +1,229 @@
+"""The list of conflicts that a person fills in, as CSV, and what they decided.
+
+Comparisons stand in a random order that follows from the campaign's seed, half of them with their second reply as A, as
+on raters' sheets. The column `shown_first` says which reply (`a` or `b`) of the unit stands there as A; votes, rule and
+decision are about A and B as they stand there.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_labels
+from fcconan.annotation.assignment.assignments import derived_seed
+from fcconan.annotation.assignment.sequence import in_order
+from fcconan.annotation.campaigns import Assignment, Campaign, Decision, Unit
+from fcconan.annotation.tools.csv_sheets import as_csv
+from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
+from fcconan.annotation.tools.task_view import turned
+from fcconan.data.atomic_files import write_whole
+from fcconan.errors import InputError
+
+DISCARD = "discard"  # what a person writes who decides that a unit has no label
+_KEYS = ("campaign", "unit_id")
+_ORDER = "shown_first"
+_ANSWERS = ("votes", "rule", "reason", "decision")
+_NO_TEXTS = (*_KEYS, _ORDER, *_ANSWERS)
+_PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def conflict_rows(campaign: Campaign, outcome: Outcome, units: Sequence[str]) -> list[dict[str, str]]:
+    """Returns a row for each unit: its texts, the votes without their raters, what the rule says, and the decision.
+
+    Comparisons are shuffled and half of them swapped. The votes stand in the order of the task's labels, so that
+    nothing tells who gave which.
+
+    Args:
+        campaign: The campaign.
+        outcome: What `adjudicate` returned.
+        units: Their ids, such as `outcome.open_conflicts`.
+    """
+    shown = [Assignment("", unit, 1) for unit in units]
+    if campaign.task.unit == "comparison":
+        seed = derived_seed(campaign.settings.seed, "adjudicate")
+        shown = in_order({"": units}, seed=seed, swap=True)[""]
+    return _rows(campaign, outcome, shown)
+
+
+def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> list[dict[str, str]]:
+    """The rows of units that stand there in the given order, swapped or not."""
+    order = [label.name for label in campaign.task.labels]
+    known, texts = campaign.units(), campaign.texts()
+    decided = {each.unit_id: each for each in outcome.decisions if each.by not in (BY_VOTES, BY_RULE)}
+    rows = []
+    for each in shown:
+        unit = known[each.unit_id]
+        rule = outcome.by_rule[each.unit_id]
+        mine = decided.get(each.unit_id)
+        votes = [turned(vote, each, unit) for vote in outcome.votes.get(each.unit_id, {}).values()]
+        replies = {_ORDER: "b" if each.swapped else "a"} if unit.reply_b is not None else {}
+        if each.swapped:
+            unit = replace(unit, reply_a=unit.reply_b, reply_b=unit.reply_a)
+        rows.append(
+            {"campaign": campaign.settings.name, "unit_id": each.unit_id}
+            | replies
+            | _shown(unit, texts)
+            | {
+                "votes": " ".join(sorted(votes, key=order.index)),
+                "rule": turned(rule.label, each, unit) or DISCARD,
+                "reason": rule.reason,
+                "decision": "" if mine is None else turned(mine.label, each, unit) or DISCARD,
+            }
+        )
+    return rows
+
+
+def _shown(unit: Unit, texts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The texts of a unit by column, as far as the campaign has them."""
+    reply = texts.get(unit.reply_a or "", {})
+    message = texts.get(unit.hs_id or "", {}).get("text") or reply.get("hate_speech")
+    sides = {"counter_narrative": unit.cn_id, "reply_a": unit.reply_a, "reply_b": unit.reply_b}
+    found = {"hate_speech": message} | {name: texts.get(key or "", {}).get("text") for name, key in sides.items()}
+    return {name: str(text) for name, text in found.items() if text}
+
+
+def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Writes the list as sheets are written.
+
+    Raises:
+        InputError: It cannot be written, or is there with other content, which somebody may have filled in.
+    """
+    texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
+    content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
+    try:
+        if path.exists() and path.read_bytes() != content.encode("utf-8"):
+            raise InputError(f"{path} is there with other content, which may be somebody's work: name another file")
+        write_whole(path, content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+
+
+def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) -> list[Decision]:
+    """Reads the list that a person filled in; an empty decision leaves the unit to the rule.
+
+    It is read as sheets are, whether a program saved it with semicolons or tabs, as UTF-16 or with other line ends.
+
+    Args:
+        path: The file.
+        campaign: The campaign.
+        outcome: What `adjudicate` says now: the votes must still be those that the person saw.
+        by: The person's pseudonym.
+
+    Raises:
+        InputError: The pseudonym is none, or the file is not this campaign's list, or one of its rows is wrong; the
+            line names the first three and counts them.
+    """
+    if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
+        raise InputError(
+            f"--by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor `{BY_RULE}`"
+        )
+    allowed = [*final_labels(campaign), DISCARD]
+    sides = [_ORDER] if campaign.task.unit == "comparison" else []
+    rows = _read(path, [*_KEYS, *sides, "votes", "decision"])
+    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER, "").strip().casefold() == "b"}
+    shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
+    expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
+    wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
+    if lacking := [name for name in dict.fromkeys(wanted) if name not in _NO_TEXTS]:
+        raise InputError(
+            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate --export` "
+            "wrote, with all its columns"
+        )
+    units = campaign.units()
+    found: list[Decision] = []
+    problems = []
+    repeated = {unit for unit, count in Counter(row["unit_id"] for _, row in rows).items() if count > 1}
+    for number, row in rows:
+        unit, said = row["unit_id"], row["decision"].strip()
+        known = expected.get(unit)
+        if row["campaign"] != campaign.settings.name:
+            problems.append(f"row {number} is of the campaign {row['campaign']!r}, not {campaign.settings.name!r}")
+        elif known is None:
+            problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
+        elif unit in repeated:
+            problems.append(f"row {number}: {unit} stands there more than once")
+        elif sides and row[_ORDER].strip().casefold() not in ("a", "b"):
+            problems.append(f"row {number}: {_ORDER} is {row[_ORDER]!r}, expected a or b, as it was given out")
+        elif row["votes"].split() != known["votes"].split():
+            problems.append(f"row {number}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
+        elif said and said not in allowed:
+            problems.append(f"row {number}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
+        elif changed := [name for name in known if name not in _NO_TEXTS and not _same(row, known, name)]:
+            problems.append(f"row {number}: the {changed[0]} of {unit} was changed")
+        elif said:
+            label = None if said == DISCARD else turned(said, shown[unit], units[unit])
+            found.append(Decision(unit, label, by, _reason(said)))
+    if problems:
+        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them; a new list lacks what was filled in")
+    return found
+
+
+def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool = False) -> list[Decision]:
+    """Adds what a person decided to what persons decided before.
+
+    Args:
+        before: Earlier decisions of persons.
+        new: Those of a file.
+        changes: Whether they replace earlier ones, which they may contradict; otherwise who decides the same again
+            confirms the earlier one, which stays that of the person who made it.
+
+    Raises:
+        InputError: They contradict earlier ones, and may not.
+    """
+    known = {each.unit_id: each for each in before}
+    other = [each for each in new if each.unit_id in known and known[each.unit_id].label != each.label]
+    if other and not changes:
+        first, old = other[0], known[other[0].unit_id]
+        raise InputError(
+            f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
+            f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
+        )
+    # Who decides the same again decides on the votes as they are now.
+    by = {} if changes else {unit: each.by for unit, each in known.items()}
+    return [*(known | {each.unit_id: replace(each, by=by.get(each.unit_id, each.by)) for each in new}).values()]
+
+
+def counted(before: Sequence[Decision], imported: Sequence[Decision], after: Sequence[Decision]) -> dict[str, int]:
+    """Counts what an import did: `new` decisions, `changed` ones (in their label or whose they are), `confirmed` ones
+    (the same on votes that have changed) and `unchanged` ones.
+
+    Args:
+        before: Decisions of persons before it.
+        imported: What it has.
+        after: All decisions after it.
+    """
+    known, now = ({each.unit_id: each for each in decisions} for decisions in (before, after))
+    counts = dict.fromkeys(("new", "changed", "confirmed", "unchanged"), 0)
+    for unit in (each.unit_id for each in imported):
+        old, new = known.get(unit), now[unit]
+        if old is None:
+            counts["new"] += 1
+        elif old != new:
+            counts["changed"] += 1
+        else:
+            counts["unchanged" if old.votes == new.votes else "confirmed"] += 1
+    return counts
+
+
+def _reason(said: str) -> str:
+    return "person_discarded" if said == DISCARD else "person"
+
+
+def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
+    return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
+
+
+def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """The rows with their numbers."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): give the list that --export wrote, filled in"
+        ) from error
+    rows = csv_rows(path, decoded(path, content), needed=needed)
+    return [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]

@@ -1,0 +1,401 @@
+"""Checks what raters said in a tool and merges it into the campaign: everything or nothing.
+
+An answer is to a question: round, rater, unit, aspect. A later import may add answers and repeat those that are there;
+if it changes one, that has to be allowed, and the earlier one stays in the history. An empty cell takes nothing back.
+A file that came before is read again: if its answers were changed since, it takes them back, where that is allowed.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from fcconan.annotation.campaigns import Answer, Campaign, Import
+from fcconan.annotation.tools import task_view
+from fcconan.annotation.tools.files import as_text, csv_rows, decoded
+from fcconan.annotation.tools.task_view import Item, Question
+from fcconan.data.ids import normalise
+from fcconan.errors import InputError
+
+_LISTED = 3  # problems that a message spells out
+_LONGEST = 300  # characters of each: a cell may hold anything
+_Held = dict[tuple[str, str, str, str], Answer]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a file says about one unit of one rater, not checked yet.
+
+    Attributes:
+        where: Its place in the file: `row 3`, `task 17`.
+        ids: By the names in `shown.IDS`.
+        texts: What the file says was shown, by name.
+        values: Answers by question; what has none is left out.
+        skipped: Whether the rater skipped the unit.
+        comment: What the rater remarked.
+        seconds: How long the unit took.
+        users: Whom the tool names as the one who answered; several names of one person.
+    """
+
+    where: str
+    ids: dict[str, str]
+    texts: dict[str, str]
+    values: dict[str, Any]
+    skipped: bool = False
+    comment: str | None = None
+    seconds: Any = None
+    users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A file as read.
+
+    Attributes:
+        path: The file.
+        sha256: Of its content.
+        tool: Which format it has.
+        units: What it says.
+    """
+
+    path: Path
+    sha256: str
+    tool: str
+    units: list[Given]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of a file; all counts but `units` and `skipped` are of answers, one to a question.
+
+    Attributes:
+        file: Its name, without the folder, if it is one that `export` writes; of another one, which may be a
+            person's, nothing is told.
+        sha256: Of its content.
+        tool: Its format.
+        round: The round.
+        raters: Whose answers it has.
+        units: Units that have an answer in it, a skip included.
+        skipped: Units among them that were skipped.
+        answers: Answers in it.
+        new: Those to questions that had none.
+        changed: Those that differ from the earlier answer, by their value or by a comment.
+        same: Those that are known.
+        earlier: The number of the import in which the same file came, if nothing was done because of that.
+        superseded: Answers of such a file that were changed since.
+        remarks: Comments on units that have no answer beside them, which are not kept.
+        waiting: Units of these raters in the round that have no answer yet, as in a file that was cut off between rows.
+    """
+
+    file: str | None
+    sha256: str
+    tool: str
+    round: str
+    raters: tuple[str, ...] = ()
+    units: int = 0
+    skipped: int = 0
+    answers: int = 0
+    new: int = 0
+    changed: int = 0
+    same: int = 0
+    earlier: int | None = None
+    superseded: int = 0
+    remarks: int = 0
+    waiting: int = 0
+
+
+def read_people(path: Path) -> dict[str, str]:
+    """Reads who is who: a CSV with the columns `user` (the name in the tool) and `rater` (the pseudonym).
+
+    Raises:
+        InputError: It cannot be read, lacks a column or a cell, or gives one user two pseudonyms.
+    """
+    people: dict[str, str] = {}
+    for number, row in csv_rows(path, decoded(path, path.read_bytes())):
+        user, rater = as_text(row.get("user")), as_text(row.get("rater"))
+        if not user or not rater:
+            raise InputError(f"{path}, row {number}: expected a name under `user` and a pseudonym under `rater`")
+        if people.setdefault(user, rater) != rater:
+            raise InputError(f"{path}, row {number}: the same user is {people[user]} and {rater}: remove one of them")
+    return people
+
+
+def import_files(
+    campaign: Campaign,
+    files: Sequence[GivenFile],
+    *,
+    people: Mapping[str, str] | None = None,
+    round_name: str | None = None,
+    changes: bool = False,
+    late: bool = False,
+    dry_run: bool = False,
+) -> list[Imported]:
+    """Checks files one after the other and adds their answers to the campaign, those of all files or none.
+
+    A comment and the seconds are about a unit; they are kept with each of its answers. A file that came before changes
+    nothing, unless changes are allowed. What was said before and is answered by a later one of these files changes
+    nothing either, so that the same files given again do nothing.
+
+    Args:
+        campaign: The campaign.
+        files: What was read.
+        people: Pseudonyms by the names that the tool has for people; read, never kept.
+        round_name: The only round that is expected; None for any.
+        changes: Whether answers may differ from earlier ones.
+        late: Whether there may be new answers to units that were withdrawn from their rater.
+        dry_run: Whether to check only.
+
+    Raises:
+        InputError: A file is of another campaign or round, or says something wrong; the message has the first problems.
+    """
+    found: list[Imported] = []
+    with campaign.changing():
+        imports, history = campaign.imports(), campaign.history()
+        known = {one.sha256: one.import_number for one in imports}
+        held = {answer.question: answer for answer in history}
+        checks: dict[str, _Checks] = {}
+        # Answers may have come without a record of an import, whose number is taken nevertheless.
+        number = max([0, *known.values(), *(answer.import_number for answer in history)])
+        read: list[tuple[GivenFile, Imported, list[Answer]]] = []
+        for file in files:
+            in_round = _round(campaign, file, round_name)
+            if in_round not in checks:
+                checks[in_round] = _Checks(campaign, in_round, people or {}, held, late)
+            answers = checks[in_round].answers(file)
+            remarks = sum(bool(each.comment) and not each.skipped and not each.values for each in file.units)
+            report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round, remarks=remarks)
+            read.append((file, report, answers))
+        said = {key for answer in history for key in (_content(answer), (*_content(answer)[:2], None))}
+        last = {answer.question: place for place, (_, _, answers) in enumerate(read) for answer in answers}
+        for place, (file, report, answers) in enumerate(read):
+            kinds = [
+                "same" if last[each.question] > place and _content(each) in said else _kind(each, held)
+                for each in answers
+            ]
+            if file.sha256 in known:
+                if set(kinds) == {"same"} or ("changed" in kinds and not changes):
+                    superseded = kinds.count("changed")
+                    found.append(replace(report, earlier=known[file.sha256], superseded=superseded))
+                    continue
+            elif not changes:
+                _refuse_changes(file, answers, held)
+            report = _counted(report, answers, kinds)
+            if report.new or report.changed:
+                number += 1
+                fresh = [each for each, kind in zip(answers, kinds, strict=True) if kind != "same"]
+                fresh = [replace(each, import_number=number) for each in fresh]
+                history += fresh
+                held |= {each.question: each for each in fresh}
+                counts = (report.answers, report.new, report.changed)
+                raters = list(report.raters)
+                imports.append(Import(number, report.file, file.sha256, file.tool, report.round, raters, *counts))
+                known[file.sha256] = number
+            found.append(replace(report, waiting=_waiting(campaign, report, held)))
+        if not dry_run and any(report.new or report.changed for report in found):
+            # The answers come last: without them, the records of their imports are taken back.
+            campaign.write("imports.jsonl", imports)
+            campaign.write("answers.jsonl", history)
+    return found
+
+
+def _waiting(campaign: Campaign, report: Imported, held: _Held) -> int:
+    answered = {(question[1], question[2]) for question in held if question[0] == report.round}
+    return sum(
+        each.rater in report.raters and not each.withdrawn and (each.rater, each.unit_id) not in answered
+        for each in campaign.assignments(report.round)
+    )
+
+
+def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
+    """Returns the round that a whole file is of."""
+    name = campaign.settings.name
+    for given in file.units:
+        if given.ids["campaign"] != name:
+            raise InputError(
+                f"{file.path}, {given.where}: it is of the campaign {given.ids['campaign']!r}, and "
+                f"{campaign.folder} is {name!r}: import it into its own"
+            )
+    rounds = list(dict.fromkeys(given.ids["round"] for given in file.units))
+    if not rounds:
+        raise InputError(f"{file.path} holds nothing: import what raters filled in")
+    if len(rounds) > 1:
+        listed = ", ".join(" ".join(name.split())[:40] for name in rounds)
+        raise InputError(f"{file.path} mixes the rounds {listed}: import one file a round")
+    if rounds[0] not in campaign.rounds() or (expected is not None and rounds[0] != expected):
+        there = expected or ", ".join(campaign.rounds()) or "none"
+        raise InputError(f"{file.path} is of the round {rounds[0]!r}, expected {there}: import the file of that round")
+    return rounds[0]
+
+
+def _name(campaign: Campaign, file: GivenFile, round_name: str) -> str | None:
+    """Returns a file's name if `export` writes that name, which holds nothing but the round and a pseudonym."""
+    name = file.path.name
+    written = {task_view.file_name(round_name, rater, tool) for rater in campaign.raters() for tool in task_view.ENDS}
+    return name if name in written else None
+
+
+class _Checks:
+    """What the answers of a round have to stand."""
+
+    def __init__(self, campaign: Campaign, round_name: str, people: Mapping[str, str], held: _Held, late: bool) -> None:
+        self._round, self._people, self._held, self._late = round_name, people, held, late
+        self._questions = task_view.questions(campaign, round_name)
+        self._units = campaign.units()
+        self._raters = campaign.raters()
+        self._items: dict[tuple[str, str], Item] = {}
+        for item in task_view.items(campaign, round_name):
+            key = item.assignment.rater, item.assignment.unit_id
+            if key not in self._items or self._items[key].assignment.withdrawn:
+                self._items[key] = item
+
+    def answers(self, file: GivenFile) -> list[Answer]:
+        """Returns the answers in a file.
+
+        Raises:
+            InputError: Something is wrong.
+        """
+        if not self._people:
+            _check_users(file)
+        answers: list[Answer] = []
+        problems: list[str] = []
+        seen: dict[tuple[str, str], str] = {}
+        for given in file.units:
+            try:
+                rater = self._rater(given)
+                item = self._item(given, rater)
+                key = rater, given.ids["unit_id"]
+                if key in seen:
+                    raise ValueError(f"{given.ids['unit_id']} stands there already, in {seen[key]}")
+                seen[key] = given.where
+                answers += self._read(given, item)
+            except ValueError as error:
+                problems.append(f"{given.where}: {error}")
+        if problems:
+            raise InputError(
+                f"{file.path}: nothing was imported: {_first(problems)}; "
+                "mend it there: exported again, it lacks what was filled in"
+            )
+        return answers
+
+    def _rater(self, given: Given) -> str:
+        named = given.ids["rater"]
+        rater = self._people.get(named, named)
+        if self._people and given.users:
+            who = next((self._people[user] for user in given.users if user in self._people), None)
+            if who is None:
+                raise ValueError("the file of raters does not have the user who answered it: add that line")
+            if who != rater:
+                raise ValueError(f"it is {rater}'s, and {who} answered it")
+        if rater not in self._raters:
+            raise ValueError(f"{rater!r} is no rater of the campaign")
+        return rater
+
+    def _item(self, given: Given, rater: str) -> Item:
+        unit_id = given.ids["unit_id"]
+        if unit_id not in self._units:
+            raise ValueError(f"there is no unit {unit_id!r}")
+        item = self._items.get((rater, unit_id))
+        if item is None:
+            raise ValueError(f"{unit_id} was not assigned to {rater}")
+        if missing := [name for name, text in item.texts.items() if text.strip() and name not in given.texts]:
+            raise ValueError(f"there is no column or field {', '.join(missing)}, which was given out")
+        for name, text in item.texts.items():
+            if normalise(given.texts.get(name, "")) != normalise(text):
+                raise ValueError(f"{name} is not the text that was given out")
+        if not _is_sha(given.ids["text_sha"], item.text_sha):
+            raise ValueError(f"text_sha is {given.ids['text_sha']!r}, expected {item.text_sha}")
+        return item
+
+    def _read(self, given: Given, item: Item) -> Iterator[Answer]:
+        if unknown := sorted(map(str, given.values.keys() - {question.name for question in self._questions})):
+            raise ValueError(f"there is no question {unknown[0]!r}")
+        if given.skipped and given.values:
+            raise ValueError(f"it was skipped and answered ({', '.join(given.values)})")
+        seconds = None
+        if given.seconds is not None:
+            seconds = task_view.number(given.seconds)
+            if seconds is None or not 0 <= seconds < math.inf:
+                raise ValueError(f"seconds is {given.seconds!r}, expected a number")
+        asked = [each for each in self._questions if given.skipped or each.name in given.values]
+        rater, unit_id = item.assignment.rater, item.assignment.unit_id
+        for question in asked:
+            answer = Answer(
+                self._round, rater, unit_id, question.name, self._value(given, question, item), seconds, given.comment
+            )
+            if item.assignment.withdrawn and not self._late and answer.question not in self._held:
+                raise ValueError(f"{unit_id} was withdrawn from {rater}; accept the answer with --late")
+            yield answer
+
+    def _value(self, given: Given, question: Question, item: Item) -> str | float | None:
+        if given.skipped:
+            return None
+        value = question.value(given.values[question.name])
+        return task_view.turned(value, item.assignment, item.unit) if question.about_order else value
+
+
+def _check_users(file: GivenFile) -> None:
+    """Checks, where nothing says who is who, that everybody answered their own and nothing else."""
+    pairs = sorted({(given.ids["rater"], given.users[0]) for given in file.units if given.users})
+    for (rater, _), (other, _) in pairwise(pairs):
+        if rater == other:
+            raise InputError(f"{file.path}: several users answered {rater}'s units: say who is who with --raters FILE")
+    if len({user for _, user in pairs}) < len(pairs):
+        raise InputError(f"{file.path}: one user answered several raters' units: say who is who with --raters FILE")
+
+
+def _is_sha(given: str, sha: str) -> bool:
+    """Whether it is the sha, if only as a spreadsheet shows one that looks like a number: `1.23457E+11`."""
+    shown_as, meant = task_view.number(given), task_view.number(sha)
+    return given == sha or (shown_as is not None and meant is not None and math.isclose(shown_as, meant, rel_tol=0.005))
+
+
+def _content(answer: Answer) -> tuple[object, object, object]:
+    return answer.question, answer.value, answer.comment
+
+
+def _kind(answer: Answer, held: _Held) -> Literal["new", "changed", "same"]:
+    before = held.get(answer.question)
+    if before is None:
+        return "new"
+    remarked = answer.comment is not None and answer.comment != before.comment
+    return "changed" if before.value != answer.value or remarked else "same"
+
+
+def _refuse_changes(file: GivenFile, answers: Iterable[Answer], held: _Held) -> None:
+    differing = []
+    for answer in answers:
+        before = held.get(answer.question)
+        if before is not None and before.value != answer.value:
+            differing.append(
+                f"{answer.rater} on {answer.unit_id}: {answer.aspect} was {_said(before.value)} (import "
+                f"{before.import_number}), now {_said(answer.value)}"
+            )
+    if differing:
+        raise InputError(
+            f"{file.path}: {len(differing)} answers differ from earlier ones: {_first(differing)}; nothing was "
+            "imported: accept them with --changes, which keeps both"
+        )
+
+
+def _counted(report: Imported, answers: Sequence[Answer], kinds: Sequence[str]) -> Imported:
+    return replace(
+        report,
+        raters=tuple(dict.fromkeys(answer.rater for answer in answers)),
+        units=len({(answer.rater, answer.unit_id) for answer in answers}),
+        skipped=len({(answer.rater, answer.unit_id) for answer in answers if answer.value is None}),
+        answers=len(answers),
+        new=kinds.count("new"),
+        changed=kinds.count("changed"),
+        same=kinds.count("same"),
+    )
+
+
+def _first(problems: Sequence[str]) -> str:
+    more = len(problems) - _LISTED
+    return "; ".join(each[:_LONGEST] for each in problems[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _said(value: str | float | None) -> str:
+    return "skipped" if value is None else str(value)

@@ -1,0 +1,441 @@
+"""Pairs every HS with every CN and scores each pair, shard by shard: the product is never held in memory.
+
+    _scoring.json        what the shards follow from: the lists, the scorer, what is kept; other inputs are refused
+    _prepared-DIGEST/    the ids, and what the scorer made of the texts once, for all processes; of that plan
+    _journals/           the answers that a judge paid for, of each shard
+    _checkpoints/        of the plan and of every finished shard
+    part-*.parquet       pair_id, hs_id, cn_id, score (float32), and reason where a scorer may have none
+
+Shards hold whole HS, in the order of the list; the pairs of an HS stand in the order of the CNs, or best first where
+only the best are kept. Their bytes follow from the plan and from the versions of the libraries, not from who writes
+them. A pair without a score is kept whatever else is left out, and its score is null.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fcconan.annotation.campaigns import SETTINGS
+from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened, pairs_of
+from fcconan.building.cross_product import SCHEMA as PAIRS
+from fcconan.building.cross_product import dictionary, digest_of, open_writer, require_distinct
+from fcconan.data.atomic_folders import put_in_place
+from fcconan.data.checkpoints import is_sealed, seal_folder
+from fcconan.data.stale_files import leftovers, mark
+from fcconan.errors import InputError
+from fcconan.parallel.shards import Shard, claim, cut, is_finished, share
+
+PLAN_NAME = "_scoring.json"
+ROWS_AT_ONCE = 125_000
+_JOURNALS = "_journals"
+_LAYOUT = 1  # raise it when a change here alters the bytes of a shard
+_SIDES = ("hs", "cn")
+_Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which pairs of an HS are kept.
+
+    Attributes:
+        top: So many, the best first, ties in the order of the CNs; None for all.
+        at_least: Those with this score or a higher one; None for all.
+    """
+
+    top: int | None = None
+    at_least: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.top is not None and self.top < 1:
+            raise InputError(f"top is {self.top}, expected 1 or more: give a positive number")
+        if self.at_least is not None and not np.isfinite(self.at_least):
+            raise InputError(f"at least {self.at_least} is no limit: give a finite number")
+
+    @property
+    def everything(self) -> bool:
+        """Whether all pairs are kept."""
+        return self.top is None and self.at_least is None
+
+    def of(self, scores: npt.NDArray[np.float32]) -> _Integers:
+        """Returns the positions of those that are kept of the scores of one HS; those without a score come last."""
+        missing = np.isnan(scores)
+        kept = np.flatnonzero(~missing if self.at_least is None else scores >= self.at_least)
+        if self.top is not None:
+            kept = kept[np.argsort(-scores[kept], kind="stable")][: self.top]
+            return np.concatenate([kept, np.flatnonzero(missing)])
+        return np.union1d(kept, np.flatnonzero(missing))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The work of writing the shards. It is what workers are sent.
+
+    Attributes:
+        folder: Of the shards, absolute.
+        plan_digest: Of the plan there, so that workers who see another folder under the same path are noticed.
+        versions: Of the libraries that the bytes depend on.
+        cn_count: The number of CNs.
+        selection: Which pairs are kept.
+        asking: How a judge's endpoint is asked.
+    """
+
+    folder: Path
+    plan_digest: str
+    versions: tuple[tuple[str, str], ...]
+    cn_count: int
+    selection: Selection
+    asking: Asking
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Everything that the bytes of the shards follow from."""
+        return {"plan": self.plan_digest, "versions": dict(self.versions)}
+
+    def is_finished(self, shard: Shard) -> bool:
+        """Returns whether the shard's file is there, as it was written."""
+        return is_finished(self.folder, shard, self.inputs)
+
+    def write(self, shard: Shard, path: Path) -> None:
+        """Writes a shard.
+
+        Raises:
+            InputError: This process sees another folder, has other versions, or cannot score.
+        """
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        if (mine := versions()) != self.versions:
+            other = ", ".join(f"{name} {has} here, {wants} there" for (name, has), (_, wants) in _unlike(mine, self))
+            raise InputError(f"a worker has other versions ({other}): install the same ones, or bytes would differ")
+        product = _opened(self.folder, self.plan_digest, self.asking)
+        # Sums of several threads would depend on their number; the work is parallel as it is.
+        with threadpool_limits(1), open_writer(path, product.schema, scores=["score"]) as writer:
+            for table in _tables(product, shard, self.selection, self.journal(shard)):
+                writer.write_table(table)
+
+    def journal(self, shard: Shard) -> Path:
+        """Returns the file of the answers that a judge gave for a shard."""
+        return self.folder / _JOURNALS / f"{shard.name}.sqlite"
+
+
+def plan(
+    hs: dict[str, str],
+    cn: dict[str, str],
+    scorer: Scorer,
+    folder: Path,
+    *,
+    selection: Selection | None = None,
+    rows_per_shard: int | None = None,
+    asking: Asking | None = None,
+) -> tuple[Scoring, list[Shard]]:
+    """Claims a folder for a product, prepares the scorer where that is not done yet, and cuts the shards.
+
+    Args:
+        hs: The HS by their ids.
+        cn: The CNs by their ids.
+        scorer: Scores them.
+        folder: Where the shards go.
+        selection: Which pairs are kept; by default all.
+        rows_per_shard: About as many pairs as a shard has before any is left out; by default the scorer's.
+        asking: How a judge's endpoint is asked.
+
+    Returns:
+        The work, and all its shards.
+
+    Raises:
+        InputError: A list is empty, the folder holds something else, or the scorer cannot be prepared.
+    """
+    selection = selection or Selection()
+    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
+    claim(folder, PLAN_NAME, content, what="scoring")
+    plan_digest = _digest_of_plan(folder)
+    _prepare(folder, plan_digest, scorer, hs, cn)
+    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
+
+
+def open_questions(
+    hs: dict[str, str],
+    cn: dict[str, str],
+    scorer: Scorer,
+    folder: Path,
+    *,
+    selection: Selection,
+    rows_per_shard: int | None = None,
+    rank: int = 0,
+    world: int = 1,
+) -> Iterator[tuple[Path, Iterator[dict[str, Any]]]]:
+    """Yields the journal of every shard that is not written yet, and the rows that a judge would be asked about.
+
+    Writes nothing.
+
+    Args:
+        hs: As of `plan`.
+        cn: As of `plan`.
+        scorer: As of `plan`.
+        folder: As of `plan`.
+        selection: As of `plan`.
+        rows_per_shard: As of `plan`.
+        rank: Of this process, from 0.
+        world: How many processes share the shards.
+
+    Raises:
+        InputError: As `plan`.
+    """
+    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
+    if (folder / PLAN_NAME).exists():
+        claim(folder, PLAN_NAME, content, what="scoring")
+    lists = _Lists({name: _columns(side, texts=True) for name, side in (("hs", hs), ("cn", cn))})
+    plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
+    work = Scoring(folder, plan_digest, versions(), len(cn), selection, Asking())
+    for shard in share(shards, rank, world):
+        if not work.is_finished(shard):
+            yield work.journal(shard), pairs_of(lists, range(shard.start, shard.stop), range(len(cn)))
+
+
+def _planned(
+    hs: dict[str, str],
+    cn: dict[str, str],
+    scorer: Scorer,
+    folder: Path,
+    selection: Selection,
+    rows_per_shard: int | None,
+) -> tuple[dict[str, Any], list[Shard]]:
+    """Returns the plan and its shards."""
+    require_distinct("HS", list(hs))
+    require_distinct("CN", list(cn))
+    rows_per_shard = scorer.rows_per_shard if rows_per_shard is None else rows_per_shard
+    if rows_per_shard < 1:
+        raise InputError(f"rows_per_shard is {rows_per_shard}, expected 1 or more: give a positive number")
+    for other in (SETTINGS, "manifest.json"):
+        if (folder / other).exists():
+            raise InputError(f"{folder} holds {other}, so it is no folder for scores: choose another one")
+    hs_per_shard = max(1, rows_per_shard // len(cn))
+    shards = cut(len(hs), hs_per_shard)
+    content = {
+        "layout": _LAYOUT,
+        **{f"{name}_count": len(side) for name, side in (("hs", hs), ("cn", cn))},
+        **{f"{name}_digest": digest_of([*side, *side.values()]) for name, side in (("hs", hs), ("cn", cn))},
+        "top": selection.top,
+        "at_least": selection.at_least,
+        "hs_per_shard": hs_per_shard,
+        "shards": len(shards),
+        "scorer": scorer.configuration,
+    }
+    return content, shards
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Returns the versions of the libraries that the bytes of a shard depend on, as this process has them."""
+    import fcconan
+
+    others = ("numpy", "pyarrow", "scipy")
+    return ("fcconan", fcconan.__version__), *((name, version(name)) for name in others)
+
+
+def summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
+    """Counts what is in the shards that are finished, from the ends of their files.
+
+    Returns:
+        `hs`, `pairs` (of the shards that are wanted), `shards`, `finished`, `rows` (kept), `missing` (of these, pairs
+        without a score), `lowest` and `highest` score (None if there is none).
+    """
+    finished = [shard for shard in shards if work.is_finished(shard)]
+    rows = missing = 0
+    lowest: list[float] = []
+    highest: list[float] = []
+    for shard in finished:
+        metadata = pq.read_metadata(work.folder / shard.name)
+        rows += metadata.num_rows
+        for group in range(metadata.num_row_groups):
+            found = metadata.row_group(group).column(metadata.schema.names.index("score")).statistics
+            missing += found.null_count
+            if found.has_min_max:
+                lowest.append(found.min)
+                highest.append(found.max)
+    return {
+        "hs": sum(shard.size for shard in shards),
+        "pairs": sum(shard.size for shard in shards) * work.cn_count,
+        "shards": len(shards),
+        "finished": len(finished),
+        "rows": rows,
+        "missing": missing,
+        "lowest": min(lowest) + 0.0 if lowest else None,  # a file notes the bound 0 as -0
+        "highest": max(highest) + 0.0 if highest else None,
+    }
+
+
+def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str], cn: dict[str, str]) -> None:
+    """Prepares the scorer in a folder of its own, which several processes may do at once, to the same result."""
+    final = _prepared(folder, plan_digest)
+    inputs = {"plan": plan_digest}
+    if is_sealed(final, inputs):
+        return
+    for stale in leftovers(folder, ".prepared."):
+        shutil.rmtree(stale, ignore_errors=True)
+    stage = folder / f"{mark('.prepared.')}folder"
+    stage.mkdir()
+    try:
+        for name, side in (("hs", hs), ("cn", cn)):
+            pq.write_table(_columns(side, texts=scorer.needs_texts), stage / f"{name}.parquet")
+        scorer.prepare(list(hs.values()), list(cn.values()), stage)
+        seal_folder(stage, inputs)
+        with suppress(OSError):  # another process may have been faster
+            put_in_place(stage, final)
+        if not final.is_dir():
+            raise InputError(f"{final} cannot be written: see whether the disk is full, or choose another folder")
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:
+    columns = {"id": pa.array(side, pa.large_string())}
+    if texts:
+        columns["text"] = pa.array(side.values(), pa.large_string())
+    return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class _Lists:
+    columns: dict[str, pa.Table]
+
+    def count(self, side: str) -> int:
+        return int(self.columns[side].num_rows)
+
+    def ids(self, side: str, part: range) -> list[str]:
+        return list(self.columns[side]["id"][part.start : part.stop].to_pylist())
+
+    def texts(self, side: str, part: range) -> list[str]:
+        return list(self.columns[side]["text"][part.start : part.stop].to_pylist())
+
+
+@dataclass(frozen=True)
+class _Product:
+    hs: pa.Array
+    cn: pa.Array
+    scores: Scores
+    schema: pa.Schema
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
+    """Opens what was prepared, once in every process."""
+    if not (folder / PLAN_NAME).is_file() or _digest_of_plan(folder) != plan_digest:
+        raise InputError(
+            f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that every worker sees under the "
+            "same path"
+        )
+    configuration = json.loads((folder / PLAN_NAME).read_text(encoding="utf-8"))["scorer"]
+    prepared = _prepared(folder, plan_digest)
+    tables = {side: pq.read_table(prepared / f"{side}.parquet", memory_map=True) for side in _SIDES}
+    hs, cn = (pa.array(tables[side]["id"].to_pylist(), pa.string()) for side in _SIDES)
+    fields = [*PAIRS, pa.field("score", pa.float32())]
+    if configuration["kind"] in ("system", "judge"):
+        fields.append(pa.field("reason", pa.dictionary(pa.int32(), pa.string())))
+    scores = opened(configuration, prepared, _Lists(tables), asking)
+    return _Product(hs, cn, scores, pa.schema(fields))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    hs: _Integers
+    cn: _Integers
+    scores: npt.NDArray[np.float32]
+    reasons: tuple[tuple[int, str], ...]  # by the position of the row
+
+    def chosen(self, positions: _Integers) -> "_Rows":
+        places = {place: row for row, place in enumerate(positions.tolist())} if self.reasons else {}
+        reasons = tuple((places[place], reason) for place, reason in self.reasons if place in places)
+        return _Rows(self.hs[positions], self.cn[positions], self.scores[positions], reasons)
+
+    @classmethod
+    def joined(cls, parts: Sequence["_Rows"]) -> "_Rows":
+        starts = np.cumsum([0, *(len(part.scores) for part in parts)]).tolist()
+        return cls(
+            np.concatenate([part.hs for part in parts]),
+            np.concatenate([part.cn for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            tuple(
+                (start + place, reason)
+                for start, part in zip(starts, parts, strict=False)
+                for place, reason in part.reasons
+            ),
+        )
+
+
+def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
+    """Yields the rows of a shard, a row group at a time."""
+    waiting: list[_Rows] = []
+    number = 0
+    for rows in _kept(product, shard, selection, journal):
+        if waiting and number + len(rows.scores) > ROWS_AT_ONCE:
+            yield _table(product, _Rows.joined(waiting))
+            waiting, number = [], 0
+        if len(rows.scores):
+            waiting.append(rows)
+            number += len(rows.scores)
+    if waiting:
+        yield _table(product, _Rows.joined(waiting))
+
+
+def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[_Rows]:
+    """Yields the pairs of a shard that are kept, in their order; at most a row group of them is looked at at once."""
+    width = len(product.cn)
+    step = max(1, ROWS_AT_ONCE // width)
+    for first in range(shard.start, shard.stop, step):
+        hs = range(first, min(first + step, shard.stop))
+        best: list[_Rows] = []
+        for start in range(0, width, ROWS_AT_ONCE):
+            cn = range(start, min(start + ROWS_AT_ONCE, width))
+            block = product.scores.block(hs, cn, journal)
+            flat = block.scores.ravel()
+            rows = _Rows(np.repeat(hs, len(cn)), np.tile(cn, len(hs)), flat, tuple(block.reasons.items()))
+            if selection.everything:
+                yield rows
+                continue
+            kept = [row * len(cn) + selection.of(scores) for row, scores in enumerate(block.scores)]
+            best.append(rows.chosen(np.concatenate(kept)))
+            if selection.top is not None and len(best) > 1:  # several pieces of one HS
+                both = _Rows.joined(best)
+                best = [both.chosen(selection.of(both.scores))]
+        yield from best
+
+
+def _table(product: _Product, rows: _Rows) -> pa.Table:
+    hs, cn = pa.array(rows.hs), pa.array(rows.cn)
+    wide = [ids.take(places).cast(pa.large_string()) for ids, places in ((product.hs, hs), (product.cn, cn))]
+    first, last = int(rows.hs.min()), int(rows.hs.max())
+    columns = [
+        pc.binary_join_element_wise(*wide, pa.scalar(":", pa.large_string())),
+        dictionary(rows.hs - first, product.hs[first : last + 1]),
+        dictionary(rows.cn, product.cn),
+        pa.array(rows.scores, from_pandas=True),  # nan is null
+    ]
+    if len(product.schema) > len(columns):
+        reasons: list[str | None] = [None] * len(rows.scores)
+        for place, reason in rows.reasons:
+            reasons[place] = reason
+        columns.append(pa.array(reasons, pa.string()).dictionary_encode())
+    return pa.table(columns, schema=product.schema)
+
+
+def _prepared(folder: Path, plan_digest: str) -> Path:
+    return folder / f"_prepared-{plan_digest[:12]}"
+
+
+def _digest_of_plan(folder: Path) -> str:
+    return digest_of([(folder / PLAN_NAME).read_text(encoding="utf-8")])
+
+
+def _unlike(mine: Sequence[tuple[str, str]], work: Scoring) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    return [(one, other) for one, other in zip(mine, work.versions, strict=True) if one != other]

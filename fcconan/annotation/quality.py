@@ -1,0 +1,182 @@
+"""How far raters of a campaign agree: overall, by pair of raters, by subset, by label, and unit by unit.
+
+A subset is all units that the same raters judged, such as those that the first and the fourth of nine have in common:
+FC-CONAN reports the mean of Cohen's kappa over its six. Anchors and quiz units do not count.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from statistics import fmean, pstdev
+from typing import Any
+
+import numpy as np
+
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.votes import Value, Votes, item_of
+from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN, agreement, krippendorff_alpha
+from fcconan.scoring.reliability_data import NOMINAL, RatedByMany
+
+Row = dict[str, Any]
+# Grades with decimals are hardly ever equal, so that only distances tell something.
+_GRADED = ("krippendorff_ordinal", "krippendorff_interval")
+
+
+def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
+    """Returns what raters said of each aspect as a table; labels are numbered in the order of the task.
+
+    Args:
+        campaign: The campaign.
+        votes: What `votes_of` returned.
+    """
+    units = campaign.units()
+    tables = []
+    for aspect, given in votes.items():
+        names = [rater for rater in campaign.raters() if any(rater in said for said in given.values())]
+        values = np.array(
+            [[coded(campaign, said.get(rater)) for said in given.values()] for rater in names], dtype=np.float64
+        ).reshape(len(names), len(given))
+        domain = [float(number) for number in range(len(campaign.task.labels))]
+        coefficients = NOMINAL
+        if campaign.task.aspects:
+            scale = campaign.task.aspect(aspect)
+            coefficients = _GRADED if scale.decimals else COEFFICIENTS
+            whole = [float(grade) for grade in range(scale.low, scale.high + 1)]
+            domain = np.unique(values[~np.isnan(values)]).tolist() or whole if scale.decimals else whole
+        items = [item_of(units[unit]) for unit in given]
+        tables.append(
+            RatedByMany(aspect, names, values, domain, coefficients, ordered=bool(campaign.task.aspects), items=items)
+        )
+    return tables
+
+
+def coded(campaign: Campaign, value: Value | None) -> float:
+    """Returns a grade as it is, a label as its number in the task, and nan for nothing."""
+    if value is None:
+        return np.nan
+    if isinstance(value, str):
+        return float([label.name for label in campaign.task.labels].index(value))
+    return float(value)
+
+
+def agreement_rows(
+    campaign: Campaign, votes: Votes, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
+) -> list[Row]:
+    """Computes agreement of everybody (`overall`), of pairs of raters, of subsets and on single labels.
+
+    On a label, votes are those for it and all others together. Grades with more than 101 different values have
+    Krippendorff's alpha without an interval, and none of pairs.
+
+    Args:
+        campaign: The campaign.
+        votes: What `votes_of` returned.
+        resamples: Of the HS (or items), with all that was judged of them.
+        seed: Decides the draws.
+        confidence: Of the intervals.
+
+    Returns:
+        Rows as `fcconan.scoring.agreement.agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
+        and `label`.
+    """
+    rows: list[Row] = []
+    draws = {"resamples": resamples, "seed": seed, "confidence": confidence}
+    for table in rated(campaign, votes):
+        rows += _rows(table, range(len(table.raters)), None, draws)
+        for who, columns in _subsets(table).items():
+            rows += [
+                row | {"level": "subset"} for row in _rows(table, who, columns, draws) if row["level"] == "overall"
+            ]
+        for number, label in enumerate(campaign.task.labels):
+            chosen = np.where(np.isnan(table.values), np.nan, table.values == number)
+            one = RatedByMany(table.aspect, table.raters, chosen, [0.0, 1.0], NOMINAL, items=table.items)
+            found = _rows(one, range(len(table.raters)), None, draws)
+            rows += [row | {"level": "label", "label": label.name} for row in found if row["level"] == "overall"]
+    return [{"label": None} | row for row in rows]
+
+
+def _subsets(table: RatedByMany) -> dict[tuple[int, ...], list[int]]:
+    """Two or more raters -> the units that they and nobody else judged, the larger sets last."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for column, there in enumerate((~np.isnan(table.values)).T):
+        who = tuple(np.flatnonzero(there).tolist())
+        if len(who) > 1:
+            found.setdefault(who, []).append(column)
+    return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who))}
+
+
+def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None, draws: dict[str, Any]) -> list[Row]:
+    chosen = range(table.values.shape[1]) if columns is None else columns
+    values = table.values[np.ix_(list(who), list(chosen))]
+    raters = [table.raters[rater] for rater in who]
+    items = [(table.items or [])[column] for column in chosen]
+    if not raters:
+        return []
+    if len(table.domain) <= LARGEST_DOMAIN:
+        return agreement(
+            values,
+            table.domain,
+            items=items,
+            coefficients=table.coefficients,
+            raters=raters,
+            aspect=table.aspect,
+            pair_intervals=False if columns is not None else None,
+            **draws,
+        )
+    units = [column[~np.isnan(column)].tolist() for column in values.T]
+    rows = []
+    for name in table.coefficients:
+        alpha = krippendorff_alpha(units, level=name.removeprefix("krippendorff_"))
+        counted = [item for item, unit in zip(items, units, strict=True) if len(unit) > 1]
+        rows.append(
+            {"aspect": table.aspect, "coefficient": name, "level": "overall", "raters": raters, "value": alpha.value}
+            | {"low": None, "high": None, "n": alpha.n_units, "n_items": len(set(counted))}
+            | {"n_missing": sum(len(unit) == 1 for unit in units), "n_undefined": 0, "reason": alpha.reason}
+        )
+    return rows
+
+
+def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
+    """Returns mean and standard deviation (population) of each coefficient over the subsets that have one.
+
+    Args:
+        rows: What `agreement_rows` returned.
+    """
+    found: dict[tuple[str, str], list[float | None]] = {}
+    for row in rows:
+        if row["level"] == "subset":
+            found.setdefault((row["aspect"], row["coefficient"]), []).append(row["value"])
+    means = []
+    for (aspect, coefficient), values in found.items():
+        there = [value for value in values if value is not None]
+        means.append(
+            {
+                "aspect": aspect,
+                "coefficient": coefficient,
+                "mean": fmean(there) if there else None,
+                "deviation": pstdev(there) if there else None,
+                "n_subsets": len(there),
+                "n_undefined": len(values) - len(there),
+            }
+        )
+    return means
+
+
+def disputed_units(campaign: Campaign, votes: Votes) -> list[Row]:
+    """Returns the units of which raters said different things, those with most disagreement first.
+
+    Disagreement is the mean over all pairs of a unit's raters: of labels, of 0 (equal) and 1; of grades, of their
+    distance.
+
+    Returns:
+        Rows with `unit_id`, `aspect`, `disagreement`, `n` and `values` by rater.
+    """
+    found = []
+    for aspect, given in votes.items():
+        for unit, said in given.items():
+            codes = [coded(campaign, value) for value in said.values()]
+            distances = [abs(a - b) for a, b in combinations(codes, 2)]
+            if campaign.task.labels:
+                distances = [float(distance > 0) for distance in distances]
+            if any(distances):
+                row = {"unit_id": unit, "aspect": aspect, "disagreement": fmean(distances), "n": len(said)}
+                found.append(row | {"values": said})
+    return sorted(found, key=lambda row: -row["disagreement"])

@@ -1,0 +1,351 @@
+"""What a campaign publishes: its judgements as rows, apart from the texts, for a recipe of kind `campaign`.
+
+Of pairs: everything that raters voted, the final labels and whether validators confirmed them. A pair that was judged
+and has no final label keeps its votes and says why. Of replies and comparisons: every rater's answers; in files of
+their own the final verdicts of comparisons, once they are adjudicated, and whether validators confirmed them, or the
+median grades of replies, once validators were asked.
+
+What stays behind: anchors and quiz units, names (there are none in a campaign), and remarks, which may tell who wrote
+them; where the task itself asks for an explanation, that is part of the answer and is published.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, final_labels, resolve
+from fcconan.annotation.campaigns import (
+    MAIN,
+    QUALIFICATION,
+    VALIDATION,
+    Answer,
+    Campaign,
+    Decision,
+    Unit,
+    round_options,
+)
+from fcconan.annotation.dawid_skene import posterior_labels
+from fcconan.annotation.validation import Verdict, verdicts
+from fcconan.annotation.votes import NOT_SURE, answers_of
+from fcconan.building.kinds.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
+from fcconan.data import ids as identity
+from fcconan.errors import InputError
+from fcconan.rows import LABELS, VOTE_LABELS, Columns
+
+Row = dict[str, Any]
+SKIPPED = "not_rated"  # why an answer has no value
+VERDICTS = ("a", "b", "tie")
+# Why a judged pair has no final label, beside the reasons of `fcconan.annotation.adjudication`.
+UNDECIDED = "undecided"  # nothing was decided about it
+CONFLICT = "conflict"  # without any decision in the campaign: its votes differ
+TYPES: Columns = {
+    "age": "int",
+    "n_validators": "int",
+    "original_index": "int",
+    "references": "texts",
+    "value": "float",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """The rows that a campaign publishes.
+
+    Attributes:
+        rows: By file: `hs`, `cn`, `pairs` and `votes`; `replies`, `ratings` and, if validators were asked, `grades`; or
+            `replies`, `comparisons` and, once they are adjudicated, `labels`.
+        columns: Names and types of the columns of every file.
+        counts: What is not among the rows: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
+            answers in other rounds only), `controls` (anchors and quiz units), `skipped` (answers without a value; of
+            replies and comparisons they are rows, too), and of what is adjudicated `decided_without_votes` (units with
+            a final label).
+        unpublished: Columns of the campaign's texts that no file has.
+        notes: What else to know of what is not among the rows, in sentences.
+    """
+
+    rows: dict[str, list[Row]]
+    columns: dict[str, Columns]
+    counts: dict[str, int]
+    unpublished: list[str]
+    notes: list[str]
+
+
+def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Published:
+    """Returns what a campaign publishes, in the order of its units and raters.
+
+    Args:
+        campaign: The campaign.
+        rounds: Whose answers count; of a rater's answers to one question that of the round named last.
+
+    Raises:
+        InputError: The task is none of the three kinds, nothing was judged, a text was changed, or the final labels do
+            not go with the votes.
+    """
+    _check_task(campaign)
+    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    answers: dict[str, list[Answer]] = {}
+    items = {unit.unit_id for unit in units}
+    order = {rater: position for position, rater in enumerate(campaign.raters())}
+    for answer in answers_of(campaign, rounds).values():
+        if answer.unit_id in items:
+            answers.setdefault(answer.unit_id, []).append(answer)
+    for given in answers.values():
+        given.sort(key=lambda answer: (order[answer.rater], campaign.aspects.index(answer.aspect)))
+    judged = {unit for unit, given in answers.items() if any(each.value is not None for each in given)}
+    elsewhere, others = _judged_elsewhere(campaign, items - judged, rounds)
+    counts = {
+        "not_judged": len(items - judged - elsewhere),
+        "judged_in_other_rounds": len(elsewhere),
+        "controls": len(campaign.units()) - len(units),
+        "skipped": sum(each.value is None for given in answers.values() for each in given),
+    }
+    if not judged:
+        todo = "import some with `fcconan annotate import`"
+        if others:
+            todo = f"name the rounds that have some, with {round_options(others)}"
+        raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: {todo}")
+    notes = []
+    if elsewhere:
+        notes.append(
+            f"{len(elsewhere)} units were judged only in {', '.join(others)} and are not published: give "
+            f"{round_options([*others, *rounds])} to publish them, too."
+        )
+    if campaign.task.labels and not campaign.decisions() and campaign.answers(VALIDATION):
+        raise InputError(
+            f"{campaign.folder} has answers of validators and no final labels: run `fcconan annotate adjudicate`"
+        )
+    texts = campaign.texts()
+    if campaign.task.unit == "pair":
+        rows = _pairs(campaign, units, answers, texts, counts)
+    else:
+        rows = _judged_replies(campaign, units, answers, texts)
+    if campaign.task.unit == "comparison" and campaign.decisions():
+        rows["labels"] = _labels(campaign, units, answers)
+        counts["decided_without_votes"] = len(_labelled(campaign.decisions()) - answers.keys())
+    if campaign.task.unit == "reply" and campaign.answers(VALIDATION):
+        found = verdicts(campaign, rounds)
+        rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
+    rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
+    columns = {name: {column: TYPES.get(column, "string") for column in COLUMNS[name]} for name in rows}
+    known = {column for name in rows for column in COLUMNS[name]} | {"source_ids"}
+    return Published(rows, columns, counts, sorted({name for row in texts.values() for name in row} - known), notes)
+
+
+def _judged_elsewhere(campaign: Campaign, units: set[str], rounds: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Returns which of these units have answers in other rounds, and which rounds, a review after what it reviews."""
+    found = [
+        answer
+        for answer in campaign.answers().values()
+        if answer.unit_id in units
+        and answer.value is not None
+        and answer.round not in (*rounds, VALIDATION, QUALIFICATION)
+    ]
+    return {answer.unit_id for answer in found}, list(dict.fromkeys(answer.round for answer in found))
+
+
+def _check_task(campaign: Campaign) -> None:
+    """Checks that the rows of a dataset can hold what the task asks for."""
+    task = campaign.task
+    labels = {label.name for label in task.labels}
+    expected = {
+        "pair": ("labels", set(VOTE_LABELS)),
+        "reply": ("aspects", set()),
+        "comparison": ("labels", set(VERDICTS)),
+    }[task.unit]
+    if (expected[0] == "aspects") != bool(task.aspects) or not labels <= expected[1]:
+        wanted = "aspects" if expected[0] == "aspects" else f"the labels {', '.join(sorted(expected[1]))}"
+        found = f"the labels {', '.join(sorted(labels))}" if labels else "aspects"
+        raise InputError(
+            f"the task {task.name} has {found} for a {task.unit}, and a dataset has rows for {wanted} only: publish "
+            "the answers yourself, or ask for these"
+        )
+
+
+def _pairs(
+    campaign: Campaign,
+    units: Sequence[Unit],
+    answers: Mapping[str, Sequence[Answer]],
+    texts: Mapping[str, Row],
+    counts: dict[str, int],
+) -> dict[str, list[Row]]:
+    raters, decisions = campaign.raters(), campaign.decisions()
+    confirmed = verdicts(campaign)
+    pairs, votes = [], []
+    given_to = _votes(units, answers)
+    for place, unit in enumerate(units):
+        given = [answer for answer in answers.get(unit.unit_id, ()) if answer.value is not None]
+        if not given:
+            continue
+        label, reason = _final(decisions, unit.unit_id, given_to[unit.unit_id])
+        pairs.append(
+            {
+                "pair_id": unit.unit_id,
+                "label": label,
+                **_confirmed(confirmed.get(unit.unit_id)),
+                "reason": reason,
+                "original_index": place,
+            }
+        )
+        votes += [
+            {"pair_id": unit.unit_id, "label": answer.value} | _by(answer, raters[answer.rater].role)
+            for answer in given
+        ]
+    _check_decisions(campaign, decisions, given_to, LABELS)
+    counts["decided_without_votes"] = sum(not given_to.get(unit, True) for unit in _labelled(decisions))
+    sides = {
+        "hs": _texts(campaign, texts, [unit.hs_id for unit in units], "hs", ABOUT_HS),
+        "cn": _texts(campaign, texts, [unit.cn_id for unit in units], "cn", ABOUT_CN),
+    }
+    return sides | {"pairs": pairs, "votes": votes}
+
+
+def _labelled(decisions: Mapping[str, Decision]) -> set[str]:
+    return {unit for unit, decision in decisions.items() if decision.label is not None}
+
+
+def _votes(units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> dict[str, dict[str, str]]:
+    """Unit -> rater -> label, without those that were skipped."""
+    return {
+        unit.unit_id: {each.rater: str(each.value) for each in answers.get(unit.unit_id, ()) if each.value is not None}
+        for unit in units
+    }
+
+
+def _confirmed(verdict: Verdict | None) -> Row:
+    return {
+        "valid": int(verdict is not None and verdict.state == "agreed"),
+        "n_validators": len(verdict.answers) if verdict else 0,
+    }
+
+
+def _labels(campaign: Campaign, units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> list[Row]:
+    """The final verdicts of the comparisons that were judged, and how they were decided."""
+    decisions, confirmed, votes = campaign.decisions(), verdicts(campaign), _votes(units, answers)
+    _check_decisions(campaign, decisions, votes, VERDICTS)
+    rows = []
+    for unit in units:
+        if unit.unit_id not in answers:
+            continue
+        label, reason = _final(decisions, unit.unit_id, votes[unit.unit_id])
+        said = {"verdict": label or "invalid", "reason": reason}
+        said["decided"] = decisions[unit.unit_id].reason if label else None
+        rows.append(
+            {"reply_a": unit.reply_a, "reply_b": unit.reply_b, **said, **_confirmed(confirmed.get(unit.unit_id))}
+        )
+    return rows
+
+
+def _by(answer: Answer, role: str) -> Row:
+    return {"rater": answer.rater, "role": role, "round": answer.round}
+
+
+def _final(decisions: Mapping[str, Decision], unit: str, votes: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Returns the final label of a unit, or why it has none."""
+    if decisions:
+        decision = decisions.get(unit)
+        if decision is None:
+            return None, UNDECIDED
+        return decision.label, None if decision.label else decision.reason
+    if len(labels := set(votes.values())) > 1:
+        return None, CONFLICT
+    return (None, NOT_SURE) if labels == {NOT_SURE} else (labels.pop(), None)
+
+
+def _check_decisions(
+    campaign: Campaign,
+    decisions: Mapping[str, Decision],
+    votes: Mapping[str, Mapping[str, str]],
+    labels: Sequence[str],
+) -> None:
+    changed = []
+    posteriors = None
+    if any(decision.reason == "posterior" for decision in decisions.values()):
+        posteriors = posterior_labels(votes, final_labels(campaign))
+    for unit, decision in decisions.items():
+        if decision.label not in (*labels, None):
+            raise InputError(
+                f"{campaign.folder / 'decisions.jsonl'}: the label of {unit} is {decision.label!r}, expected "
+                f"{' or '.join(labels)}: decide it anew with `fcconan annotate adjudicate`"
+            )
+        # How probable a label had to be is not known any more, so nothing can be said of one that was improbable.
+        if decision.by not in (BY_VOTES, BY_RULE) or not votes.get(unit) or decision.reason == "improbable":
+            continue
+        if posteriors is not None and decision.reason == "posterior":
+            label = posteriors.label(unit)
+        else:
+            label = resolve([*votes[unit].values()])[0]
+        if label != decision.label:
+            changed.append(unit)
+    if changed:
+        raise InputError(
+            f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels: they changed, "
+            "or other rounds were adjudicated; run `fcconan annotate adjudicate` again, with the same rounds"
+        )
+
+
+def _texts(
+    campaign: Campaign, texts: Mapping[str, Row], ids: Sequence[str | None], side: str, about: Sequence[str]
+) -> list[Row]:
+    id_of = {"hs": identity.hs_id, "cn": identity.cn_id}[side]
+    rows = []
+    for key in dict.fromkeys(map(str, ids)):
+        row = _text(campaign, texts, key)
+        if id_of(row["text"]) != key:
+            raise InputError(
+                f"{campaign.folder / f'{side}.jsonl'}: the text of {key} has the id {id_of(row['text'])}: it was "
+                "changed after it was judged; put the old text back"
+            )
+        found = {f"{side}_id": key, "text": row["text"], **{name: row.get(name) for name in about}}
+        if side == "cn" and not found["source_id"]:
+            found["source_id"] = "; ".join(row.get("source_ids") or []) or None
+        rows.append(found)
+    return rows
+
+
+def _text(campaign: Campaign, texts: Mapping[str, Row], key: str) -> Row:
+    if key not in texts:
+        raise InputError(f"{campaign.folder} has no text {key}, which is judged: take its files from a backup")
+    return texts[key]
+
+
+def _judged_replies(
+    campaign: Campaign, units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]], texts: Mapping[str, Row]
+) -> dict[str, list[Row]]:
+    raters = campaign.raters()
+    ids = dict.fromkeys(key for unit in units for key in (unit.reply_a, unit.reply_b) if key is not None)
+    replies = []
+    for key in ids:
+        row = _text(campaign, texts, key)
+        hs = identity.hs_id(str(row.get("hate_speech")))
+        if hs != row.get("hs_id"):
+            raise InputError(
+                f"{campaign.folder / 'replies.jsonl'}: the HS of {key} has the id {hs}, not {row.get('hs_id')}: it was "
+                "changed; put the old text back"
+            )
+        replies.append({name: row.get(name) for name in COLUMNS["replies"]})
+    swapped = {
+        (name, each.rater, each.unit_id): each.swapped
+        for name in {answer.round for given in answers.values() for answer in given}
+        for each in campaign.assignments(name)
+    }
+    judged = []
+    for unit in units:
+        for answer in answers.get(unit.unit_id, ()):
+            by = _by(answer, raters[answer.rater].role)
+            if campaign.task.unit == "reply":
+                explanation = answer.comment if campaign.task.explain else None
+                said = {"aspect": answer.aspect, "value": answer.value, "explanation": explanation}
+                judged.append({"reply_id": unit.reply_a, **by, **said})
+            else:
+                reason = SKIPPED if answer.value is None else None
+                first = "b" if swapped.get((answer.round, answer.rater, unit.unit_id)) else "a"
+                said = {"verdict": answer.value or "invalid", "reason": reason, "shown_first": first}
+                judged.append({"reply_a": unit.reply_a, "reply_b": unit.reply_b, **by, **said})
+    return {"replies": replies, {"reply": "ratings", "comparison": "comparisons"}[campaign.task.unit]: judged}
+
+
+def without_label(published: Published) -> dict[str, int]:
+    """Returns how many judged pairs have no final label, by reason."""
+    reasons = Counter(row["reason"] for row in published.rows.get("pairs", []) if row["reason"])
+    return dict(sorted(reasons.items()))

@@ -1,0 +1,336 @@
+"""The recipe of a campaign: pinned data files, a card to start from, and counts taken from the files themselves."""
+
+import csv
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fcconan.annotation.campaigns import MAIN, Campaign
+from fcconan.annotation.release import Published, published_rows, without_label
+from fcconan.building.builds import build_tables
+from fcconan.building.kinds.campaign import DISTINCT, LEFT_OUT
+from fcconan.building.recipes import load_recipe
+from fcconan.building.tiers import TIER_RULES, Judged, TierRule, load_tier_rule
+from fcconan.data.row_files import RowWriter
+from fcconan.data.sources import sha256_of
+from fcconan.data.stale_files import leftovers, mark
+from fcconan.data.yaml_files import YamlFile
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+RECIPE = "recipe.yaml"
+DEFAULT_RULE = "released"
+HEAD = (
+    "# Written by `fcconan annotate tier`, which renews sources, tier rule and counts, and leaves what the other keys\n"
+    "# say. Edit these before you publish: above all homepage, card_licence, citation and card.\n"
+)
+# What a person writes into the recipe; it stays when the data are written anew.
+WRITTEN = (
+    "title",
+    "summary",
+    "languages",
+    "synthetic",
+    "redistributable",
+    "homepage",
+    "card_licence",
+    "task_categories",
+    "annotations_creators",
+    "language_creators",
+    "citation",
+    "card",
+)
+TASK_CATEGORIES = {
+    "pair": ["text-retrieval", "text-ranking", "text-classification"],
+    "reply": ["text-generation"],
+    "comparison": ["text-generation"],
+}
+SUMMARY = {
+    "pair": "Pairs of a hateful message and a counter-narrative, labelled by people and sorted into tiers.",
+    "reply": "Replies to hateful messages, graded by people.",
+    "comparison": "Replies to hateful messages, compared two by two by people.",
+}
+COMPOSITION = {
+    "pair": "One row is a pair with its final label, whether validators confirmed it, the number of votes and how they "
+    "agree. `votes` holds the single votes under pseudonyms, `not_sure` among them; its split `left_out`, where there "
+    "is one, those on pairs that were judged and are in no tier.",
+    "reply": "`replies` holds the texts, `ratings` a row for each reply, rater and aspect, raters under pseudonyms. "
+    "`grades`, where there is one, holds the median of each aspect and whether validators confirmed the medians.",
+    "comparison": "`replies` holds the texts, `comparisons` a row for each two replies and rater, raters under "
+    "pseudonyms; a comparison that its rater skipped is `invalid`. `labels`, where there is one, holds a row for each "
+    "two replies: the final verdict, how it was decided or why there is none, and whether validators confirmed it.",
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        recipe: The recipe file.
+        rows: Rows by config and split, as the recipe states them.
+        facts: Further counts, as the recipe states them.
+        tier_rule: The tier rule; None where there are no tiers.
+        without_label: Judged pairs without a final label, by reason.
+        published: The rows, and what is not among them.
+        kept: Whether the card text of a recipe that was there was kept.
+    """
+
+    recipe: Path
+    rows: dict[str, dict[str, int]]
+    facts: dict[str, int]
+    tier_rule: str | None
+    without_label: dict[str, int]
+    published: Published
+    kept: bool
+
+
+def write_dataset(
+    campaign: Campaign,
+    out: Path,
+    *,
+    rule: str | None = None,
+    rounds: Sequence[str] = (MAIN,),
+    synthetic: bool = False,
+) -> Written:
+    """Writes the data files and the recipe of a campaign, and builds them in memory to see that they hold.
+
+    Files that an earlier run wrote are replaced. What people wrote into the recipe stays.
+
+    Args:
+        campaign: The campaign.
+        out: The folder to write.
+        rule: The tier rule, of the catalogue or a file of one's own; None for `released`, and where there are no tiers.
+        rounds: As in `published_rows`.
+        synthetic: Whether the answers were simulated.
+
+    Raises:
+        InputError: There is a rule and there are no tiers, the rule cannot be used, the campaign cannot be published as
+            it is, or the folder holds something else.
+    """
+    if rule is not None and campaign.task.unit != "pair":
+        raise InputError(f"{campaign.folder} judges single units ({campaign.task.unit}), not pairs: leave --rule out")
+    tiers = load_tier_rule(rule or DEFAULT_RULE) if campaign.task.unit == "pair" else None
+    before = _before(campaign, out)
+    with campaign.changing():
+        published = published_rows(campaign, rounds)
+    prefix = f".{out.name}."
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for stale in leftovers(out.parent, prefix):
+            shutil.rmtree(stale, ignore_errors=True)
+        stage = out.with_name(mark(prefix) + "dataset")
+        stage.mkdir()
+        try:
+            data = _write_files(stage, campaign, published, tiers, rule or DEFAULT_RULE, before, synthetic)
+            _move(stage, out)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    return Written(
+        out / RECIPE,
+        data["expect"]["rows"],
+        data["expect"]["facts"],
+        None if tiers is None else rule or DEFAULT_RULE,
+        without_label(published),
+        published,
+        bool(before),
+    )
+
+
+def _write_files(
+    stage: Path,
+    campaign: Campaign,
+    published: Published,
+    tiers: TierRule | None,
+    rule: str,
+    before: Row,
+    synthetic: bool,
+) -> Row:
+    """Writes data files and recipe, builds them in memory, and returns the recipe."""
+    for name, rows in published.rows.items():
+        with RowWriter(stage / f"{name}.csv", published.columns[name]) as writer:
+            writer.write(rows)
+    data = _recipe(campaign, stage, published, synthetic) | before
+    if synthetic:
+        data["synthetic"] = True
+    data |= _counts(stage, published, tiers, rule, len(campaign.task.aspects))
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
+    build_tables(load_recipe(str(stage / RECIPE)), progress=False)
+    return data
+
+
+def _move(stage: Path, out: Path) -> None:
+    """Moves the files to where they belong, the recipe last; other files that are there stay."""
+    if not out.exists() or not any(out.iterdir()):
+        stage.replace(out)
+        return
+    for path in sorted(stage.iterdir(), key=lambda path: path.name == RECIPE):
+        path.replace(out / path.name)
+
+
+def _before(campaign: Campaign, out: Path) -> Row:
+    """Checks that the folder may be written, and returns what people wrote into the recipe that is there."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise InputError(f"{out} is not a folder: choose another --out")
+    if not out.is_dir() or not any(out.iterdir()):
+        return {}
+    path = out / RECIPE
+    if not path.is_file():
+        raise InputError(f"{out} holds files but no {RECIPE} of a campaign: choose an empty or new folder")
+    found = YamlFile(path).data
+    if (found.get("kind"), found.get("name")) != ("campaign", campaign.settings.name):
+        raise InputError(
+            f"{path} is of the dataset {found.get('name')!r} of kind {found.get('kind')!r}, not of the campaign "
+            f"{campaign.settings.name!r}: choose another --out"
+        )
+    return {key: found[key] for key in WRITTEN if key in found}
+
+
+def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool) -> Row:
+    """Returns the recipe without its tier rule and counts."""
+    name, unit = campaign.settings.name, campaign.task.unit
+    title = name.replace("-", " ").capitalize()
+    card = {
+        "motivation": "The judgements of an annotation campaign, for others to check and use.",
+        "composition": COMPOSITION[unit],
+        "collection": f"People answered, each on their own, the question {campaign.task.question!r} of the task "
+        f"{campaign.task.name!r}. Anchors, quiz items and remarks are not part of the data.",
+        "uses": "Evaluation of systems and judges; studies of agreement.",
+        "misuse": "The data must not be used to train systems that write hate speech, or be shown as examples of what "
+        "any group is like.",
+        "sensitive": "The messages may express hatred. Reading them can be distressing.",
+        "terms": "The terms of the texts are those of the corpus that they come from. The texts lie next to the recipe "
+        "in the files `hs.csv`, `cn.csv` or `replies.csv`, which `fcconan hydrate` needs.",
+    }
+    data: Row = {
+        "name": name,
+        "kind": "campaign",
+        "title": title,
+        "summary": SUMMARY[unit],
+        "languages": [campaign.settings.language],
+        "synthetic": synthetic,
+        "redistributable": False,
+        "homepage": "unknown",
+        "card_licence": "unknown",
+        "task_categories": TASK_CATEGORIES[unit],
+        "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
+        "language_creators": ["found"],
+        "citation": f"@misc{{{name},\n  title = {{{title}}},\n}}\n",
+        "card": card,
+        "sources": {
+            key: {
+                "path": f"{key}.csv",
+                "sha256": sha256_of(out / f"{key}.csv"),
+                "columns": {column: column for column in columns},
+            }
+            for key, columns in published.columns.items()
+        },
+    }
+    if campaign.task.aspects:
+        data["aspects"] = {
+            aspect.name: {
+                "low": aspect.low,
+                "high": aspect.high,
+                "higher_is_better": aspect.higher_is_better,
+            }
+            for aspect in campaign.task.aspects
+        }
+    return data
+
+
+def _counts(out: Path, published: Published, rule: TierRule | None, name: str, n_aspects: int) -> Row:
+    """Returns the tier rule and the counts that a build must find, read back from the files."""
+    read = {key: _read(out / f"{key}.csv") for key in published.rows}
+    if rule is None:
+        judged = "ratings" if "ratings" in read else "comparisons"
+        facts = {name: len({row[key] for row in read["replies"]}) for name, key in DISTINCT.items()}
+        if judged == "ratings":
+            facts["not_rated"] = sum(not row["value"] for row in read[judged])
+        else:
+            facts["invalid"] = sum(row["verdict"] == "invalid" for row in read[judged])
+        if "labels" in read:
+            facts["labelled"] = sum(bool(row["decided"]) for row in read["labels"])
+        final = read.get("labels") or read.get("grades")
+        if final is not None:
+            facts["confirmed"] = sum(row["valid"] == "1" for row in final)
+        numbers = {key: {"test": len(rows)} for key, rows in read.items()}
+        if "grades" in read:
+            numbers["grades"]["test"] *= n_aspects
+        return {"expect": {"rows": numbers, "facts": facts}}
+    rows, facts = count_tiers(read, rule)
+    counts: Row = {"expect": {"rows": rows, "facts": facts}}
+    if name not in TIER_RULES:
+        return {"own_tier_rule": rule.model_dump(exclude_none=True, exclude_unset=True), **counts}
+    others: Row = {}
+    for other in TIER_RULES:
+        other_rows, other_facts = count_tiers(read, TIER_RULES[other])
+        if other != name and other_rows.keys() == rows.keys():
+            others[other] = {
+                "rows": {key: value for key, value in other_rows.items() if value != rows[key]},
+                "facts": {key: value for key, value in other_facts.items() if value != facts[key]},
+            }
+    return {"tier_rule": name, **counts, "expect_by_tier_rule": others}
+
+
+def count_tiers(read: Mapping[str, Sequence[Row]], rule: TierRule) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Counts the rows and facts of a dataset with tiers in its data files, without building anything.
+
+    Args:
+        read: The rows of `hs`, `cn`, `pairs` and `votes`, every value as text.
+        rule: The tier rule.
+
+    Returns:
+        Rows by config and split, and further counts.
+
+    Raises:
+        InputError: A pair meets the conditions of a tier and not those of a broader one.
+    """
+    votes: dict[str, list[Row]] = {}
+    for vote in read["votes"]:
+        votes.setdefault(vote["pair_id"], []).append(vote)
+    labelled = {row["pair_id"]: row for row in read["pairs"] if row["label"]}
+    judged = {
+        pair: Judged(
+            [vote["label"] for vote in votes[pair]],
+            row["label"],
+            row["valid"] == "1",
+            frozenset(vote["role"] for vote in votes[pair]),
+        )
+        for pair, row in labelled.items()
+    }
+    members: dict[str, set[str]] = {}
+    broader: set[str] = set(judged)
+    for tier in reversed(rule.complete):
+        meeting = {pair for pair in judged if tier.meets(judged[pair])}
+        if meeting - broader:
+            raise InputError(f"the tier {tier.name} is not nested: {min(meeting - broader)} is in no broader tier")
+        members[tier.name] = broader = meeting
+    broadest = members[rule.names[-1]]
+    inside = sum(len(votes[pair]) for pair in broadest)
+    outside = len(read["votes"]) - inside
+    filled = [name for name in rule.names if members[name]]
+    rows = {name: {"test": len(members[name])} for name in filled}
+    rows |= {f"{name}-qrels": {"test": len(members[name])} for name in filled if name != rule.names[-1]}
+    rows |= {
+        "qrels": {"test": len(broadest)},
+        "corpus": {"test": len(read["cn"])},
+        "queries": {"test": len({pair.partition(":")[0] for pair in broadest})},
+        "votes": {"test": inside} | ({LEFT_OUT: outside} if outside else {}),
+    }
+    facts = {"judged": len(read["pairs"]), "left_out": len(read["pairs"]) - len(broadest)}
+    for name in rule.names:
+        facts[f"{name}_appropriate"] = sum(labelled[pair]["label"] == "appropriate" for pair in members[name])
+        facts[f"{name}_valid"] = sum(labelled[pair]["valid"] == "1" for pair in members[name])
+    return rows, facts
+
+
+def _read(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows: Iterable[Row] = csv.DictReader(file)
+        return list(rows)

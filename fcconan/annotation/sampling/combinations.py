@@ -1,0 +1,323 @@
+"""The construction of FC-CONAN (section 3 of the paper) for any corpus: new combinations of its HS and CNs.
+
+Some HS are drawn. The CNs that the corpus pairs with them are the originals; their nearest neighbours among all CNs of
+the corpus, without the originals, are the candidates. As many of these as are wanted are drawn, and every HS meets
+every CN. No such pair occurs in the corpus, which is proved afterwards, by ids and by texts apart from the
+construction.
+"""
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fcconan.annotation.campaigns import Unit
+from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
+from fcconan.data import ids as identity
+from fcconan.errors import InputError
+from fcconan.retrieval.systems import Ranking, Rankings, Retriever, rank_all
+
+# Of the streams of random numbers, so that a draw of one kind changes none of another.
+DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
+
+WHY = {
+    "rows": "rows of the corpus",
+    "rows_in_another_language": "left out: their column text_language names another one",
+    "pairs_in_corpus": "different pairs of HS and CN",
+    "hs_in_corpus": "different HS",
+    "cns_in_corpus": "different CNs",
+    "hs_sampled": "drawn at random, or given",
+    "originals": "different CNs that the corpus pairs with them",
+    "dropped_as_original": "left out: originals are no neighbours",
+    "dropped_as_existing": "left out: the same as an original, but for case or punctuation",
+    "hits": "nearest CNs that the originals have",
+    "neighbours": "different CNs among them",
+    "dropped_as_alike": "left out: the same as another neighbour, but for case or punctuation",
+    "candidates": "what remains: new to every sampled HS",
+    "originals_without_neighbour": "no CN is near to them that may be kept",
+    "cns_sampled": "drawn at random from the candidates",
+    "pairs": "every sampled HS with every sampled CN",
+    "pairs_existing_by_id": "of these: pairs of the corpus, found by their ids",
+    "pairs_existing_by_text": "of these: pairs of the corpus, found by their words",
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a campaign is made of.
+
+    Attributes:
+        units: What is judged.
+        texts: Rows by file of the campaign's folder.
+        made_from: For the campaign's settings; `counts` holds the report.
+    """
+
+    units: list[Unit]
+    texts: dict[str, list[Row]]
+    made_from: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """How neighbours are found.
+
+    Attributes:
+        retriever: Ranks CNs for a CN.
+        k: How many each original has.
+        count_itself: Count as FC-CONAN did: the k nearest are taken first, the CN itself among them, and originals
+            dropped then. Otherwise the k nearest that may be kept.
+    """
+
+    retriever: Retriever
+    k: int = 2
+    count_itself: bool = False
+
+
+def construct(
+    corpus: Corpus,
+    neighbours: Neighbours,
+    *,
+    n_hs: int | None,
+    n_cns: int | None = None,
+    among: Collection[str] | None = None,
+    divisible_by: int = 1,
+    seed: int = 0,
+) -> Material:
+    """Makes the units of a campaign on pairs from a corpus.
+
+    The order of the corpus's rows makes no difference, and the HS and CNs of a smaller campaign are the first ones of
+    a larger one as far as these are drawn from the same lists.
+
+    Args:
+        corpus: The corpus.
+        neighbours: How the CNs nearest to the originals are found.
+        n_hs: How many HS are drawn; None for all.
+        n_cns: How many CNs; None for as many as can be.
+        among: Ids of the HS that are drawn from; None for all of the corpus.
+        divisible_by: What the number of pairs must be a multiple of, such as the number of annotators.
+        seed: Of the draws.
+
+    Raises:
+        InputError: The corpus has fewer HS or gives fewer CNs than asked for, the number of pairs is no multiple, or a
+            retriever fails.
+    """
+    hs = _draw_hs(corpus, n_hs, corpus.hs if among is None else among, seed)
+    groups = {corpus.groups[key] for key in hs}
+    originals = sorted({cn for key, cn in corpus.pairs if corpus.groups[key] in groups})
+    found = _find(corpus, originals, neighbours)
+    candidates = sorted(found.of)
+    counts = {
+        "rows": corpus.n_rows,
+        "rows_in_another_language": corpus.n_other_language,
+        "pairs_in_corpus": len(corpus.pairs),
+        "hs_in_corpus": len(corpus.hs),
+        "cns_in_corpus": len(corpus.cns),
+        "hs_sampled": len(hs),
+        "originals": len(originals),
+        **found.counts,
+    }
+    how = f"the {neighbours.k} nearest of {len(originals)} originals give {len(candidates)} new ones"
+    drawn = draw(candidates, None, seed, DRAW_CN)
+    pairs = [len(hs) * size for size in range(1, len(drawn) + 1)]
+    cns = drawn[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
+    cn_rows = [{"cn_id": key, "text": corpus.cns[key], **corpus.about(key), **found.provenance(key)} for key in cns]
+    texts = {"hs.jsonl": hs_rows(corpus, hs), "cn.jsonl": cn_rows}
+    units = [Unit(identity.pair_id(one, other), hs_id=one, cn_id=other) for one in hs for other in cns]
+    counts |= {"cns_sampled": len(cns), "pairs": len(units), **prove_new(units, texts, corpus)}
+    made_from = {
+        "kind": "corpus",
+        "hs": n_hs,
+        "cns": n_cns,
+        "divisible_by": divisible_by,
+        "neighbours": neighbours.k,
+        "neighbours_count_itself": neighbours.count_itself,
+        "encoder": dict(getattr(neighbours.retriever, "configuration", None) or {"name": neighbours.retriever.name}),
+        "counts": counts,
+    }
+    if found.revision is not None:
+        made_from["encoder_revision"] = found.revision
+    return Material(units, texts, made_from)
+
+
+def hs_rows(corpus: Corpus, hs: Iterable[str]) -> list[Row]:
+    """Returns the rows of HS, with what the corpus says about them."""
+    return [{"hs_id": key, "text": corpus.hs[key], **corpus.about(key)} for key in hs]
+
+
+def draw(items: Sequence[str], number: int | None, seed: int, stream: int) -> list[str]:
+    """Returns a number of items in random order; those of a smaller draw come first in a larger one.
+
+    Args:
+        items: To draw from.
+        number: How many; None for all.
+        seed: Of the campaign.
+        stream: Tells draws apart that share the seed.
+    """
+    order = np.random.default_rng([seed, stream]).permutation(len(items))
+    return [items[place] for place in order[: len(items) if number is None else number]]
+
+
+def even_number(number: int | None, pairs: Sequence[int], *, divisible_by: int, how: str) -> int:
+    """Returns how many CNs to take so that the number of pairs divides evenly.
+
+    Args:
+        number: How many are asked for; None for as many as divide evenly.
+        pairs: The number of pairs with the first CN, the first two, and so on.
+        divisible_by: What the number of pairs must be a multiple of.
+        how: Where the CNs come from and how many there are, for complaints.
+
+    Raises:
+        InputError: There are fewer, or the number of pairs is no multiple.
+    """
+    more = "raise --neighbours, or give more CNs with --cn-file"
+    if not pairs:
+        raise InputError(f"{how}, so there is nothing to judge: {more}")
+    if number is not None and number > len(pairs):
+        raise InputError(f"{number} CNs are asked for, but {how}: ask for {len(pairs)}, {more}")
+    even = [size for size, total in enumerate(pairs, start=1) if total and total % divisible_by == 0]
+    if not even:
+        raise InputError(f"{how}, and no number of them makes pairs that {divisible_by} divides: change --divisible-by")
+    if number is None:
+        return even[-1]
+    if number not in even:
+        nearest = sorted(sorted(even, key=lambda size: abs(size - number))[:2])
+        raise InputError(
+            f"{number} CNs make {pairs[number - 1]} pairs, which {divisible_by} does not divide: ask for "
+            f"{' or '.join(map(str, nearest))} CNs"
+        )
+    return number
+
+
+def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus) -> dict[str, int]:
+    """Proves that no unit is a pair of the corpus, by ids and by words, from what the campaign will hold.
+
+    Returns:
+        The counts of both, which are 0.
+
+    Raises:
+        RuntimeError: A unit is one, which would be a bug of whatever made the units.
+    """
+    words = {row["hs_id"]: words_of(row["text"]) for row in texts["hs.jsonl"]}
+    words |= {row["cn_id"]: words_of(row["text"]) for row in texts["cn.jsonl"]}
+    ids = {identity.pair_id(hs, cn) for hs, cn in corpus.pairs}
+    spoken = spoken_pairs(corpus)
+    by_id = by_text = 0
+    for unit in units:
+        by_id += unit.unit_id in ids
+        by_text += (words[str(unit.hs_id)], words[str(unit.cn_id)]) in spoken
+    if by_id or by_text:
+        raise RuntimeError(f"{by_id} units are pairs of the corpus by id, {by_text} by text: please report this bug")
+    return {"pairs_existing_by_id": by_id, "pairs_existing_by_text": by_text}
+
+
+def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: int) -> list[str]:
+    if unknown := sorted(set(among) - corpus.hs.keys()):
+        raise InputError(
+            f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}), so they have no originals: give "
+            "a list of CNs as well, or HS of the corpus"
+        )
+    members: dict[Hashable, list[str]] = {}
+    for key in sorted(among):
+        members.setdefault(corpus.groups[key], []).append(key)
+    number = len(members) if number is None else number
+    if number > len(members):
+        texts = f" ({len(among)} texts, of which some count as one)" if len(members) < len(among) else ""
+        where = "list" if len(among) < len(corpus.hs) else "corpus"
+        raise InputError(f"{number} HS are asked for, but the {where} has {len(members)}{texts}: ask for fewer")
+    firsts = {group[0]: group for group in members.values()}
+    choose = np.random.default_rng([seed, DRAW_MEMBER])
+    drawn = draw(sorted(firsts), number, seed, DRAW_HS)
+    return [firsts[first][int(choose.integers(len(firsts[first])))] for first in drawn]
+
+
+@dataclass
+class _Found:
+    """The neighbours of originals.
+
+    Attributes:
+        of: Candidate -> the originals that it is near to, with the similarity.
+        counts: For the report.
+        revision: Of the encoder's model, if it says so once it is loaded.
+    """
+
+    of: dict[str, dict[str, float]]
+    counts: dict[str, int]
+    revision: str | None = None
+
+    def provenance(self, key: str) -> Row:
+        """Says why a candidate is one."""
+        near = self.of[key]
+        return {"neighbour_of": sorted(near), "similarity": round(max(near.values()), 4)}
+
+
+def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _Found:
+    spoken = {key: words_of(text) for key, text in corpus.cns.items()}
+    known = {spoken[key] for key in originals}
+    catalogue = {key: corpus.cns[key] for key in sorted(corpus.cns)}
+    aside: dict[str, set[str]] = {"original": set(), "existing": set()}
+    depth = neighbours.k
+    if not neighbours.count_itself:
+        aside["original"] = set(originals)
+        aside["existing"] = {key for key in catalogue if spoken[key] in known} - aside["original"]
+        catalogue = {key: text for key, text in catalogue.items() if spoken[key] not in known}
+        depth += len(catalogue) - len({spoken[key] for key in catalogue})  # other spellings may stand in front
+    asked = {key: corpus.cns[key] for key in originals}
+    ranked = rank_all(neighbours.retriever, asked, catalogue, depth) if catalogue else Rankings()
+    if ranked.failures:
+        key, reason = next(iter(ranked.failures.items()))
+        raise InputError(
+            f"{neighbours.retriever.name} finds no neighbours of {len(ranked.failures)} CNs ({key}: {reason}): choose "
+            "another --encoder"
+        )
+    found = _walk(ranked, originals, spoken, aside, neighbours.k)
+    found.revision = (ranked.resolved.get("encoder") or {}).get("revision")
+    return found
+
+
+def _walk(
+    ranked: Rankings, originals: Sequence[str], spoken: dict[str, str], aside: dict[str, set[str]], k: int
+) -> _Found:
+    """Keeps the neighbours that may be kept, and counts the others."""
+    ids, known = set(originals), {spoken[key] for key in originals}
+    of: dict[str, dict[str, float]] = {}
+    first: dict[str, str] = {}
+    met: set[str] = set()
+    alike: set[str] = set()
+    hits = without = 0
+    for original in originals:
+        taken: set[str] = set()  # in words, so that two spellings take one place
+        kept = False
+        for key, similarity in _similar(ranked.get(original, [])):
+            taken.add(spoken[key])
+            if len(taken) > k:
+                break
+            if key == original:
+                continue
+            hits += 1
+            met.add(key)
+            if spoken[key] in known:
+                aside["original" if key in ids else "existing"].add(key)
+                continue
+            kept = True
+            same = first.setdefault(spoken[key], key)
+            alike |= {key} - {same}
+            near = of.setdefault(same, {})
+            near[original] = max(similarity, near.get(original, -math.inf))
+        without += not kept
+    counts = {
+        "dropped_as_original": len(aside["original"]),
+        "dropped_as_existing": len(aside["existing"]),
+        "hits": hits,
+        "neighbours": len(met),
+        "dropped_as_alike": len(alike),
+        "candidates": len(of),
+        "originals_without_neighbour": without,
+    }
+    return _Found(of, counts)
+
+
+def _similar(ranking: Ranking) -> Ranking:
+    """Leaves out what has nothing in common with the query, which stands in no order."""
+    return [(key, similarity) for key, similarity in ranking if similarity > 0]

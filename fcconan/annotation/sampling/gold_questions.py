@@ -1,0 +1,131 @@
+"""Units whose right answer is known: anchors, which are mixed into the work, and the questions of a quiz before it."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from fcconan.annotation.campaigns import LABEL, Unit
+from fcconan.annotation.sampling.combinations import Material
+from fcconan.annotation.sampling.corpus import Row, text_in
+from fcconan.data import ids
+from fcconan.data.row_ids import cell_number
+from fcconan.errors import InputError
+from fcconan.judging.tasks import Task
+from fcconan.rows import REPLY
+
+Role = Literal["anchor", "quiz"]
+_KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
+
+
+def add_known(material: Material, rows: Iterable[Row], role: Role, task: Task) -> Material:
+    """Adds units whose right answer is known.
+
+    Args:
+        material: The units so far.
+        rows: With `hate_speech`; with `counter_narrative` (pairs), `text` (replies), or `text_a` and `text_b`
+            (comparisons); and with the right answer: `label`, or a column for every aspect, of which one at least is
+            filled in.
+        role: What they are for.
+        task: What is asked.
+
+    Raises:
+        InputError: A text or the answer is missing or not one of the task's, a unit is there already, or there are no
+            rows.
+    """
+    roles = {unit.unit_id: unit.role for unit in material.units}
+    units = list(material.units)
+    texts = {name: {row[_KEYS[name]]: row for row in rows} for name, rows in material.texts.items()}
+    for number, row in enumerate(rows, start=1):
+        place = getattr(row, "place", f"{role} {number}")
+        known = _answer(row, task, place)
+        unit, added = _UNITS[task.unit](row, role, known, place)
+        if unit.unit_id in roles:
+            what = {"item": "judged in the campaign", "anchor": "an anchor", "quiz": "in the quiz"}
+            raise InputError(f"{place} is {what[roles[unit.unit_id]]} already: choose another one")
+        roles[unit.unit_id] = role
+        units.append(unit)
+        for name, text in added:
+            texts.setdefault(name, {}).setdefault(text[_KEYS[name]], text)
+    n_added = len(units) - len(material.units)
+    if not n_added:
+        raise InputError(f"the file of the {role} has no rows: give some, or leave it out")
+    counts = material.made_from["counts"] | {role: n_added}
+    return Material(
+        units, {name: list(found.values()) for name, found in texts.items()}, material.made_from | {"counts": counts}
+    )
+
+
+def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
+    if task.labels:
+        names = [label.name for label in task.labels]
+        if row.get(LABEL) not in names:
+            raise InputError(f"{place}: {LABEL} is {row.get(LABEL)!r}, expected the right one of {', '.join(names)}")
+        return {LABEL: row[LABEL]}
+    known = {}
+    for aspect in task.aspects:
+        value = row.get(aspect.name)
+        if value is None or value == "":
+            continue
+        grade = cell_number(value)
+        if grade is None or not aspect.low <= grade <= aspect.high or round(grade, aspect.decimals) != grade:
+            most = f" with at most {aspect.decimals} decimals" if aspect.decimals else ""
+            raise InputError(
+                f"{place}: {aspect.name} is {value!r}, expected a grade from {aspect.low} to {aspect.high}{most}"
+            )
+        known[aspect.name] = grade
+    if not known:
+        names = [aspect.name for aspect in task.aspects]
+        raise InputError(f"{place} has no right grade: fill in one or more of {', '.join(names)}")
+    return known
+
+
+_Added = tuple[Unit, list[tuple[str, Row]]]
+
+
+def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+    hs_text, cn_text = text_in(row, "hate_speech", place), text_in(row, "counter_narrative", place)
+    hs, cn = ids.hs_id(hs_text), ids.cn_id(cn_text)
+    unit = Unit(ids.pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
+    return unit, [("hs.jsonl", {"hs_id": hs, "text": hs_text}), ("cn.jsonl", {"cn_id": cn, "text": cn_text})]
+
+
+def _reply(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+    reply = _reply_row(row, "text", role, place)
+    key, item = reply["reply_id"], reply["item_id"]
+    unit = Unit(key, role=role, hs_id=reply["hs_id"], item_id=item, reply_a=key, known=known)
+    return unit, [("replies.jsonl", reply)]
+
+
+def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+    a, b = (_reply_row(row, f"text_{side}", f"{role}-{side}", place) for side in ("a", "b"))
+    unit = Unit(
+        f"{a['reply_id']}:{b['reply_id']}",
+        role=role,
+        hs_id=a["hs_id"],
+        item_id=a["item_id"],
+        reply_a=a["reply_id"],
+        reply_b=b["reply_id"],
+        known=known,
+    )
+    return unit, [("replies.jsonl", a), ("replies.jsonl", b)]
+
+
+def _reply_row(row: Row, column: str, system: str, place: str) -> Row:
+    hs_text, text = text_in(row, "hate_speech", place), text_in(row, column, place)
+    hs = ids.hs_id(hs_text)
+    given = row.get("references") or row.get("reference")
+    references = [given] if isinstance(given, str) else [each for each in given or [] if each]
+    item = ids.item_id(hs, map(ids.cn_id, references))
+    reply: Row = {
+        "reply_id": ids.reply_id(item, system, text),
+        "item_id": item,
+        "hs_id": hs,
+        "hate_speech": hs_text,
+        "text": text,
+        "system": system,
+        "references": references,
+        "background": row.get("background"),
+    }
+    return {name: reply[name] for name in (*REPLY, "background") if reply.get(name)}
+
+
+_UNITS = {"pair": _pair, "reply": _reply, "comparison": _comparison}

@@ -1,0 +1,244 @@
+"""Argilla 2: a folder that `argilla.Dataset.from_disk` reads, and the records that come back.
+
+    .argilla/dataset.json    name and guidelines
+    .argilla/settings.json   fields, questions, metadata
+    records.json             one record a unit
+
+Two shapes come back. `dataset.records(with_responses=True).to_list(flatten=True)`, written as JSON, says of every
+answer whether it was submitted, discarded or is a draft. What `to_disk` writes says so of a whole record only.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.imports import Given
+from fcconan.annotation.tools import guidelines, task_view
+from fcconan.annotation.tools.files import as_text
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Item, Question
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+RECORDS = "records.json"
+_HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
+_LEAST_VISIBLE = 3
+_LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
+_STATUSES = ("pending", "draft", "submitted", "discarded")
+_FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
+
+
+def dataset(campaign: Campaign, round_name: str, rater: str, guide: str) -> Row:
+    """Returns the content of `dataset.json`.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        rater: The pseudonym: a rater has a dataset of their own.
+        guide: The guidelines as Markdown.
+    """
+    return {
+        "name": f"{campaign.settings.name}-{round_name}-{rater}",
+        "status": "draft",
+        "guidelines": _short_enough(guide),
+        "allow_extra_metadata": False,
+        "distribution": {"strategy": "overlap", "min_submitted": 1},
+    }
+
+
+def settings(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str], guide: str) -> Row:
+    """Returns the content of `settings.json`: labels are label questions, whole grades ratings, others texts.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        theirs: What the rater sees; a field is required if all items have a text there.
+        texts: The fields.
+        guide: The guidelines as Markdown.
+    """
+    theirs = list(theirs)
+    fields = [
+        {
+            "name": name,
+            "title": TITLES[name],
+            "required": all(item.texts.get(name) for item in theirs),
+            "description": None,
+            "settings": {"type": "text", "use_markdown": False},
+            "type": "text",
+        }
+        for name in texts
+    ]
+    questions = [_question(each) for each in task_view.questions(campaign, round_name)]
+    questions.append(_as_question(COMMENT, "Comment", None, {"type": "text", "use_markdown": False}, required=False))
+    metadata = [_metadata(name, {"type": "terms", "values": None}) for name in IDS]
+    metadata.append(_metadata(SESSION, {"type": "integer", "min": None, "max": None}))
+    return {
+        "guidelines": _short_enough(guide),
+        "questions": questions,
+        "fields": fields,
+        "vectors": [],
+        "metadata": metadata,
+        "allow_extra_metadata": False,
+        "distribution": {"strategy": "overlap", "min_submitted": 1},
+        "mapping": None,
+    }
+
+
+def records(
+    campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str], agent: str | None = None
+) -> list[Row]:
+    """Returns a rater's records in their order, shaped as `argilla.Record.to_dict` shapes them.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        theirs: What the rater sees.
+        texts: The fields.
+        agent: Whose the suggestions are.
+    """
+    names = list(texts)
+    asked = {question.name: question for question in task_view.questions(campaign, round_name)}
+    return [
+        {
+            "id": item.unit.unit_id,
+            "fields": {name: item.texts.get(name, "") for name in names},
+            "metadata": {**task_view.ids(campaign, round_name, item), SESSION: item.assignment.session},
+            "suggestions": {
+                name: {"value": value if _options(asked[name]) else str(value), "score": None, "agent": agent}
+                for name, value in item.suggestions.items()
+            },
+            "responses": {},
+            "vectors": {},
+            "status": "pending",
+            "_server_id": None,
+        }
+        for item in theirs
+    ]
+
+
+def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
+    """Reads records in either shape; what they say is checked by `fcconan.annotation.imports`.
+
+    A discarded response is a skip, and a draft not judged yet. Argilla exports no trace of a record that was discarded
+    before anything was chosen: it counts as not judged.
+
+    Args:
+        path: The file, for messages.
+        exported: Its content.
+        campaign: The campaign.
+
+    Raises:
+        InputError: A record was not exported by this package, or one does not say whether it was submitted.
+    """
+    found: list[Given] = []
+    for place, record in enumerate(exported, start=1):
+        where = f"record {place}"
+        nested = isinstance(record.get("fields"), dict)
+        metadata = record.get("metadata") if nested else record
+        fields = record["fields"] if nested else record
+        if not isinstance(metadata, dict) or (missing := [name for name in IDS if name not in metadata]):
+            lacking = ", ".join(missing) if isinstance(metadata, dict) else "anything"
+            raise InputError(f"{path}, {where}: no {lacking} in its metadata: import what `annotate export` made")
+        ids = {name: as_text(metadata[name]) for name in IDS}
+        texts = {name: as_text(fields[name]) for name in TEXTS if name in fields}
+        names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
+        by_user: dict[str, list[tuple[str, Any, str]]] = {}
+        if not nested and (beside := [name for name in names if name in record]):
+            raise InputError(
+                f"{path}, {where}: {beside[0]} stands beside its responses: of Label Studio, export JSON "
+                f"(not JSON-MIN); of Argilla, {_FLAT}"
+            )
+        try:
+            said = _nested(record) if nested else _flat(record, names)
+            for user, name, value, status in said:
+                if status not in _STATUSES or any(name == other for other, _, _ in by_user.get(user, ())):
+                    raise ValueError(f"{name} is there twice, or has the status {status!r}")
+                by_user.setdefault(user, []).append((name, value, status))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(f"{path}, {where}: its responses cannot be read ({error!r}): {_FLAT}") from error
+        for user, answers in by_user.items():
+            if any(status == "pending" for _, _, status in answers):
+                raise InputError(f"{path}, {where}: it does not say whether its answers were submitted: {_FLAT}")
+            found.append(_given(where, ids, texts, user, answers))
+        if not by_user:
+            found.append(Given(where, ids, texts, {}))
+    return found
+
+
+def _given(
+    where: str, ids: dict[str, str], texts: dict[str, str], user: str, said: list[tuple[str, Any, str]]
+) -> Given:
+    statuses = {status for _, _, status in said}
+    values = {name: value for name, value, _ in said if value is not None}
+    comment = as_text(values.pop(COMMENT, None)) or None
+    if "draft" in statuses:
+        values, comment = {}, None
+    skipped = "discarded" in statuses
+    return Given(where, ids, texts, {} if skipped else values, skipped=skipped, comment=comment, users=(user,))
+
+
+def _flat(record: Row, names: list[str]) -> Iterable[tuple[str, str, Any, str]]:
+    known = {f"{name}.responses" for name in names}
+    for key in record:
+        if key.endswith(".responses") and key not in known:
+            raise ValueError(f"unknown question {key.removesuffix('.responses')}")
+    for name in names:
+        key = f"{name}.responses"
+        values = record.get(key) or []
+        users, statuses = record.get(f"{key}.users") or [], record.get(f"{key}.status") or []
+        for value, user, status in zip(values, users, statuses, strict=True):
+            yield str(user), name, value, status or "pending"
+
+
+def _nested(record: Row) -> Iterable[tuple[str, str, Any, str]]:
+    status = "submitted" if record.get("status") == "completed" else "pending"
+    for name, responses in (record.get("responses") or {}).items():
+        for response in responses:
+            yield str(response["user_id"]), name, response["value"], status
+
+
+def _question(question: Question) -> Row:
+    meanings = "\n".join(f"{name}: {meaning}" for name, meaning in guidelines.meanings(question))
+    options = _options(question)
+    if question.options:
+        visible = len(options) if len(options) >= _LEAST_VISIBLE else None
+        held: Row = {"type": "label_selection", "options": options, "visible_options": visible}
+    elif options:
+        held = {"type": "rating", "options": options}
+    else:
+        held = {"type": "text", "use_markdown": False}
+    description = f"{question.text}\n{meanings}"
+    if len(description) > _LONGEST_DESCRIPTION:
+        description = question.text
+    return _as_question(question.name, question.title, description, held, required=True)
+
+
+def _options(question: Question) -> list[Row]:
+    """The options of a question; none for grades that Argilla's ratings cannot say."""
+    if question.options:
+        return [{"value": name, "text": name, "description": meaning} for name, meaning in question.options]
+    if question.decimals or question.low < 0 or question.high > _HIGHEST_RATING:
+        return []
+    return [{"value": grade} for grade in range(question.low, question.high + 1)]
+
+
+def _as_question(name: str, title: str, description: str | None, held: Row, *, required: bool) -> Row:
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "required": required,
+        "settings": held,
+        "type": held["type"],
+    }
+
+
+def _short_enough(guide: str) -> str:
+    """The guidelines, or where they are, if they are longer than Argilla takes."""
+    if len(guide) <= _LONGEST_GUIDELINES:
+        return guide
+    return "The guidelines are too long for this place: please read guidelines.html, which you got with the invitation."
+
+
+def _metadata(name: str, held: Row) -> Row:
+    return {"name": name, "title": name, "visible_for_annotators": False, "settings": held}

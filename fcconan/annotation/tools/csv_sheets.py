@@ -1,0 +1,120 @@
+"""Sheets for any tool that opens CSV or JSONL: a row for every unit, an empty cell for every question.
+
+    campaign round rater unit_id text_sha session   which row it is
+    hate_speech counter_narrative ...               what is shown
+    suggested_label ...                             what a model would answer, if suggestions are given
+    label ...                                       to be filled in: a column for every question, such as
+                                                    agree_or_disagree of validators
+    comment skip                                    to be filled in if wanted; anything in `skip` but 0, no, false skips
+
+A column `seconds` is read if there is one. A row in which nothing was filled in is not judged yet.
+
+Spreadsheets run what begins like a formula. In CSV such a text has a `'` before it, which is taken off on the way back.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.imports import Given
+from fcconan.annotation.tools import task_view
+from fcconan.annotation.tools.files import as_text, csv_rows, guarded, json_rows, unguarded
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+_NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
+
+
+def sheet(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str]) -> list[Row]:
+    """Returns the rows of a rater's sheet, to be filled in.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        theirs: What the rater sees, as `shown.of_raters` gives it.
+        texts: The columns of texts, as `shown.text_names` gives them.
+    """
+    asked = [question.name for question in task_view.questions(campaign, round_name)]
+    names, theirs = list(texts), list(theirs)
+    suggested = [name for name in asked if any(name in item.suggestions for item in theirs)]
+    return [
+        {
+            **task_view.ids(campaign, round_name, item),
+            SESSION: item.assignment.session,
+            **{name: item.texts.get(name) for name in names},
+            **{SUGGESTED + name: item.suggestions.get(name) for name in suggested},
+            **dict.fromkeys([*asked, COMMENT, SKIP]),
+        }
+        for item in theirs
+    ]
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Returns rows as CSV, with the byte order mark without which Excel garbles accents, and formulas disarmed.
+
+    Args:
+        rows: The rows.
+        columns: The columns; None for those of the first row. What a row lacks is empty.
+    """
+    names = list(rows[0] if columns is None else columns)
+    file = io.StringIO(newline="")
+    file.write("\ufeff")
+    writer = csv.writer(file, lineterminator="\r\n")  # so that cells with either kind of line end are quoted
+    writer.writerow(names)
+    writer.writerows([guarded(row.get(name)) for name in names] for row in rows)
+    return file.getvalue()
+
+
+def read(path: Path, text: str, campaign: Campaign, *, jsonl: bool) -> list[Given]:
+    """Reads a sheet that was filled in.
+
+    Args:
+        path: The file, for messages.
+        text: Its content.
+        campaign: The campaign, for its questions.
+        jsonl: Whether it holds JSON lines instead of CSV.
+
+    Raises:
+        InputError: It is no such sheet, lacks a column or has one too many, or breaks off.
+    """
+    asked: dict[str, list[Question]] = {}
+    given = []
+    for number, row in (json_rows if jsonl else csv_rows)(path, text):
+        where = f"{'line' if jsonl else 'row'} {number}"
+        if not jsonl:  # what a rater remarked was never guarded
+            row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in row.items()}
+        round_name = as_text(row.get("round"))
+        if round_name not in asked:
+            asked[round_name] = task_view.questions(campaign, round_name)
+        names = [question.name for question in asked[round_name]]
+        _check_columns(path, where, row, names)
+        given.append(
+            Given(
+                where=where,
+                ids={name: as_text(row[name]) for name in IDS},
+                texts={name: as_text(row[name]) for name in task_view.TEXTS if name in row},
+                values={name: row[name] for name in names if as_text(row[name])},
+                skipped=as_text(row.get(SKIP)).casefold() not in _NOT_SKIPPED,
+                comment=as_text(row.get(COMMENT)) or None,
+                seconds=row.get(SECONDS) if as_text(row.get(SECONDS)) else None,
+            )
+        )
+    return given
+
+
+def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[str]) -> None:
+    needed = [*IDS, *asked]
+    if missing := [name for name in needed if name not in row]:
+        raise InputError(
+            f"{path}, {where}: there is no column {', '.join(missing)}: import what `fcconan annotate export` wrote, "
+            "with all its columns"
+        )
+    allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
+    if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
+        raise InputError(
+            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove it, or mend its name"
+        )

@@ -1,0 +1,310 @@
+"""What a rater is shown and asked, whatever the tool."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Unit
+from fcconan.data.ids import digest, normalise
+from fcconan.data.row_files import read_rows
+from fcconan.errors import InputError
+
+Row = dict[str, Any]
+IDS = ("campaign", "round", "rater", "unit_id", "text_sha")
+COMMENT, SKIP, SECONDS, SESSION = "comment", "skip", "seconds", "session"
+SUGGESTED = "suggested_"
+SHOWN = "shown"
+TEXTS = ("hate_speech", "references", "background", "counter_narrative", "reply", "reply_a", "reply_b", SHOWN)
+TITLES = {
+    "hate_speech": "Hateful message",
+    "references": "Reference",
+    "background": "Background",
+    "counter_narrative": "Counter-narrative",
+    "reply": "Reply",
+    "reply_a": "Reply A",
+    "reply_b": "Reply B",
+    SHOWN: "For your information",
+}
+ENDS = {"csv": ".csv", "jsonl": ".jsonl", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
+VERDICT = "agree_or_disagree"  # what validators are asked about a label, which is no label itself
+# What validators answer, and what it means.
+VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
+_OTHER_WAY = {"a": "b", "b": "a"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that is asked about every unit.
+
+    Attributes:
+        name: The aspect, or `label`; of validators `agree_or_disagree`.
+        title: A heading.
+        text: What is asked.
+        options: Of a choice: what may be chosen, and what it means; empty for a grade.
+        low: The lowest grade.
+        high: The highest grade.
+        decimals: How many a grade may have.
+        grades: What every whole grade means.
+        about_order: Whether the answer names one of two replies by its place, so that it turns with their order.
+    """
+
+    name: str
+    title: str
+    text: str
+    options: tuple[tuple[str, str], ...] = ()
+    low: int = 0
+    high: int = 0
+    decimals: int = 0
+    grades: tuple[tuple[int, str], ...] = ()
+    about_order: bool = False
+
+    def value(self, given: Any) -> str | float:
+        """Returns an answer as it is kept: the label's name, or the grade.
+
+        Labels are read whatever their case, since spreadsheets capitalise words; a grade may have a decimal comma.
+
+        Args:
+            given: What the tool says.
+
+        Raises:
+            ValueError: The value does not answer the question; the message says what is expected.
+        """
+        if self.options:
+            names = [name for name, _ in self.options]
+            if isinstance(given, str):
+                word = given.strip()
+                for name in names:
+                    if word == name or (word.casefold() == name.casefold()):
+                        return name
+            raise ValueError(f"{self.name} is {_short(given)}, expected one of {', '.join(names)}")
+        grade = number(given)
+        if grade is None or not self.low <= grade <= self.high or round(grade, self.decimals) != grade:
+            kind = f"with up to {self.decimals} decimals" if self.decimals else "without decimals"
+            raise ValueError(f"{self.name} is {_short(given)}, expected {self.low} to {self.high} {kind}")
+        return grade if self.decimals else int(grade)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A unit as one rater sees it.
+
+    Attributes:
+        assignment: Whose it is, and in which order it comes.
+        unit: What is judged.
+        texts: What is shown, by name, in the order in which it is read; the replies of a comparison as shown, so the
+            second one is `reply_a` where the assignment is swapped.
+        suggestions: What a model would answer, by question, about the order as shown.
+    """
+
+    assignment: Assignment
+    unit: Unit
+    texts: dict[str, str]
+    suggestions: dict[str, str | float] = field(default_factory=dict)
+
+    @cached_property
+    def text_sha(self) -> str:
+        """12 hexadecimal digits that change with the texts, but not with their white space."""
+        return text_sha(self.texts)
+
+
+def text_sha(texts: Mapping[str, str]) -> str:
+    """Returns 12 hexadecimal digits of the sha256 of what is shown, each text normalised (version 1)."""
+    return digest(*(f"{name}={normalise(texts[name])}" for name in texts))
+
+
+def turned(value: Any, assignment: Assignment, unit: Unit) -> Any:
+    """Returns a verdict about the shown order as one about the unit's own order, or the other way round."""
+    swapped = assignment.swapped and unit.reply_b is not None
+    return _OTHER_WAY.get(value, value) if swapped and isinstance(value, str) else value
+
+
+def questions(campaign: Campaign, round_name: str) -> list[Question]:
+    """Returns what is asked about every unit of a round.
+
+    Raises:
+        InputError: An aspect has the name of a column that every export has.
+    """
+    task = campaign.task
+    if round_name == VALIDATION:
+        return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
+    if task.labels:
+        options = tuple((label.name, label.meaning) for label in task.labels)
+        return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
+    taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
+    for aspect in task.aspects:
+        if aspect.name in taken or aspect.name.startswith(SUGGESTED):
+            raise InputError(
+                f"{campaign.folder / 'task.yaml'}: an aspect is named {aspect.name}, which every export uses for "
+                "something else: give it another name"
+            )
+    return [
+        Question(
+            aspect.name,
+            aspect.title,
+            aspect.question,
+            low=aspect.low,
+            high=aspect.high,
+            decimals=aspect.decimals,
+            grades=tuple(sorted(aspect.grades.items())),
+        )
+        for aspect in task.aspects
+    ]
+
+
+def items(campaign: Campaign, round_name: str) -> list[Item]:
+    """Returns what every rater of a round sees, each rater's in their order, withdrawn assignments included.
+
+    Raises:
+        InputError: There is no such round, or a text is missing.
+    """
+    units, rows = campaign.units(), campaign.texts()
+    extra = _shown_in_round(campaign, round_name)
+    found = []
+    for assignment in campaign.assignments(round_name):
+        unit = units.get(assignment.unit_id)
+        if unit is None:
+            raise InputError(
+                f"{campaign.folder}: the round {round_name} assigns {assignment.unit_id}, which units.jsonl lacks: "
+                "take the files from a backup"
+            )
+        texts = dict(_texts(campaign, assignment, unit, rows))
+        if extra is not None:
+            row = extra.get((assignment.rater, unit.unit_id)) or extra.get((None, unit.unit_id)) or {}
+            texts[SHOWN] = _as_text(row, assignment, unit)
+        found.append(Item(assignment, unit, texts))
+    return sorted(found, key=lambda item: item.assignment.position)
+
+
+def of_raters(
+    campaign: Campaign, round_name: str, raters: list[str] | None = None, *, unanswered: bool = False
+) -> dict[str, list[Item]]:
+    """Returns what is handed to raters: their items, without what was withdrawn from them.
+
+    Args:
+        campaign: The campaign.
+        round_name: The round.
+        raters: Whose; None for all, in the order in which they joined.
+        unanswered: Whether to leave out what has an answer to every question, a skip included.
+
+    Raises:
+        InputError: There is no such round or rater in it, or nothing to hand out.
+    """
+    asked = [question.name for question in questions(campaign, round_name)]
+    answered = campaign.answers(round_name) if unanswered else {}
+    found: dict[str, list[Item]] = {rater: [] for rater in campaign.raters()}
+    for item in items(campaign, round_name):
+        rater, unit_id = item.assignment.rater, item.assignment.unit_id
+        done = unanswered and all((round_name, rater, unit_id, name) in answered for name in asked)
+        if not item.assignment.withdrawn and not done:
+            found.setdefault(rater, []).append(item)
+    found = {rater: theirs for rater, theirs in found.items() if theirs}
+    for rater in raters or ():
+        if rater not in found:
+            have = ", ".join(found) or "nobody"
+            raise InputError(f"the round {round_name} has nothing for {rater!r}, only for {have}: name one of these")
+    if not found:
+        raise InputError(f"the round {round_name} has nothing left to judge: nothing to export")
+    return {rater: theirs for rater, theirs in found.items() if raters is None or rater in raters}
+
+
+def ids(campaign: Campaign, round_name: str, item: Item) -> dict[str, str]:
+    """Returns what tells an item from all others, by the names in `IDS`; every tool carries it along."""
+    assignment = item.assignment
+    values = (campaign.settings.name, round_name, assignment.rater, assignment.unit_id, item.text_sha)
+    return dict(zip(IDS, values, strict=True))
+
+
+def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
+    """Returns the names of the texts that any item has, in reading order."""
+    used = {name for theirs in all_items.values() for item in theirs for name in item.texts}
+    return [name for name in TEXTS if name in used]
+
+
+def file_name(round_name: str, rater: str, tool: str) -> str:
+    """Returns the name of the file, or of Argilla's folder, that is handed to a rater.
+
+    Raises:
+        InputError: A file cannot have that name.
+    """
+    if "/" in rater or "\0" in rater:
+        raise InputError(f"the pseudonym {rater!r} cannot be part of a file's name: give that rater another one")
+    return f"{round_name}-{rater}{ENDS[tool]}"
+
+
+def _texts(
+    campaign: Campaign, assignment: Assignment, unit: Unit, rows: Mapping[str, Row]
+) -> Iterator[tuple[str, str]]:
+    def row(id_: str | None) -> Row:
+        if id_ is None or id_ not in rows:
+            raise InputError(f"{campaign.folder}: the unit {unit.unit_id} has no text {id_}: take it from a backup")
+        return rows[id_]
+
+    if campaign.task.unit == "pair":
+        yield "hate_speech", str(row(unit.hs_id)["text"])
+        yield "counter_narrative", str(row(unit.cn_id)["text"])
+        return
+    first = row(unit.reply_a)
+    for name in TEXTS[:3]:
+        if name not in campaign.task.context:
+            continue
+        text = first.get(name)
+        if name == "hate_speech" and text is None and unit.hs_id is not None:
+            text = row(unit.hs_id)["text"]
+        if name == "references":
+            text = "\n\n".join(map(str, text or ())) or None
+        if text is None:
+            raise InputError(
+                f"the task {campaign.task.name} shows raters {name}, and the reply {first['reply_id']} has none: make "
+                f"the campaign from replies with a column {name}, or take it from `context` in a task of your own"
+            )
+        yield name, str(text)
+    if unit.reply_b is None:
+        yield "reply", str(first.get("text") or "")
+    else:
+        order = (row(unit.reply_b), first) if assignment.swapped else (first, row(unit.reply_b))
+        yield "reply_a", str(order[0].get("text") or "")
+        yield "reply_b", str(order[1].get("text") or "")
+
+
+def _shown_in_round(campaign: Campaign, round_name: str) -> dict[tuple[str | None, str], Row] | None:
+    """Reads what a round shows beside the texts, by rater (None: everybody) and unit; None if it shows nothing."""
+    path: Path = campaign.folder / "rounds" / f"{round_name}.shown.jsonl"
+    if not path.is_file():
+        return None
+    return {(row.get("rater"), str(row.get("unit_id"))): row for row in read_rows(path)}
+
+
+def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
+    """A line for everything that is shown: a label, the grades of others."""
+    lines = []
+    for name, value in row.items():
+        if name in ("rater", "unit_id") or value is None:
+            continue
+        value = turned(value, assignment, unit)
+        if isinstance(value, dict):
+            value = "; ".join(f"{key}: {_listed(inner)}" for key, inner in value.items())
+        lines.append(_listed(value) if name == SHOWN else f"{name}: {_listed(value)}")
+    return "\n".join(lines)
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def number(given: Any) -> float | None:
+    """Returns a cell as a number, a decimal comma read as a point; None if it is none."""
+    if isinstance(given, str):
+        given = given.strip().replace(",", ".")
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        return None
+    try:
+        return float(given)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _short(given: Any) -> str:
+    return json.dumps(given, ensure_ascii=False, default=str)[:40]

@@ -1,0 +1,61 @@
+"""What raters said in a campaign, as agreement, adjudication and validation read it."""
+
+from collections.abc import Sequence
+
+from fcconan.annotation.campaigns import MAIN, Answer, Campaign, Unit
+from fcconan.errors import InputError
+
+Value = str | float
+Votes = dict[str, dict[str, dict[str, Value]]]  # aspect -> unit -> rater -> value
+NOT_SURE = "not_sure"  # the label of raters who cannot decide
+
+
+def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequence[str] = ("item",)) -> Votes:
+    """Returns the answers that hold: aspect -> unit -> rater -> value.
+
+    Skipped questions are left out. Units and raters stand in the order of their files. Where a rater judged a unit in
+    several of the rounds, as in a review, the round that is named last counts.
+
+    Args:
+        campaign: The campaign.
+        rounds: Their names.
+        roles: Of the units: `item`, `anchor`, `quiz`.
+
+    Raises:
+        InputError: There is no such round.
+    """
+    answers = answers_of(campaign, rounds)
+    raters, units = campaign.raters(), campaign.units().values()
+    found: Votes = {}
+    for aspect in campaign.aspects:
+        found[aspect] = {}
+        for unit in units:
+            said = {rater: answers.get((rater, unit.unit_id, aspect)) for rater in raters}
+            given = {rater: answer.value for rater, answer in said.items() if answer and answer.value is not None}
+            if unit.role in roles and given:
+                found[aspect][unit.unit_id] = given
+    return found
+
+
+def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tuple[str, str, str], Answer]:
+    """Returns the answers that hold, skipped ones included, by rater, unit and aspect; see `votes_of`.
+
+    Raises:
+        InputError: There is no such round.
+    """
+    for name in rounds:
+        campaign.assignments(name)  # says which rounds there are
+    given: dict[str, list[Answer]] = {}
+    for answer in campaign.answers().values():
+        given.setdefault(answer.round, []).append(answer)
+    found = {(each.rater, each.unit_id, each.aspect): each for name in rounds for each in given.get(name, ())}
+    if unknown := {rater for rater, _, _ in found} - campaign.raters().keys():
+        raise InputError(
+            f"{campaign.folder} has answers of {min(unknown)}, who is not in raters.jsonl: take the file from a backup"
+        )
+    return found
+
+
+def item_of(unit: Unit) -> str:
+    """Returns what a unit is drawn with in a resample: its HS, or its item, or itself where neither is known."""
+    return unit.hs_id or unit.item_id or unit.unit_id
