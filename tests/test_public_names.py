@@ -47,7 +47,7 @@ WRITTEN = {
     "fcconan.annotation.effort": ["Effort", "Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
-    "fcconan.reproduce.ledger": ["Cell"],
+    "fcconan.reproduction.ledger": ["Cell"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
@@ -143,7 +143,7 @@ def test_figures_of_dictionaries_are_defined() -> None:
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.cli.metrics import FIELDS
     from fcconan.reporting.safety import ANY, REFUSAL
-    from fcconan.reproduce.ledger import STATUSES
+    from fcconan.reproduction.ledger import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels

@@ -23,9 +23,9 @@ def run(
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.report.ledger import write_ledger
     from fcconan.report.sections import check_page
-    from fcconan.reproduce.data import Datasets
-    from fcconan.reproduce.ledger import STATUSES, as_rows, counts, from_print, ledger_signature, reproduce
-    from fcconan.reproduce.published import load_paper, paper_names
+    from fcconan.reproduction.datasets import Datasets
+    from fcconan.reproduction.ledger import STATUSES, as_rows, counts, from_print, ledger_signature, reproduce
+    from fcconan.reproduction.published import load_paper, paper_names
 
     chosen = list(dict.fromkeys(papers or paper_names()))
     for name in chosen:

@@ -16,7 +16,7 @@ from fcconan.data.row_ids import cell_text, is_missing, with_ids
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.reproduce.data import Datasets
+    from fcconan.reproduction.datasets import Datasets
     from fcconan.scoring.ratings import RatedReplies
 
 Row = dict[str, Any]
@@ -279,7 +279,7 @@ class RowSources(AbstractContextManager["RowSources"]):
     def _place(self, source: str) -> Path:
         from fcconan.data.content import recipe_names
         from fcconan.data.hub_folders import release_folder
-        from fcconan.reproduce.data import Datasets
+        from fcconan.reproduction.datasets import Datasets
 
         path = Path(source)
         if path.exists() or source not in recipe_names():

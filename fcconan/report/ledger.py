@@ -9,8 +9,8 @@ from typing import NamedTuple
 from fcconan.report.sections import Section, sections_page
 from fcconan.report.site.page import Page, markup, write
 from fcconan.report.tables import MISSING, Table
-from fcconan.reproduce.ledger import STATUSES, Cell, counts, from_print
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction.ledger import STATUSES, Cell, counts, from_print
+from fcconan.reproduction.published import figure, load_paper
 
 MEANINGS = {
     "exact": "equal in all printed digits",

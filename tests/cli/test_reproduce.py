@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 import fcconan
 from fcconan.cli import app
 from fcconan.errors import InputError
-from fcconan.reproduce import ledger
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Key, Value
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction import ledger
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Key, Value
+from fcconan.reproduction.published import figure, load_paper
 
 
 def computed(paper: str) -> Mapping[Key, Value]:

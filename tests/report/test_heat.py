@@ -12,7 +12,7 @@ from fcconan.report.heat_scores import agreement_maps, correlation_maps, judge_t
 from fcconan.report.ledger import difference, ledger_page
 from fcconan.report.scores import agreement_page, correlation_page, tournament_page
 from fcconan.report.site.page import asset, render
-from fcconan.reproduce.ledger import Cell
+from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented_release import EVIL_NAME
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fcconan.reproduce import cseval_correlations as correlations
-from fcconan.reproduce.ledger import status_of
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction import cseval_correlations as correlations
+from fcconan.reproduction.ledger import status_of
+from fcconan.reproduction.published import figure, load_paper
 from fcconan.scoring.score_table import ScoreTable
 
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

@@ -4,9 +4,18 @@ import pytest
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Cell, Value, as_rows, counts, from_print, ledger_signature, reproduce, status_of
-from fcconan.reproduce.published import figure, load_paper, paper_names
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import (
+    Cell,
+    Value,
+    as_rows,
+    counts,
+    from_print,
+    ledger_signature,
+    reproduce,
+    status_of,
+)
+from fcconan.reproduction.published import figure, load_paper, paper_names
 
 
 @pytest.mark.parametrize(

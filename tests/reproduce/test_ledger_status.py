@@ -2,8 +2,8 @@
 
 import pytest
 
-from fcconan.reproduce.ledger import Status, status_of
-from fcconan.reproduce.published import figure
+from fcconan.reproduction.ledger import Status, status_of
+from fcconan.reproduction.published import figure
 
 
 @pytest.mark.parametrize(

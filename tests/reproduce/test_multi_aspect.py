@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.reproduce import multi_aspect
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Cell, reproduce
-from fcconan.reproduce.published import load_paper
+from fcconan.reproduction import multi_aspect
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Cell, reproduce
+from fcconan.reproduction.published import load_paper
 
 ASPECTS = ("opposition", "relatedness", "specificity", "toxicity", "fluency")
 SYSTEMS = ("dialogpt", "chatgpt", "vicuna")

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.reproduce import cseval_correlations, fc_conan, pairwise_ranking
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Value
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction import cseval_correlations, fc_conan, pairwise_ranking
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Value
+from fcconan.reproduction.published import figure, load_paper
 
 
 class FiveRows(Datasets):

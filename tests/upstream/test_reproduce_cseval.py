@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from sklearn.metrics import ndcg_score
 
-from fcconan.reproduce import cseval_correlations
-from fcconan.reproduce.cseval import recompute
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Cell, as_rows, from_print, reproduce, status_of
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction import cseval_correlations
+from fcconan.reproduction.cseval import recompute
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Cell, as_rows, from_print, reproduce, status_of
+from fcconan.reproduction.published import figure, load_paper
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.reproduce import fc_conan
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.fc_conan import recompute
-from fcconan.reproduce.ledger import Cell, as_rows, reproduce
-from fcconan.reproduce.published import load_paper
+from fcconan.reproduction import fc_conan
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.fc_conan import recompute
+from fcconan.reproduction.ledger import Cell, as_rows, reproduce
+from fcconan.reproduction.published import load_paper
 from fcconan.retrieval.benchmark import Settings, bench
 from fcconan.retrieval.collections import load_collection
 from fcconan.retrieval.lexical import BM25

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import reproduce
-from fcconan.reproduce.multi_aspect import recompute
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import reproduce
+from fcconan.reproduction.multi_aspect import recompute
 from tests.upstream.conftest import Release
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Cell, as_rows, reproduce
-from fcconan.reproduce.pairwise_ranking import recompute
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Cell, as_rows, reproduce
+from fcconan.reproduction.pairwise_ranking import recompute
 from tests.conftest import MIRROR
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder

@@ -13,9 +13,9 @@ import numpy as np
 from fcconan.building.recipes import load_recipe
 from fcconan.building.upstream_csv import read_csv
 from fcconan.data.sources import fetch
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Key, Value, status_of
-from fcconan.reproduce.published import Figure, figure, load_paper
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Key, Value, status_of
+from fcconan.reproduction.published import Figure, figure, load_paper
 from fcconan.scoring.correlation.analysis import correlate
 from fcconan.scoring.correlation.coefficients import KENDALL_B, SPEARMAN
 from fcconan.scoring.correlation.levels import POOLED

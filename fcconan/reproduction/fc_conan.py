@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.reproduce.data import Datasets, Row
-from fcconan.reproduce.ledger import Key, Value, status_of
-from fcconan.reproduce.published import Figure, figure, load_paper
+from fcconan.reproduction.datasets import Datasets, Row
+from fcconan.reproduction.ledger import Key, Value, status_of
+from fcconan.reproduction.published import Figure, figure, load_paper
 from fcconan.retrieval.benchmark import Settings, bench
 from fcconan.retrieval.benchmark_statistics import SUMMARY
 from fcconan.retrieval.collections import Collection, load_collection

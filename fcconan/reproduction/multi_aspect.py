@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Key, Value
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Key, Value
+from fcconan.reproduction.published import figure, load_paper
 
 PAPER = "multi-aspect"
 SYSTEMS = ("dialogpt", "chatgpt", "vicuna")

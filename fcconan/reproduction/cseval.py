@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fcconan.building.kinds.ratings import unified_score
-from fcconan.reproduce.cseval_correlations import (
+from fcconan.reproduction.cseval_correlations import (
     ASPECTS,
     PAPER,
     REPLACED,
@@ -15,9 +15,9 @@ from fcconan.reproduce.cseval_correlations import (
     table_5,
     table_6,
 )
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.ledger import Key, Value
-from fcconan.reproduce.published import figure, load_paper
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.ledger import Key, Value
+from fcconan.reproduction.published import figure, load_paper
 from fcconan.scoring.agreement import agreement
 from fcconan.scoring.correlation.ndcg import PAPER as AS_PUBLISHED
 from fcconan.scoring.correlation.ndcg import SOUND, ranking_scores

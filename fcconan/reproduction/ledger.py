@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.reproduce.data import Datasets
-from fcconan.reproduce.published import Figure, Without, figure, load_paper
+from fcconan.reproduction.datasets import Datasets
+from fcconan.reproduction.published import Figure, Without, figure, load_paper
 
 Status = Literal["exact", "rounding", "differs", "needs_model", "not_released"]
 STATUSES: tuple[Status, ...] = ("exact", "rounding", "differs", "needs_model", "not_released")
@@ -175,7 +175,7 @@ def as_rows(cells: list[Cell]) -> list[dict[str, Any]]:
 
 
 def _known(paper: str) -> Recompute:
-    from fcconan.reproduce import cseval, fc_conan, multi_aspect, pairwise_ranking
+    from fcconan.reproduction import cseval, fc_conan, multi_aspect, pairwise_ranking
 
     known: dict[str, Recompute] = {
         "cseval": cseval.recompute,

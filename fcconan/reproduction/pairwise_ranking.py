@@ -9,9 +9,9 @@ import numpy as np
 from fcconan.building.releases import table_path
 from fcconan.building.upstream_csv import read_csv
 from fcconan.data.parquet import read_table
-from fcconan.reproduce.data import Datasets, Row
-from fcconan.reproduce.ledger import Key, Value, status_of
-from fcconan.reproduce.published import Figure, figure, load_paper
+from fcconan.reproduction.datasets import Datasets, Row
+from fcconan.reproduction.ledger import Key, Value, status_of
+from fcconan.reproduction.published import Figure, figure, load_paper
 from fcconan.scoring.agreement import agreement
 from fcconan.scoring.significance.intervals import Floats, bootstrap_means
 from fcconan.scoring.text.corpus import RepetitionRate, csv_cell

@@ -12,7 +12,7 @@ from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table
 from fcconan.data.sources import fetch, sha256_of
 from fcconan.errors import InputError
-from fcconan.reproduce.published import load_paper
+from fcconan.reproduction.published import load_paper
 
 Row = dict[str, Any]
 
