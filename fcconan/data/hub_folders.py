@@ -62,7 +62,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
     from fcconan.building.releases import CARD
     from fcconan.data.manifest import MANIFEST
-    from fcconan.publish.hub import limit_waiting, quiet
+    from fcconan.publishing.hub import limit_waiting, quiet
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
     limit_waiting()
@@ -120,7 +120,7 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
         RevisionNotFoundError,
     )
 
-    from fcconan.publish.hub import said
+    from fcconan.publishing.hub import said
 
     if isinstance(error, GatedRepoError):
         address = f"{hub_address().url}/datasets/{name}"

@@ -11,7 +11,7 @@ import pytest
 from fcconan.data.parquet import read_batches, read_schema, read_table
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
-from fcconan.publish.known_texts import texts_of_folder
+from fcconan.publishing.known_texts import texts_of_folder
 
 
 def whole_file(path: Path) -> None:

@@ -16,11 +16,11 @@ from fcconan.data.manifest import read_manifest
 from fcconan.data.sources import sha256_of
 from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.publish import HubFailure, publish
-from fcconan.publish.card_check import check_published_card
-from fcconan.publish.contents import Contents, read_contents
-from fcconan.publish.loading import check_loading
-from fcconan.publish.restricted import check_no_text_in_card, restricted_columns
+from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.contents import Contents, read_contents
+from fcconan.publishing.loading import check_loading
+from fcconan.publishing.publication import HubFailure, publish
+from fcconan.publishing.restricted import check_no_text_in_card, restricted_columns
 from tests import small
 from tests.publish.hub import Hub
 from tests.publish.test_publish import leaked

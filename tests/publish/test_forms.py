@@ -9,8 +9,8 @@ import pytest
 
 from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
-from fcconan.publish.forms import clean_signature, problem, strings_of
-from fcconan.publish.known_texts import KnownTexts
+from fcconan.publishing.forms import clean_signature, problem, strings_of
+from fcconan.publishing.known_texts import KnownTexts
 from tests.golden.files import RECORDS, read
 
 TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")

@@ -9,7 +9,8 @@ import pytest
 from fcconan.building.builds import build
 from fcconan.data.schemas import PUBLISHED
 from fcconan.errors import InputError
-from fcconan.publish import known_texts, publish
+from fcconan.publishing import known_texts
+from fcconan.publishing.publication import publish
 from tests import small
 from tests.conftest import RunCli
 from tests.publish.attempts import Attempt, attempts, honest_row, leaks, write
@@ -30,7 +31,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     recipe = str(small.write_recipe(folder / "upstream"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "recipe_names", lambda: ["demo", recipe])
-        patch.setattr("fcconan.publish.loading.check_loading", lambda contents: None)
+        patch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
         known_texts.forget()
         build("demo", folder / "demo")
         build(recipe, folder / "labels", labels_only=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import fcconan.publish.hub
+import fcconan.publishing.hub
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
-from fcconan.publish import HubFailure, publish
+from fcconan.publishing.publication import HubFailure, publish
 from tests import small
 from tests.conftest import RunCli
 from tests.publish.hub import READER, STRANGER, Blob, Hub, Repository
@@ -390,28 +390,28 @@ def test_strangers_cannot_read_what_is_private_and_readers_can(hub: Hub, built: 
 def test_a_gate_that_falls_while_files_are_sent_stops_the_commit(
     hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    send = fcconan.publish.hub.Hub.upload
+    send = fcconan.publishing.hub.Hub.upload
 
-    def open_meanwhile(self: fcconan.publish.hub.Hub, additions: Any) -> None:
+    def open_meanwhile(self: fcconan.publishing.hub.Hub, additions: Any) -> None:
         send(self, additions)
         hub.repos[REPO].gated = False
 
-    monkeypatch.setattr("fcconan.publish.hub.Hub.upload", open_meanwhile)
+    monkeypatch.setattr("fcconan.publishing.hub.Hub.upload", open_meanwhile)
     with pytest.raises(InputError, match="was to be gated, and the Hub says that it is not: nothing was published"):
         publish(built / "full", REPO, may_redistribute=True, gated="manual")
     assert [commit.title for commit in hub.repos[REPO].commits] == ["initial commit"]
 
 
 def test_what_is_sent_is_what_was_checked(hub: Hub, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = fcconan.publish.hub.Hub.read
+    read = fcconan.publishing.hub.Hub.read
 
-    def rebuild_meanwhile(self: fcconan.publish.hub.Hub, **options: Any) -> Any:
+    def rebuild_meanwhile(self: fcconan.publishing.hub.Hub, **options: Any) -> Any:
         if (copied / "full").exists():
             (copied / "labels").rename(copied / "old")
             (copied / "full").rename(copied / "labels")
         return read(self, **options)
 
-    monkeypatch.setattr("fcconan.publish.hub.Hub.read", rebuild_meanwhile)
+    monkeypatch.setattr("fcconan.publishing.hub.Hub.read", rebuild_meanwhile)
     with pytest.raises(InputError, match=r"was changed while it was being published: run the same command again"):
         publish(copied / "labels", REPO)
     assert leaked(hub) == []
@@ -425,9 +425,9 @@ def test_a_gitignore_on_the_hub_leaves_no_file_out(hub: Hub, built: Path) -> Non
 
 
 def test_a_commit_that_lacks_a_file_gets_no_tag(hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = fcconan.publish.hub.Hub.commit
+    commit = fcconan.publishing.hub.Hub.commit
     monkeypatch.setattr(
-        "fcconan.publish.hub.Hub.commit",
+        "fcconan.publishing.hub.Hub.commit",
         lambda self, operations, *rest: commit(
             self, [each for each in operations if not each.path_in_repo.startswith("gold/")], *rest
         ),

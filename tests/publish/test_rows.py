@@ -17,13 +17,13 @@ from fcconan.building.builds import build
 from fcconan.data.ids import hs_id
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
-from fcconan.publish import publish
-from fcconan.publish import rows as publish_rows
-from fcconan.publish.card_check import check_published_card
-from fcconan.publish.contents import Contents
-from fcconan.publish.known_texts import KnownTexts
-from fcconan.publish.loading import check_loading
-from fcconan.publish.restricted import restricted_columns
+from fcconan.publishing import rows as publish_rows
+from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.known_texts import KnownTexts
+from fcconan.publishing.loading import check_loading
+from fcconan.publishing.publication import publish
+from fcconan.publishing.restricted import restricted_columns
 from tests import small
 from tests.conftest import RunCli
 from tests.publish.hub import Hub

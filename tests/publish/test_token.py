@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.publish import HubFailure, publish
-from fcconan.publish.hub import limit_waiting, said
+from fcconan.publishing.hub import limit_waiting, said
+from fcconan.publishing.publication import HubFailure, publish
 from tests.conftest import RunCli
 from tests.publish.hub import OWNER, READ_ONLY, Hub
 
@@ -134,7 +134,7 @@ def test_what_is_said_holds_no_token_however_it_is_written() -> None:
 def test_a_hub_that_accepts_and_says_nothing_is_given_up(
     hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fcconan.publish.hub.LONGEST_SILENCE", 0.2)
+    monkeypatch.setattr("fcconan.publishing.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):

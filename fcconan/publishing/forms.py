@@ -12,7 +12,7 @@ from fcconan.building.tables import kind_of
 from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, is_name, is_title, unknown_words
 from fcconan.data.schemas import column_of
 from fcconan.errors import InputError
-from fcconan.publish.known_texts import KnownTexts
+from fcconan.publishing.known_texts import KnownTexts
 
 SHOWN = 6  # characters of a refused string that a message repeats
 SIGNATURE_KEYS = frozenset(

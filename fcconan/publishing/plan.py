@@ -9,8 +9,8 @@ from typing import Any, Literal
 from fcconan.building.releases import CARD
 from fcconan.data.manifest import MANIFEST
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents, is_built
-from fcconan.publish.hub import Hub, Remote, RemoteFile
+from fcconan.publishing.contents import Contents, is_built
+from fcconan.publishing.hub import Hub, Remote, RemoteFile
 
 Change = Literal["new", "changed", "removed", "unchanged"]
 # What the Hub itself puts into a new repository, and whoever made it there may have written.

@@ -13,7 +13,7 @@ from fcconan.data.ids import hs_id, normalise
 from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, Columns
 from fcconan.errors import InputError
-from fcconan.publish.forms import check_column_names, shown
+from fcconan.publishing.forms import check_column_names, shown
 
 RUN_SUFFIXES = (".trec", ".run")
 RESULT_SUFFIX = ".json"

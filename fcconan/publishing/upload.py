@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents
-from fcconan.publish.gate import check_is_closed
-from fcconan.publish.hub import Hub, HubFailure
-from fcconan.publish.plan import Plan, is_same
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.gate import check_is_closed
+from fcconan.publishing.hub import Hub, HubFailure
+from fcconan.publishing.plan import Plan, is_same
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd

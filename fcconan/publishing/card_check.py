@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.building.cards import FURTHER_TAGS, REQUIRED, TAGS, check_card
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents
+from fcconan.publishing.contents import Contents
 
 SECTIONS = ("Load it", "Composition", "Uses and misuse", "Terms", "Citation")
 _HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents
+from fcconan.publishing.contents import Contents
 
 
 def check_loading(contents: Contents) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.publish.hub import HubFailure
-from fcconan.publish.plan import Plan
-from fcconan.publish.upload import Done
+from fcconan.publishing.hub import HubFailure
+from fcconan.publishing.plan import Plan
+from fcconan.publishing.upload import Done
 
 __all__ = ["Done", "HubFailure", "Plan", "Publication", "publish"]
 
@@ -91,16 +91,16 @@ def publish(
             committed.
         HubFailure: The Hub cannot be reached or failed; running it again goes on.
     """
-    from fcconan.publish import gate, restricted
-    from fcconan.publish.card_check import check_published_card
-    from fcconan.publish.contents import read_contents
-    from fcconan.publish.forms import check_titles
-    from fcconan.publish.hub import GATES, Hub, Remote
-    from fcconan.publish.known_texts import known_texts
-    from fcconan.publish.loading import check_loading
-    from fcconan.publish.plan import check_tag, make_plan
-    from fcconan.publish.rows import is_release, stage_rows
-    from fcconan.publish.upload import carry_out
+    from fcconan.publishing import gate, restricted
+    from fcconan.publishing.card_check import check_published_card
+    from fcconan.publishing.contents import read_contents
+    from fcconan.publishing.forms import check_titles
+    from fcconan.publishing.hub import GATES, Hub, Remote
+    from fcconan.publishing.known_texts import known_texts
+    from fcconan.publishing.loading import check_loading
+    from fcconan.publishing.plan import check_tag, make_plan
+    from fcconan.publishing.rows import is_release, stage_rows
+    from fcconan.publishing.upload import carry_out
 
     _check_repo_id(repo_id)
     if gated is not None and gated not in GATES:

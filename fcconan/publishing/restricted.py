@@ -14,8 +14,8 @@ from fcconan.data.manifest import MANIFEST
 from fcconan.data.parquet import read_table
 from fcconan.data.schemas import TEXT_COLUMNS, column_of
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents
-from fcconan.publish.forms import (
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.forms import (
     TEXTS,
     check_column_names,
     check_document,
@@ -24,7 +24,7 @@ from fcconan.publish.forms import (
     signature_values,
     strings_of,
 )
-from fcconan.publish.known_texts import KnownTexts
+from fcconan.publishing.known_texts import KnownTexts
 
 _MANIFEST_KEYS = frozenset(
     """

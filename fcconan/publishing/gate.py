@@ -1,9 +1,9 @@
 """Who may read what is published: restricted text needs the user's word and a closed repository."""
 
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents
-from fcconan.publish.hub import Remote
-from fcconan.publish.restricted import listed
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.hub import Remote
+from fcconan.publishing.restricted import listed
 
 CLOSE = "--private or --gated manual"
 

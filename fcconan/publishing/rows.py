@@ -16,11 +16,11 @@ from fcconan.data.ids import NORMALISATION_VERSION, normalise
 from fcconan.data.manifest import FORMAT, MANIFEST
 from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.publish.contents import Contents, read_contents
-from fcconan.publish.forms import check_titles, clean_signature
-from fcconan.publish.known_texts import KnownTexts, texts_of, texts_of_folder
-from fcconan.publish.restricted import listed, may_be_passed_on
-from fcconan.publish.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
+from fcconan.publishing.contents import Contents, read_contents
+from fcconan.publishing.forms import check_titles, clean_signature
+from fcconan.publishing.known_texts import KnownTexts, texts_of, texts_of_folder
+from fcconan.publishing.restricted import listed, may_be_passed_on
+from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
 KIND = "rows"
 SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
