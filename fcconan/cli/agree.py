@@ -58,8 +58,8 @@ def run(
 ) -> None:
     """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.scores import agreement_tables, write_agreement
-    from fcconan.report.sections import check_page
+    from fcconan.reporting.scores import agreement_tables, write_agreement
+    from fcconan.reporting.sections import check_page
     from fcconan.scoring.agreement import agreement, agreement_signature, has_pair_intervals
     from fcconan.scoring.reliability_data import tables_of
 

@@ -98,7 +98,7 @@ def run(
     answering = run_of(NAME, locals(), fresh)
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, tell_progress, write_json
-    from fcconan.report import check_report, write_report
+    from fcconan.reporting.benchmark_reports import check_report, write_report
     from fcconan.retrieval.benchmark import Settings, bench
     from fcconan.retrieval.collections import load_collection
     from fcconan.retrieval.run_cache import KeptRuns, default_folder
@@ -216,7 +216,7 @@ def _systems(
 def print_result(result: dict[str, Any], report: Path | None) -> None:
     """Prints the tables, notes and signature of a result."""
     from fcconan.cli.output import print_table
-    from fcconan.report.tables import terminal_tables
+    from fcconan.reporting.tables import terminal_tables
 
     for title, columns, rows in terminal_tables(result):
         print_table(title, columns, rows)

@@ -69,7 +69,7 @@ def run(
 ) -> None:
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
     from fcconan.errors import InputError
-    from fcconan.report.sections import check_page
+    from fcconan.reporting.sections import check_page
     from fcconan.scoring.correlation import analysis, partial, rating_errors
     from fcconan.scoring.correlation.coefficients import known_coefficients
     from fcconan.scoring.correlation.levels import LEVELS, known_levels
@@ -181,8 +181,8 @@ def _tests(
 
 def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.correlations import correlation_tables
-    from fcconan.report.scores import write_correlations
+    from fcconan.reporting.correlations import correlation_tables
+    from fcconan.reporting.scores import write_correlations
 
     for shown in correlation_tables(result):
         print_table(shown.title, shown.columns, shown.rows)

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fcconan.report.site.page import Page
-    from fcconan.report.tables import Table
+    from fcconan.reporting.site.page import Page
+    from fcconan.reporting.tables import Table
 
 NAME = "demo"
 EXAMPLE = "Example: fcconan demo --out demo-dataset --report demo-report"
@@ -35,11 +35,11 @@ def run(
     from fcconan.cli.output import check_json_target, print_table, write_release_json
     from fcconan.data.row_files import check_row_target
     from fcconan.errors import InputError
-    from fcconan.report import trec_files
-    from fcconan.report.explorer import explorer_page
-    from fcconan.report.retrieval import drill_down
-    from fcconan.report.site.pages import bench_page
-    from fcconan.report.site.write import check_site, write_site
+    from fcconan.reporting.benchmark_reports import trec_files
+    from fcconan.reporting.explorer import explorer_page
+    from fcconan.reporting.retrieval import drill_down
+    from fcconan.reporting.site.pages import bench_page
+    from fcconan.reporting.site.write import check_site, write_site
     from fcconan.retrieval.benchmark import Settings, bench
     from fcconan.retrieval.collections import load_collection
     from fcconan.retrieval.suites import Maker, load_suite
@@ -125,9 +125,9 @@ def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     from dataclasses import asdict
 
     from fcconan.cli.row_sources import opened, rated_replies
-    from fcconan.report.scores import correlation_page, tournament_page, tournament_tables
-    from fcconan.report.sections import interval, number
-    from fcconan.report.tables import Table
+    from fcconan.reporting.scores import correlation_page, tournament_page, tournament_tables
+    from fcconan.reporting.sections import interval, number
+    from fcconan.reporting.tables import Table
     from fcconan.scoring.correlation.analysis import correlate, correlation_signature
     from fcconan.scoring.tournament.ranking import rank_systems
 

@@ -118,7 +118,7 @@ class Evaluation:
     def _tell(self, missing: Mapping[str, int]) -> None:
         """Prints how the systems stand, and what became of every step."""
         from fcconan.cli.output import print_table, write_json
-        from fcconan.report.generators import gist_of
+        from fcconan.reporting.generators import gist_of
 
         for table in gist_of(self.out):
             print_table(table.title, table.columns, table.rows)
@@ -266,7 +266,7 @@ class Evaluation:
         self._do(name, key, [file], work)
 
     def _report(self, missing: Mapping[str, int]) -> None:
-        from fcconan.report.generators import results_of, signatures_of, write_report
+        from fcconan.reporting.generators import results_of, signatures_of, write_report
 
         path = self.out / "report.html"
         results = results_of(self.out)

@@ -44,10 +44,10 @@ def run(
 ) -> None:
     """Rank systems by the ratings of their replies, aspect by aspect and by one score of all, and test differences."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.report.differences import difference_tables
-    from fcconan.report.scores import leaderboard_page, leaderboard_tables
-    from fcconan.report.sections import check_page
-    from fcconan.report.site.page import write
+    from fcconan.reporting.differences import difference_tables
+    from fcconan.reporting.scores import leaderboard_page, leaderboard_tables
+    from fcconan.reporting.sections import check_page
+    from fcconan.reporting.site.page import write
     from fcconan.scoring import leaderboards as board
     from fcconan.scoring.correlation.levels import UNKNOWN
     from fcconan.scoring.ratings import HUMAN

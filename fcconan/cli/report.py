@@ -31,9 +31,9 @@ def run(
     """Write results as one folder of pages that works without a server and loads nothing."""
     from fcconan.cli.output import print_table
     from fcconan.errors import InputError
-    from fcconan.report.site.inputs import find_inputs
-    from fcconan.report.site.pages import pages_of
-    from fcconan.report.site.write import check_site, write_site
+    from fcconan.reporting.site.inputs import find_inputs
+    from fcconan.reporting.site.pages import pages_of
+    from fcconan.reporting.site.write import check_site, write_site
 
     left_out: list[str] = []
     found = find_inputs(inputs, tell=left_out.append)

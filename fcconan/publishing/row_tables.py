@@ -107,7 +107,7 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
         raise InputError(f"{path} cannot be read ({reason}): give a file that --json wrote") from error
     listed = result if isinstance(result, list) else result.get("rows") if isinstance(result, dict) else None
     if isinstance(result, dict) and isinstance(result.get("systems"), dict) and "protocol" in result:
-        from fcconan.report.tables import as_csv
+        from fcconan.reporting.tables import as_csv
 
         try:
             return "results", list(csv.DictReader(io.StringIO(as_csv(result)))), _signatures(result)

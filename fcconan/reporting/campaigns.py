@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.report.scores import agreement_tables
-from fcconan.report.sections import Section, number, write_page
-from fcconan.report.tables import Table
+from fcconan.reporting.scores import agreement_tables
+from fcconan.reporting.sections import Section, number, write_page
+from fcconan.reporting.tables import Table
 
 Row = Mapping[str, Any]
 LEVELS = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fcconan.report.plots import COLOURS, INK, style, svg
+from fcconan.reporting.plots import COLOURS, INK, style, svg
 
 _NAME = "training-curve"
 _HIGHEST = 1.5  # times the loss before training: what rises higher would leave no room for the others

@@ -9,7 +9,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.generation.safety.flags import FLAGS, flags_of
 from fcconan.judging.audit.intervals import codes_of, share_interval, wilson
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.tables import MISSING, Table
 
 Row = dict[str, Any]
 REFUSAL = "refusal"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.building.builds import build
-from fcconan.report import write_report
+from fcconan.reporting.benchmark_reports import write_report
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented import EVIL, example_details, example_result
 from tests.small import write_small

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from fcconan.report.site.inputs import find_inputs
-from fcconan.report.site.pages import pages_of
-from fcconan.report.site.write import write_site
+from fcconan.reporting.site.inputs import find_inputs
+from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.write import write_site
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.report.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM
 from tests.report.results import write_results

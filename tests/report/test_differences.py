@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.report.differences import MOST, difference_tables, family_text, p_text
-from fcconan.report.scores import leaderboard_section
+from fcconan.reporting.differences import MOST, difference_tables, family_text, p_text
+from fcconan.reporting.scores import leaderboard_section
 
 Row = dict[str, Any]
 

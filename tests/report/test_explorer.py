@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.report import explorer_data
-from fcconan.report.explorer import explorer_page
-from fcconan.report.explorer_data import browsable, encode, read_release
-from fcconan.report.explorer_matrix import matrix_of
-from fcconan.report.explorer_tables import all_tables
-from fcconan.report.site.page import render
+from fcconan.reporting import explorer_data
+from fcconan.reporting.explorer import explorer_page
+from fcconan.reporting.explorer_data import browsable, encode, read_release
+from fcconan.reporting.explorer_matrix import matrix_of
+from fcconan.reporting.explorer_tables import all_tables
+from fcconan.reporting.site.page import render
 from tests.report.invented_release import ANSWER, CN, EVIL_NAME, HS, MESSAGE, SCRIPT, TEXTS, write_release_folder
 
 

@@ -5,10 +5,10 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Page, expect
 
-from fcconan.report.explorer import explorer_page
-from fcconan.report.ledger import write_ledger
-from fcconan.report.scores import write_correlations
-from fcconan.report.site.page import write
+from fcconan.reporting.explorer import explorer_page
+from fcconan.reporting.ledger import write_ledger
+from fcconan.reporting.scores import write_correlations
+from fcconan.reporting.site.page import write
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.report.invented_release import CN, EVIL_NAME, HS, MESSAGE, SCRIPT, write_release_folder
 from tests.report.test_heat import CELLS, ROWS

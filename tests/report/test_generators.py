@@ -9,11 +9,11 @@ import pytest
 from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.item import GENERATED
-from fcconan.report.generators import gist_of, results_of, sections_of, signatures_of, write_report
-from fcconan.report.site.inputs import find_inputs
-from fcconan.report.site.pages import pages_of
-from fcconan.report.site.write import write_site
+from fcconan.reporting.generators import gist_of, results_of, sections_of, signatures_of, write_report
 from fcconan.reporting.safety import safety_report
+from fcconan.reporting.site.inputs import find_inputs
+from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.write import write_site
 from fcconan.scoring.tournament.ranking import rank_systems
 
 ABOUT = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.report.heat import HeatCell, HeatMap, ground, heat_maps
-from fcconan.report.heat_scores import agreement_maps, correlation_maps, judge_table, win_map
-from fcconan.report.ledger import difference, ledger_page
-from fcconan.report.scores import agreement_page, correlation_page, tournament_page
-from fcconan.report.site.page import asset, render
+from fcconan.reporting.heat import HeatCell, HeatMap, ground, heat_maps
+from fcconan.reporting.heat_scores import agreement_maps, correlation_maps, judge_table, win_map
+from fcconan.reporting.ledger import difference, ledger_page
+from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
+from fcconan.reporting.site.page import asset, render
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.report.invented_release import EVIL_NAME

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.report import write_report
-from fcconan.report.plots import COLOURS, NAMES, Plots, figures, line_of, p_text, themed
+from fcconan.reporting.benchmark_reports import write_report
+from fcconan.reporting.plots import COLOURS, NAMES, Plots, figures, line_of, p_text, themed
 from tests.report.invented import AWKWARD, BM25, PARTITIONS, RANDOM, VALUES, example_details, example_result
 
 WITHOUT_STUDY = NAMES[:4]

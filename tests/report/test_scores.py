@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.report.correlations import correlation_tables
-from fcconan.report.scores import (
+from fcconan.reporting.correlations import correlation_tables
+from fcconan.reporting.scores import (
     agreement_tables,
     correlation_section,
     leaderboard_section,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.report.sections import Section, check_page, interval, number, sections_page, write_page
-from fcconan.report.site.page import render
-from fcconan.report.tables import Table
+from fcconan.reporting.sections import Section, check_page, interval, number, sections_page, write_page
+from fcconan.reporting.site.page import render
+from fcconan.reporting.tables import Table
 
 SECTIONS = [
     Section("First <b>", ["A note & more."], [Table("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]),

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.report.folders import safe_names
-from fcconan.report.site.inputs import find_inputs
-from fcconan.report.site.page import Page
-from fcconan.report.site.pages import pages_of
-from fcconan.report.site.write import check_site, write_site
-from fcconan.report.tables import Table
+from fcconan.reporting.folders import safe_names
+from fcconan.reporting.site.inputs import find_inputs
+from fcconan.reporting.site.page import Page
+from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.write import check_site, write_site
+from fcconan.reporting.tables import Table
 from tests.conftest import run_here
 from tests.report.invented import CORPUS, EVIL, QUERIES
 from tests.report.results import STRONG, write_results

@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Any
 
-from fcconan.report.tables import (
+from fcconan.reporting.tables import (
     agreement_table,
     all_tables,
     as_csv,

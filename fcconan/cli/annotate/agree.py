@@ -45,8 +45,8 @@ def run(
     from fcconan.annotation.campaigns import Campaign
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.report.sections import check_page
     from fcconan.reporting.campaigns import not_made, quality_tables, write_quality_page
+    from fcconan.reporting.sections import check_page
 
     check_files({"--json": json_file, "--report": report}, folders=[folder])
     check_json_target(json_file, folder)

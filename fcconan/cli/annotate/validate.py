@@ -52,7 +52,7 @@ def run(
     )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.report.scores import agreement_tables
+    from fcconan.reporting.scores import agreement_tables
 
     check_files({"--json": json_file}, folders=[folder])
     check_json_target(json_file, folder)

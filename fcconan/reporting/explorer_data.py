@@ -2,7 +2,7 @@
 
 A column is its distinct values and, for every row, the number of one of them, as base64 of whole numbers of one, two or
 four bytes (little-endian; 0 is missing). 81 252 ratings are 1.1 MB so. A table of more rows than a page can hold is
-counted instead (`fcconan.report.explorer_tables`), and said to be.
+counted instead (`fcconan.reporting.explorer_tables`), and said to be.
 """
 
 import base64

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.report.site.inputs import MANIFEST, Input, parsed
-from fcconan.report.site.page import Page
+from fcconan.reporting.site.inputs import MANIFEST, Input, parsed
+from fcconan.reporting.site.page import Page
 
 
 def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
@@ -48,13 +48,13 @@ def bench_page(
 
     Args:
         result: The benchmark's result.
-        rankings: What `fcconan.report.retrieval.drill_down` returned, if it is there.
+        rankings: What `fcconan.reporting.retrieval.drill_down` returned, if it is there.
         trec: Path, and content of every TREC file.
         texts: Whether texts may be shown.
     """
-    from fcconan.report import RESULT, as_json, tables_of
-    from fcconan.report.plots import figures
-    from fcconan.report.retrieval import retrieval_page
+    from fcconan.reporting.benchmark_reports import RESULT, as_json, tables_of
+    from fcconan.reporting.plots import figures
+    from fcconan.reporting.retrieval import retrieval_page
 
     plots = figures(result)
     files = {RESULT: as_json(result), **tables_of(result), **{f"{name}.svg": svg for name, (_, svg) in plots.items()}}
@@ -62,7 +62,7 @@ def bench_page(
 
 
 def _bench(each: Input, texts: bool) -> Page:
-    from fcconan.report import DETAILS, RESULT
+    from fcconan.reporting.benchmark_reports import DETAILS, RESULT
 
     if not each.path.is_dir():
         return bench_page(each.data, None, {}, texts=texts)
@@ -77,7 +77,7 @@ def _bench(each: Input, texts: bool) -> Page:
 
 
 def _scores(each: Input, texts: bool) -> Page:
-    from fcconan.report import scores
+    from fcconan.reporting import scores
 
     makers: dict[str, Callable[..., Page]] = {
         "rank": scores.tournament_page,
@@ -90,21 +90,21 @@ def _scores(each: Input, texts: bool) -> Page:
 
 
 def _reproduction(each: Input, texts: bool) -> Page:
-    from fcconan.report.ledger import ledger_page
+    from fcconan.reporting.ledger import ledger_page
     from fcconan.reproduction.ledger import Cell
 
     return replace(ledger_page([Cell(**row) for row in each.data]), files={"reproduce.json": each.text})
 
 
 def _dataset(each: Input, texts: bool) -> Page:
-    from fcconan.report.explorer import explorer_page
+    from fcconan.reporting.explorer import explorer_page
 
     page = explorer_page(each.path, texts=texts)
     return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
 
 
 def _generators(each: Input, texts: bool) -> Page:
-    from fcconan.report.generators import SCORED, generators_page
+    from fcconan.reporting.generators import SCORED, generators_page
 
     page = generators_page(each.path, texts=texts)
     files = {f"{name}.json": each.path / f"{name}.json" for name in SCORED}
@@ -118,8 +118,8 @@ def metrics_page(result: Mapping[str, Any]) -> Page:
     Args:
         result: What `fcconan metrics` found.
     """
-    from fcconan.report.generators import metrics_table
-    from fcconan.report.sections import Section, sections_page
+    from fcconan.reporting.generators import metrics_table
+    from fcconan.reporting.sections import Section, sections_page
 
     table = metrics_table(result["rows"])
     section = Section("Metrics of replies", result["notes"], [table])

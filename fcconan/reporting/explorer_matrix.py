@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fcconan.report.explorer_data import Source
-from fcconan.report.explorer_tables import APPROPRIATE, tiers_of
-from fcconan.report.site.page import markup
-from fcconan.report.tables import Table
+from fcconan.reporting.explorer_data import Source
+from fcconan.reporting.explorer_tables import APPROPRIATE, tiers_of
+from fcconan.reporting.site.page import markup
+from fcconan.reporting.tables import Table
 from fcconan.rows import TIERS
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from fcconan.data.atomic_files import may_be_written
 from fcconan.errors import InputError
-from fcconan.report.plots import themed
-from fcconan.report.site.page import Page, markup, write
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.plots import themed
+from fcconan.reporting.site.page import Page, markup, write
+from fcconan.reporting.tables import MISSING, Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fcconan.report.differences import family_text, p_text
-from fcconan.report.sections import interval, number
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.differences import family_text, p_text
+from fcconan.reporting.sections import interval, number
+from fcconan.reporting.tables import MISSING, Table
 
 Rows = Sequence[Mapping[str, Any]]
 # Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.

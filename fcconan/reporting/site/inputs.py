@@ -99,7 +99,7 @@ def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
 
 
 def _folder(path: Path) -> Input | None:
-    from fcconan.report import DETAILS, RESULT
+    from fcconan.reporting.benchmark_reports import DETAILS, RESULT
 
     if _is_release(path):
         return Input("dataset", path)

@@ -11,12 +11,12 @@ from typing import Any
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.report.explorer_data import Source, browsable, encode, read_release
-from fcconan.report.explorer_matrix import Matrix, matrix_of
-from fcconan.report.explorer_tables import all_tables
-from fcconan.report.sections import Section, sections_page
-from fcconan.report.site.page import Page, markup, texts_gate, texts_notice, texts_warning
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.explorer_data import Source, browsable, encode, read_release
+from fcconan.reporting.explorer_matrix import Matrix, matrix_of
+from fcconan.reporting.explorer_tables import all_tables
+from fcconan.reporting.sections import Section, sections_page
+from fcconan.reporting.site.page import Page, markup, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.tables import MISSING, Table
 
 WITHOUT_SCRIPTS = 50  # rows of each table with their texts
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.data.atomic_files import write_whole
 from fcconan.errors import InputError
-from fcconan.report.tables import Table
+from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fcconan.report.sections import Section, sections_page
-from fcconan.report.site.page import Page, markup, write
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.sections import Section, sections_page
+from fcconan.reporting.site.page import Page, markup, write
+from fcconan.reporting.tables import MISSING, Table
 from fcconan.reproduction.ledger import STATUSES, Cell, counts, from_print
 from fcconan.reproduction.published import figure, load_paper
 

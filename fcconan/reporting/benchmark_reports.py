@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.report.folders import check_folder, replace_folder, safe_names
+from fcconan.reporting.folders import check_folder, replace_folder, safe_names
 
 PAGE, RESULT, DETAILS = "report.html", "results.json", "rankings.json"
 EARLIER = "scores.html"  # a second page, which an earlier version wrote
@@ -32,9 +32,9 @@ def write_report(
     Raises:
         InputError: The folder holds files that no report wrote, or cannot be written.
     """
-    from fcconan.report.plots import figures
-    from fcconan.report.retrieval import drill_down, retrieval_page
-    from fcconan.report.site.page import render
+    from fcconan.reporting.plots import figures
+    from fcconan.reporting.retrieval import drill_down, retrieval_page
+    from fcconan.reporting.site.page import render
 
     check_report(folder)
     plots = figures(result)
@@ -61,7 +61,7 @@ def check_report(folder: Path) -> None:
 
 def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     """Returns every table as Markdown, LaTeX and CSV: name of the file, content."""
-    from fcconan.report.tables import as_csv, as_latex, as_markdown, comparisons_as_csv
+    from fcconan.reporting.tables import as_csv, as_latex, as_markdown, comparisons_as_csv
 
     contents = (as_markdown(result), as_latex(result), as_csv(result), comparisons_as_csv(result))
     return dict(zip(FILES[1:5], contents, strict=True))
@@ -86,7 +86,7 @@ def as_json(data: Any) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    from fcconan.report.plots import NAMES
+    from fcconan.reporting.plots import NAMES
 
     if len(path.parts) == 2:
         return path.parts[0] in ("runs", "qrels") and path.suffix == ".trec"

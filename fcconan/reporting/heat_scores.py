@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fcconan.report.heat import EMPTY, HeatCell, HeatMap, ground
-from fcconan.report.sections import interval, number
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.heat import EMPTY, HeatCell, HeatMap, ground
+from fcconan.reporting.sections import interval, number
+from fcconan.reporting.tables import MISSING, Table
 
 Row = Mapping[str, Any]
 SIGNED = ("−1", "0", "1")

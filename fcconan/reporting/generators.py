@@ -11,8 +11,8 @@ from fcconan.data import ids
 from fcconan.data.messages import failed
 from fcconan.data.row_files import read_typed_rows
 from fcconan.errors import InputError
-from fcconan.report.differences import difference_tables
-from fcconan.report.scores import (
+from fcconan.reporting.differences import difference_tables
+from fcconan.reporting.scores import (
     correlation_section,
     leaderboard_section,
     leaderboard_tables,
@@ -20,9 +20,9 @@ from fcconan.report.scores import (
     tournament_tables,
     with_maps,
 )
-from fcconan.report.sections import Section, interval, number, sections_page
-from fcconan.report.site.page import Page, markup, texts_notice, texts_warning, write
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.sections import Section, interval, number, sections_page
+from fcconan.reporting.site.page import Page, markup, texts_notice, texts_warning, write
+from fcconan.reporting.tables import MISSING, Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.report.tables import ends_of, marked, metric_title, percent, ranked_systems
+from fcconan.reporting.tables import ends_of, marked, metric_title, percent, ranked_systems
 from fcconan.scoring.significance.families import PRIMARY
 
 if TYPE_CHECKING:

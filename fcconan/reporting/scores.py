@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.data.messages import counted
-from fcconan.report.correlations import correlation_tables, counts_text, value_text
-from fcconan.report.differences import difference_tables, judging_raters
-from fcconan.report.heat import SCRIPT, STYLE
-from fcconan.report.sections import Section, interval, number, sections_page
-from fcconan.report.site.page import Page, write
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.correlations import correlation_tables, counts_text, value_text
+from fcconan.reporting.differences import difference_tables, judging_raters
+from fcconan.reporting.heat import SCRIPT, STYLE
+from fcconan.reporting.sections import Section, interval, number, sections_page
+from fcconan.reporting.site.page import Page, write
+from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring.ratings import WHOLE
 
 Rows = Sequence[Mapping[str, Any]]
@@ -180,9 +180,9 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
     """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
-    from fcconan.report.heat import heat_maps
-    from fcconan.report.heat_scores import win_map
-    from fcconan.report.plots import strengths_plot
+    from fcconan.reporting.heat import heat_maps
+    from fcconan.reporting.heat_scores import win_map
+    from fcconan.reporting.plots import strengths_plot
 
     plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
     return Section(title, result["notes"], tournament_tables(result, every=True), plots, heat_maps([win_map(result)]))
@@ -190,8 +190,8 @@ def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
     """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
-    from fcconan.report.heat import heat_maps
-    from fcconan.report.heat_scores import correlation_maps, judge_table
+    from fcconan.reporting.heat import heat_maps
+    from fcconan.reporting.heat_scores import correlation_maps, judge_table
 
     notes = [
         *result.get("notes", ()),
@@ -221,8 +221,8 @@ def agreement_section(result: Mapping[str, Any], *, pairs: bool = True) -> Secti
         result: With `rows` and `notes`.
         pairs: Whether pairs of raters have lines and heat maps, too.
     """
-    from fcconan.report.heat import heat_maps
-    from fcconan.report.heat_scores import agreement_maps
+    from fcconan.reporting.heat import heat_maps
+    from fcconan.reporting.heat_scores import agreement_maps
 
     notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
     maps = agreement_maps(result["rows"]) if pairs else []

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fcconan.report.dots import Dot, Dots, scale_of
-from fcconan.report.plots import Plots, themed
-from fcconan.report.site.page import Page, markup, texts_gate, texts_notice, texts_warning
-from fcconan.report.tables import (
+from fcconan.reporting.forest_plots import Dot, Dots, scale_of
+from fcconan.reporting.plots import Plots, themed
+from fcconan.reporting.site.page import Page, markup, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.tables import (
     Table,
     all_tables,
     ends_of,

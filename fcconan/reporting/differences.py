@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 from fcconan.data.messages import counted
-from fcconan.report.sections import interval, number
-from fcconan.report.tables import MISSING, Table
+from fcconan.reporting.sections import interval, number
+from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring.significance.families import PRIMARY
 
 Row = Mapping[str, Any]

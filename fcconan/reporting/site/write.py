@@ -10,9 +10,9 @@ from pathlib import Path
 
 from fcconan.data.messages import counted
 from fcconan.errors import InputError
-from fcconan.report.folders import check_folder, replace_folder
-from fcconan.report.site.page import Link, Page, markup, render
-from fcconan.report.tables import Table, figure_columns
+from fcconan.reporting.folders import check_folder, replace_folder
+from fcconan.reporting.site.page import Link, Page, markup, render
+from fcconan.reporting.tables import Table, figure_columns
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
@@ -60,7 +60,7 @@ def check_site(folder: Path) -> None:
     Raises:
         InputError: It is not a folder, or holds files that no report wrote, which would be lost.
     """
-    from fcconan.report import EARLIER, check_report
+    from fcconan.reporting.benchmark_reports import EARLIER, check_report
 
     if (folder / EARLIER).is_file():
         check_report(folder)  # what `fcconan demo` of an earlier version wrote gives way

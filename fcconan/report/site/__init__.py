@@ -1,1 +1,0 @@
-"""The report site: one static folder of pages that share a layout, from the results of several verbs."""
