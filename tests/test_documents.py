@@ -8,8 +8,8 @@ import yaml
 
 from fcconan.building.builds import load_recipe
 from fcconan.data.content import content_folder, recipe_names
+from fcconan.data.schemas import VOTE_LABELS
 from fcconan.data.yaml_files import YamlFile
-from fcconan.rows import VOTE_LABELS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

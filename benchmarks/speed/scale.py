@@ -112,7 +112,7 @@ def texts(side: str, count: int, words: int) -> dict[str, str]:
 def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one case in this process and return its figures."""
     from fcconan.annotation.pair_scoring.scorers import TfIdfScorer, VectorScorer
-    from fcconan.annotation.pair_scoring.scores import plan, summary
+    from fcconan.annotation.pair_scoring.scores import plan, scoring_summary
     from fcconan.parallel import dask_cluster, shards
 
     kind, workers, more, kill = CASES[case]
@@ -140,7 +140,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
             begin = time.perf_counter()
             shards.run(measured, parts, jobs=workers)
         seconds = time.perf_counter() - begin
-    found = summary(work, parts)
+    found = scoring_summary(work, parts)
     together = hashlib.sha256()
     for part in parts:
         together.update((work.folder / part.name).read_bytes())

@@ -13,7 +13,7 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.votes import Value, Votes, item_of
-from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN, agreement, krippendorff_alpha
+from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN, krippendorff_alpha, measure_agreement
 from fcconan.scoring.reliability_data import NOMINAL, RatedByMany
 
 Row = dict[str, Any]
@@ -74,7 +74,7 @@ def agreement_rows(
         confidence: Of the intervals.
 
     Returns:
-        Rows as `fcconan.scoring.agreement.agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
+        Rows as `fcconan.scoring.agreement.measure_agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
         and `label`.
     """
     rows: list[Row] = []
@@ -111,7 +111,7 @@ def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None,
     if not raters:
         return []
     if len(table.domain) <= LARGEST_DOMAIN:
-        return agreement(
+        return measure_agreement(
             values,
             table.domain,
             items=items,

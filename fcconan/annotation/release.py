@@ -30,8 +30,8 @@ from fcconan.annotation.validation import Verdict, verdicts
 from fcconan.annotation.votes import NOT_SURE, answers_of
 from fcconan.building.kinds.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
 from fcconan.data import ids as identity
+from fcconan.data.schemas import LABELS, VOTE_LABELS, Columns
 from fcconan.errors import InputError
-from fcconan.rows import LABELS, VOTE_LABELS, Columns
 
 Row = dict[str, Any]
 SKIPPED = "not_rated"  # why an answer has no value

@@ -321,7 +321,7 @@ def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, V
     return found
 
 
-def summary(
+def validation_summary(
     campaign: Campaign, *, rounds: Sequence[str] = (MAIN,), resamples: int = 10_000, seed: int = 0
 ) -> dict[str, Any]:
     """Sums the validation up.
@@ -337,7 +337,7 @@ def summary(
         answers to labels as they are now), and `agreement` (rows of `fcconan.scoring.agreement` over the units with two
         answers).
     """
-    from fcconan.scoring.agreement import agreement
+    from fcconan.scoring.agreement import measure_agreement
 
     found = verdicts(campaign, rounds)
     things, units = validated_things(campaign, rounds), campaign.units()
@@ -352,7 +352,7 @@ def summary(
             for label in sorted(labels)
         },
         "validators": [_of_validator(name, assignments, things, shown, given) for name in names],
-        "agreement": agreement(
+        "agreement": measure_agreement(
             [
                 [{AGREE: 1.0, DISAGREE: 0.0}.get(each.answers.get(name, ""), np.nan) for each in found.values()]
                 for name in names

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Expectations, Recipe, load_recipe
@@ -201,13 +200,3 @@ def status(message: str, progress: bool | None) -> Iterator[None]:
 
     with Console(file=trusted(sys.stderr)).status(escape(cleaned(message))):
         yield
-
-
-class _CallablePackage(ModuleType):
-    """Lets `fcconan.build` be this package and, in the public API, the function of the same name."""
-
-    def __call__(self, *arguments: Any, **options: Any) -> BuildResult:
-        return build(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _CallablePackage

@@ -10,8 +10,8 @@ from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence,
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES
 from fcconan.data.content import card_template_path
+from fcconan.data.schemas import DTYPES, LIST_TYPES
 from fcconan.errors import InputError
-from fcconan.rows import DTYPES, LIST_TYPES
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VOCABULARY: dict[str, tuple[str, ...]] = {

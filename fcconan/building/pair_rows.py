@@ -5,7 +5,7 @@ from typing import Any
 from fcconan.building.tables import Table
 from fcconan.building.upstream_csv import Rows
 from fcconan.data import ids
-from fcconan.rows import QRELS, TEXT_BY_ID
+from fcconan.data.schemas import QRELS, TEXT_BY_ID
 
 EDUCATION = {
     "": None,
@@ -84,7 +84,7 @@ def _texts_table(config: str, texts: dict[str, str]) -> Table:
     return Table(
         config,
         "test",
-        TEXT_BY_ID,
+        TEXT_BY_ID.kinds,
         {"_id": [i for i, _ in ordered], "text": [t for _, t in ordered]},
         ("_id",),
     )
@@ -97,7 +97,7 @@ def qrels_table(config: str, pairs: list[dict[str, Any]]) -> Table:
         "corpus-id": [pair["cn_id"] for pair in pairs],
         "score": [int(pair["label"] == "appropriate") for pair in pairs],
     }
-    return Table(config, "test", QRELS, data, ("query-id", "corpus-id"))
+    return Table(config, "test", QRELS.kinds, data, ("query-id", "corpus-id"))
 
 
 def benchmark_tables(

@@ -16,9 +16,9 @@ from pydantic import (
 
 from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
 from fcconan.data.content import recipe_path
+from fcconan.data.schemas import PAIR
 from fcconan.data.yaml_files import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.rows import PAIR
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]
@@ -260,7 +260,7 @@ class Recipe(Model):
     def _new_and_mapped(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         mapped = {column for source in info.data.get("sources", {}).values() for column in source.columns}
         for name in columns:
-            if name in PAIR:
+            if name in PAIR.kinds:
                 raise ValueError(f"{name!r} is a column of the contract; choose another name")
             if name not in mapped:
                 raise ValueError(f"{name!r} is mapped by no source; add it to a source's `columns`")

@@ -7,8 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from fcconan.data.schemas import (
+    ALLOWED,
+    DTYPES,
+    LABELS,
+    LIST_TYPES,
+    VOTE_LABELS,
+    Columns,
+    feature_specification,
+    without_text,
+)
 from fcconan.errors import InputError
-from fcconan.rows import ALLOWED, DTYPES, LABELS, LIST_TYPES, VOTE_LABELS, Columns, feature_specification, without_text
 
 ARROW_TYPES: dict[str, Any] = {
     "string": pa.string(),
@@ -41,7 +50,7 @@ class Table:
     Attributes:
         config: The config's name, which is also its folder.
         split: The split's name.
-        columns: The type of every column, by name (see `fcconan.rows`).
+        columns: The type of every column, by name (see `fcconan.data.schemas`).
         data: The values of every column; all lists have one length.
         key: Columns, none of them text, that together tell the rows apart.
     """

@@ -60,7 +60,7 @@ def run(
     from fcconan.cli.output import print_table, write_json
     from fcconan.reporting.scores import agreement_tables, write_agreement
     from fcconan.reporting.sections import check_page
-    from fcconan.scoring.agreement import agreement, agreement_signature, has_pair_intervals
+    from fcconan.scoring.agreement import agreement_signature, has_pair_intervals, measure_agreement
     from fcconan.scoring.reliability_data import tables_of
 
     settings = row_sources.draws(resamples, confidence, seed)
@@ -82,7 +82,7 @@ def run(
     notes: dict[str, None] = {}
     for table in tables:
         by_pair = has_pair_intervals(len(table.raters), pair_intervals)
-        rows += agreement(
+        rows += measure_agreement(
             table.values,
             table.domain,
             items=table.items,

@@ -98,10 +98,10 @@ def _rate(out: Path, rated: Path) -> dict[str, Any]:
     from fcconan.judging.lexical import LexicalJudge
     from fcconan.judging.rating import RATED
     from fcconan.judging.replies import load_replies
-    from fcconan.judging.summaries import Summary
+    from fcconan.judging.summaries import RatingSummary
     from fcconan.judging.tasks import load_task
 
-    summary = Summary()
+    summary = RatingSummary()
     judge = LexicalJudge(load_task("cseval"))
     with RowWriter(rated, RATED) as writer:
         for rows in judge.rate(load_replies(out)):

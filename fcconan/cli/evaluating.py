@@ -266,7 +266,7 @@ class Evaluation:
         self._do(name, key, [file], work)
 
     def _report(self, missing: Mapping[str, int]) -> None:
-        from fcconan.reporting.generators import results_of, signatures_of, write_report
+        from fcconan.reporting.generators import results_of, signatures_of, write_generator_report
 
         path = self.out / "report.html"
         results = results_of(self.out)
@@ -279,7 +279,7 @@ class Evaluation:
         about = {**self._steps.about, "problems": self._steps.problems}
 
         def work() -> None:
-            write_report(path, about, results, self._verbs.replies)
+            write_generator_report(path, about, results, self._verbs.replies)
 
         key = key_of(step="report", about=about, results=results, replies=_content(self._verbs.replies))
         self._do(REPORT, key, [path], work)

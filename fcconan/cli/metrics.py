@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import models, row_sources
+from fcconan.data.schemas import RATING
 from fcconan.errors import InputError
-from fcconan.rows import RATING
 
 if TYPE_CHECKING:
     from fcconan.scoring.text.scores import Metric, TextScores
 
 NAME = "metrics"
 EXAMPLE = "Example: fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv"
-SCORED = RATING | {"item_id": "string", "system": "string"}
+SCORED = RATING.kinds | {"item_id": "string", "system": "string"}
 FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
 WHOLE = "score"
 TOXIC = "toxic"
@@ -112,7 +112,7 @@ def run(
 
 
 def _named(metric: list[str] | None, train: str | None, several: str) -> list[str]:
-    from fcconan.scoring.text.evaluation import METRICS
+    from fcconan.scoring.text.evaluation import TEXT_METRICS
     from fcconan.scoring.text.scores import SEVERAL
 
     if several not in SEVERAL:
@@ -120,9 +120,9 @@ def _named(metric: list[str] | None, train: str | None, several: str) -> list[st
     for name in metric or ():
         if name == "novelty" and train is None:
             raise InputError("novelty needs the CNs that were trained on: give them with --train")
-        if name not in (*METRICS, "novelty"):
+        if name not in (*TEXT_METRICS, "novelty"):
             raise InputError(
-                f"there is no metric {name!r}: choose from {', '.join(METRICS)}; models have options of their own"
+                f"there is no metric {name!r}: choose from {', '.join(TEXT_METRICS)}; models have options of their own"
             )
     return [name for name in dict.fromkeys(metric or ()) if name != "novelty"]
 
@@ -208,10 +208,10 @@ def _novelty(train: str) -> "Metric":
 
 
 def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
-    from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES
+    from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS
 
     referred = any(row["references"] for row in rows)
-    return [name for name in METRICS if referred or name not in OF_REFERENCES]
+    return [name for name in TEXT_METRICS if referred or name not in OF_REFERENCES]
 
 
 def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:

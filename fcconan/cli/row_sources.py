@@ -307,9 +307,9 @@ def opened(
             and no dataset.
     """
     from fcconan.data.row_files import SUFFIXES
-    from fcconan.rows import COMPARISON, RATING, REPLY, VOTE
+    from fcconan.data.schemas import COMPARISON, RATING, REPLY, VOTE
 
-    known = list(dict.fromkeys([*RATING, *COMPARISON, *VOTE, *REPLY]))
+    known = list(dict.fromkeys([*RATING.kinds, *COMPARISON.kinds, *VOTE.kinds, *REPLY.kinds]))
     columns: dict[str, str] = {}
     for each in column or ():
         name, theirs = _pair("--column", each, "NAME=COLUMN, such as rater=annotator")

@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 
 def content_folder() -> Path:
     """Returns the folder that holds `builders/`, `annotations/`, `benchmarks/` and `dataset_card.md`."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     installed = package / "catalog_data"
     return installed if installed.is_dir() else package.parent
 

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.data.atomic_files import is_special, may_be_written
+from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
-from fcconan.rows import DTYPES, LIST_TYPES, Columns
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _BATCH = 2_000

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fcconan.data import schemas
-from fcconan.rows import Columns
+from fcconan.data.schemas import Columns
 
 Row = dict[str, Any]
 

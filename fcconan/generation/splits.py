@@ -11,10 +11,10 @@ from fcconan.data.ids import digest
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.row_files import SUFFIXES, read_rows
 from fcconan.data.row_ids import cell_list, is_missing
+from fcconan.data.schemas import TIERS
 from fcconan.data.sources import sha256_of
 from fcconan.errors import InputError
 from fcconan.judging.replies import files_of
-from fcconan.rows import TIERS
 
 Row = dict[str, Any]
 QUERIES_FILE = "queries.jsonl"

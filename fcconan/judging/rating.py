@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import schemas
 from fcconan.data.ids import digest
+from fcconan.data.schemas import Columns
 from fcconan.judging.citations import cites
 from fcconan.judging.injection import copied
 from fcconan.judging.outcomes import Outcome, RowReason, keys, read
 from fcconan.judging.strategies import TEXTS, Plan, Question, variables
 from fcconan.models.calls import Call, Model, Reply, Sampling
-from fcconan.rows import Columns
 
 Row = dict[str, Any]
 RATED: Columns = schemas.RATED.kinds

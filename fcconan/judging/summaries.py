@@ -7,7 +7,7 @@ from typing import Any
 Row = dict[str, Any]
 
 
-class Summary:
+class RatingSummary:
     """Counts and means for every rater and aspect; nothing else of the rows is kept."""
 
     def __init__(self) -> None:

@@ -254,7 +254,7 @@ def _card(
 
     metadata = card_metadata(cast(Recipe, about), built, versions, labels_only=labels_only)
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = resources("fcconan.publish").joinpath("rows_card.md.jinja").read_text(encoding="utf-8")
+    template = resources("fcconan.publishing").joinpath("rows_card.md.jinja").read_text(encoding="utf-8")
     body = environment.from_string(template).render(
         about=about,
         tables=built.tables,

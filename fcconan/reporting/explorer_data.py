@@ -20,14 +20,14 @@ import pyarrow.compute as pc
 from fcconan.building.releases import table_path
 from fcconan.data.manifest import read_manifest
 from fcconan.data.parquet import read_table
-from fcconan.rows import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
-from fcconan.rows import REPLY as REPLIES
+from fcconan.data.schemas import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
+from fcconan.data.schemas import REPLY as REPLIES
 
 MOST_ROWS = 100_000
 DIGITS = 4  # of a number with a fraction: as many as anybody reads
 ALWAYS_TEXT = frozenset(
     name
-    for columns in (PAIR, VOTE, REPLIES, RATING, COMPARISON, QRELS)
+    for columns in (PAIR.kinds, VOTE.kinds, REPLIES.kinds, RATING.kinds, COMPARISON.kinds, QRELS.kinds)
     for name, kind in columns.items()
     if kind in RESTRICTED_TYPES
 )
@@ -104,8 +104,8 @@ def read_release(folder: Path) -> Release:
             path = folder / table_path(config, split)
             table = read_table(path)
             texts = ALWAYS_TEXT | set(restricted.get(config, ()))
-            if set(TEXT_BY_ID) <= set(table.column_names):
-                texts |= {name for name, kind in TEXT_BY_ID.items() if kind in RESTRICTED_TYPES}
+            if set(TEXT_BY_ID.kinds) <= set(table.column_names):
+                texts |= {name for name, kind in TEXT_BY_ID.kinds.items() if kind in RESTRICTED_TYPES}
             own = frozenset(texts & set(table.column_names))
             sources.append(Source(config, split, _kind(table.column_names), table, own))
     return Release(manifest, sources, any(source.texts for source in sources))

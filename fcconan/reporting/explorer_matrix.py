@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fcconan.data.schemas import TIERS
 from fcconan.reporting.explorer_data import Source
 from fcconan.reporting.explorer_tables import APPROPRIATE, tiers_of
 from fcconan.reporting.site.page import markup
 from fcconan.reporting.tables import Table
-from fcconan.rows import TIERS
 
 if TYPE_CHECKING:
     from markupsafe import Markup

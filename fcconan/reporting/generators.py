@@ -81,7 +81,7 @@ def signatures_of(results: Results) -> list[str]:
     return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
 
 
-def write_report(path: Path, about: Row, results: Results, replies: Path) -> None:
+def write_generator_report(path: Path, about: Row, results: Results, replies: Path) -> None:
     """Writes the page.
 
     Args:

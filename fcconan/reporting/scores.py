@@ -88,7 +88,7 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
     """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters.
 
     Args:
-        rows: What `fcconan.scoring.agreement.agreement` returned.
+        rows: What `fcconan.scoring.agreement.measure_agreement` returned.
         pairs: Whether pairs of raters have lines, too.
     """
     names = list(dict.fromkeys(row["coefficient"] for row in rows))

@@ -18,7 +18,7 @@ from fcconan.reproduction.cseval_correlations import (
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.ledger import Key, Value
 from fcconan.reproduction.published import figure, load_paper
-from fcconan.scoring.agreement import agreement
+from fcconan.scoring.agreement import measure_agreement
 from fcconan.scoring.correlation.ndcg import PAPER as AS_PUBLISHED
 from fcconan.scoring.correlation.ndcg import SOUND, ranking_scores
 from fcconan.scoring.ratings import RatedReplies
@@ -157,7 +157,7 @@ def _agreement(data: Datasets) -> Iterator[tuple[Key, Value]]:
                 domain = [float(value) for value in range(int(scale[0]), int(scale[1]) + 1)]
                 (row,) = [
                     row
-                    for row in agreement(values, domain, coefficients=[f"krippendorff_{level}"], resamples=0)
+                    for row in measure_agreement(values, domain, coefficients=[f"krippendorff_{level}"], resamples=0)
                     if row["level"] == "overall"
                 ]
                 alphas.append(float(row["value"]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data.schemas import TIERS
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.ledger import Key, Value, status_of
@@ -16,7 +17,6 @@ from fcconan.retrieval.dense import MINILM, Dense, SentenceEncoder, nearest
 from fcconan.retrieval.lexical import BM25
 from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Retriever
-from fcconan.rows import TIERS
 from fcconan.scoring.retrieval.evaluation import TABLE_4
 from fcconan.scoring.significance.intervals import summary
 

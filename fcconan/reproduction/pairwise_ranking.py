@@ -12,7 +12,7 @@ from fcconan.data.parquet import read_table
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
-from fcconan.scoring.agreement import agreement
+from fcconan.scoring.agreement import measure_agreement
 from fcconan.scoring.significance.intervals import Floats, bootstrap_means
 from fcconan.scoring.text.corpus import RepetitionRate, csv_cell
 from fcconan.scoring.text.evaluation import score_texts
@@ -185,7 +185,9 @@ def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
 def _kappa(table: Floats, domain: Sequence[float]) -> float:
     """Cohen's kappa, unweighted, mean over the pairs of raters."""
     (overall,) = (
-        row for row in agreement(table, domain, coefficients=("cohen",), resamples=0) if row["level"] == "overall"
+        row
+        for row in measure_agreement(table, domain, coefficients=("cohen",), resamples=0)
+        if row["level"] == "overall"
     )
     return float(overall["value"])
 

@@ -21,10 +21,10 @@ from fcconan.data.content import check_built
 from fcconan.data.hub_folders import hub_release, is_hub_name
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.parquet import read_table
+from fcconan.data.schemas import TIERS
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import NOT_IN_CATALOGUE, TrainingPair
 from fcconan.retrieval.trec import read_qrels
-from fcconan.rows import TIERS
 
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.scoring.retrieval.evaluation import Rule
-from fcconan.scoring.retrieval.metrics import METRICS, PAPER_METRICS, Ranked, chance, parse_metric, see
+from fcconan.scoring.retrieval.metrics import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, chance, parse_metric, see
 from fcconan.scoring.significance.intervals import kendall_tau
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def sparsity_study(
         percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
         mean, percentiles, removals without an order). Metrics that only ranx has are left out.
     """
-    names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in METRICS]
+    names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in RETRIEVAL_METRICS]
     positives = [(query, key) for query in query_ids for key, value in qrels.get(query, {}).items() if value > 0]
     generator = np.random.default_rng(seed)
     failed = failed or {}
@@ -106,7 +106,7 @@ def _figures(
     failed: Mapping[str, Sequence[str]],
 ) -> tuple[Floats, Floats, int]:
     """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
-    table = PAPER_METRICS if rule.capped else METRICS
+    table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     depth = max((parse_metric(metric, k)[1] for metric in names), default=k)
     rows, ranked = [], None
     for system, run in runs.items():

@@ -136,7 +136,7 @@ def alpha_of_counts(counts: Floats, scale: Floats, *, level: str) -> Alpha:
     return Alpha(None, terms.reason, len(paired)) if np.isnan(value) else Alpha(value, None, len(paired))
 
 
-def agreement(
+def measure_agreement(
     values: npt.ArrayLike,
     domain: Sequence[float],
     *,
@@ -208,7 +208,7 @@ def agreement(
 
 
 def has_pair_intervals(raters: int, asked: bool | None = None) -> bool:
-    """Tells whether `agreement` of so many raters has intervals of pairs, which is what was asked for, if anything."""
+    """Tells whether `measure_agreement` of so many raters has intervals of pairs, which is what was asked for, if anything."""
     return raters <= PANEL if asked is None else asked
 
 
@@ -223,15 +223,15 @@ def agreement_signature(
     pair_intervals: bool = True,
     scale_known: bool = True,
 ) -> str:
-    """Returns the short string that names everything that changes the figures of `agreement`.
+    """Returns the short string that names everything that changes the figures of `measure_agreement`.
 
     Args:
-        domain: As for `agreement`.
+        domain: As for `measure_agreement`.
         population: What was rated: the dataset with its fingerprint, or the file.
         unit: What is resampled: `item`, or `reply` or `pair` where items are not known.
-        resamples: As for `agreement`.
-        seed: As for `agreement`.
-        confidence: As for `agreement`.
+        resamples: As for `measure_agreement`.
+        seed: As for `measure_agreement`.
+        confidence: As for `measure_agreement`.
         pair_intervals: Whether pairs of raters have intervals.
         scale_known: Whether the domain is that of a scale, and not the values that were given.
     """

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import fcconan
+from fcconan.data.schemas import RATER_KINDS
 from fcconan.errors import InputError
-from fcconan.rows import RATER_KINDS
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.score_table import Floats

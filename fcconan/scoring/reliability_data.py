@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fcconan.data.row_ids import id_of, required_id
+from fcconan.data.schemas import VOTE_LABELS
 from fcconan.errors import InputError
-from fcconan.rows import VOTE_LABELS
 from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.significance.intervals import Floats

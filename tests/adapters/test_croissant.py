@@ -6,7 +6,7 @@ import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.building.croissant import croissant
+from fcconan.building.croissant_metadata import croissant
 from fcconan.building.releases import table_path
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError

@@ -24,7 +24,7 @@ from fcconan.annotation.pair_scoring.scorers import (
     VectorScorer,
     named,
 )
-from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, summary
+from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, scoring_summary
 from fcconan.data.ids import hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -188,13 +188,13 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
         assert [scored[hs, cn] for cn in CN] == [(None, "not_scored"), (2.0, None), (None, "not_scored"), (4.0, None)]
     assert [scored["h2", cn] for cn in CN] == [(None, "too long")] * 4
     counts = {"hs": 3, "pairs": 12, "shards": 1, "finished": 1, "rows": 12, "missing": 8, "lowest": 2.0, "highest": 4.0}
-    assert summary(work, shards) == counts
+    assert scoring_summary(work, shards) == counts
 
     work, shards = plan(HS, CN, named(f"{__name__}:Half"), tmp_path / "best", selection=Selection(top=1))
     run(work, shards)
     kept = [(hs, cn, score) for _, hs, cn, score, _ in rows_in(tmp_path / "best") if score is not None]
     assert kept == [("h1", "c4", 4.0), ("h3", "c4", 4.0)]
-    assert summary(work, shards) == {**counts, "rows": 10, "lowest": 4.0}
+    assert scoring_summary(work, shards) == {**counts, "rows": 10, "lowest": 4.0}
 
 
 def test_ranks_write_together_what_one_process_writes(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -
     before = shard_bytes(folder)
     (folder / shards[0].name).unlink()
     (folder / shards[2].name).write_bytes(before[shards[2].name][:-7])
-    assert summary(work, shards)["finished"] == 1
+    assert scoring_summary(work, shards)["finished"] == 1
     work, shards = plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
     told: list[tuple[int, int]] = []
     run(work, shards, progress=lambda *counts: told.append(counts))
@@ -259,7 +259,7 @@ def test_a_shard_of_another_place_or_plan_is_computed_again(tmp_path: Path) -> N
         (folder / name).write_bytes((folder / name.replace(one, two)).read_bytes())
     for name in (three, f"_checkpoints/{three}.json"):
         (folder / name).write_bytes((other / name).read_bytes())
-    assert summary(work, shards)["finished"] == 1
+    assert scoring_summary(work, shards)["finished"] == 1
     run(work, shards)
     assert shard_bytes(folder) == before
 

@@ -23,7 +23,7 @@ from fcconan.annotation.active_learning.model import (
     predict,
     standardised,
 )
-from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, step, summary
+from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
 from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.scores import read_scores
 from fcconan.annotation.active_learning.selection import Choice, chances, choose
@@ -332,7 +332,7 @@ def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
     answer(campaign, "queue-1", [first], skipped=[batch.chosen[1]])
     queue, batch = make(campaign, size=7)
     assert batch is not None and batch.round == "queue-2" and not set(batch.chosen) & {each.unit_id for each in given}
-    told = summary(queue, batch, target=0.9, confidence=0.95)
+    told = queue_summary(queue, batch, target=0.9, confidence=0.95)
     assert told["batch"] == {"likely": 5, "drawn": 2, "again": 0, "answered": 0}
     assert told["units"] == {
         "all": 20,
@@ -438,7 +438,7 @@ def test_a_unit_that_was_answered_elsewhere_is_drawn_and_costs_nothing(tmp_path:
     campaign.write("answers.jsonl", [*campaign.history(), Answer(MAIN, "r1", known, LABEL, YES)])
     queue, batch = make(campaign, size=17, random_share=1.0)
     assert batch is not None and known in queue.left and known in batch.drawn and held in batch.drawn
-    assert summary(queue, batch, target=0.9, confidence=0.95)["batch"] == {
+    assert queue_summary(queue, batch, target=0.9, confidence=0.95)["batch"] == {
         "likely": 0, "drawn": 17, "again": 0, "answered": 1
     }  # fmt: skip
     given = campaign.assignments("queue-2")
@@ -461,7 +461,7 @@ def test_a_unit_that_nobody_may_judge_waits_for_somebody_else(tmp_path: Path, ru
     answer(campaign, "queue-2", [])
     queue, none = make(campaign)
     assert none is None and (queue.stuck, queue.relieved, queue.waiting) == ([barred], [], [])
-    told = summary(queue, None, target=0.9, confidence=0.95)
+    told = queue_summary(queue, None, target=0.9, confidence=0.95)
     assert (told["state"], told["decision"], told["units"]["judged"]) == ("stuck", "go_on", 19)
     assert (told["estimate"]["n_draws"], told["estimate"]["left"]) == (2, 1)
     assert "1 units wait for a rater who never had them" in run_cli("annotate", "queue", campaign.folder).stdout
@@ -504,10 +504,10 @@ def test_units_given_out_before_teach_and_are_left_alone(tmp_path: Path) -> None
     queue, none = make(campaign)
     assert none is None and queue.estimate(0.95).found == 0
     # The queue has nothing left; one of the units that it leaves alone is not answered yet.
-    told = summary(queue, None, target=0.9, confidence=0.95)
+    told = queue_summary(queue, None, target=0.9, confidence=0.95)
     assert (told["state"], told["decision"], told["units"]["outside_not_answered"]) == ("not_answered",) * 2 + (1,)
     campaign.write("answers.jsonl", [*campaign.history(), Answer(MAIN, "r2", "hs-0:cn-1", LABEL, None)])
-    told = summary(Queue(campaign, FITTING), None, target=0.9, confidence=0.95)
+    told = queue_summary(Queue(campaign, FITTING), None, target=0.9, confidence=0.95)
     assert (told["state"], told["decision"]) == ("done", "all_judged")
 
 
@@ -523,7 +523,7 @@ def test_there_is_no_stop_while_units_given_out_before_are_not_answered(
     assert decide(known, target) == decision
     for answers, said in (([], decision if decision == "go_on" else "not_answered"), (["hs-0:cn-0"], decision)):
         campaign.write("answers.jsonl", [Answer(MAIN, "r1", unit, LABEL, NO) for unit in answers])
-        told = summary(Queue(campaign, FITTING), None, target=target, confidence=0.95)
+        told = queue_summary(Queue(campaign, FITTING), None, target=target, confidence=0.95)
         assert (told["decision"], told["state"]) == (said, "waiting")
 
 

@@ -15,7 +15,7 @@ from fcconan.annotation.quality import disputed_units, rated
 from fcconan.annotation.simulation.raters import Behaviour
 from fcconan.annotation.simulation.sheets import draw_truth, filled_in
 from fcconan.annotation.tools import exchange
-from fcconan.annotation.validation import plan_validation, summary, write_plan
+from fcconan.annotation.validation import plan_validation, validation_summary, write_plan
 from fcconan.annotation.votes import votes_of
 from fcconan.data.row_files import read_rows
 from tests.annotate.answered import labelled
@@ -28,7 +28,7 @@ def everything(campaign: Campaign) -> list[str]:
 STEPS: dict[str, Callable[[Campaign], Any]] = {
     "adjudicate": lambda it: adjudicate(it, rounds=everything(it)),
     "plan": lambda it: plan_validation(it, twice=1.0),
-    "summary": lambda it: summary(it, resamples=0),
+    "summary": lambda it: validation_summary(it, resamples=0),
     "checks": lambda it: checks(it, everything(it), permutations=9),
     "rated": lambda it: rated(it, votes_of(it, everything(it))),
     "disputed": lambda it: disputed_units(it, votes_of(it, everything(it))),

@@ -9,7 +9,6 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.effort import Pace
 from fcconan.annotation.simulation.forecast import Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
 from fcconan.annotation.simulation.raters import (
     Behaviour,
@@ -23,10 +22,11 @@ from fcconan.annotation.simulation.raters import (
 )
 from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
 from fcconan.annotation.validation import plan_validation, write_plan
+from fcconan.annotation.workload import Pace
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
-from fcconan.scoring.agreement import agreement
+from fcconan.scoring.agreement import measure_agreement
 from tests.annotate.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
 
@@ -318,7 +318,7 @@ def test_kappa_in_plans_is_that_of_the_score(tmp_path: Path) -> None:
     rows = np.array([(unit, rater) for unit in range(30) for rater in range(4)])
     given = values[rows[:, 1], rows[:, 0]]
     votes = np.where(np.isnan(given), -1, given).astype(np.int64)
-    theirs = agreement(values, [0, 1, 2], coefficients=["cohen"], resamples=0)[0]
+    theirs = measure_agreement(values, [0, 1, 2], coefficients=["cohen"], resamples=0)[0]
     assert theirs["level"] == "overall"
     assert _kappa(votes, rows, _pairs_of_rows(rows, 30), 4, 3) == pytest.approx(theirs["value"])
 

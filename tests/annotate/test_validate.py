@@ -16,8 +16,8 @@ from fcconan.annotation.validation import (
     Verdict,
     options_of,
     plan_validation,
-    summary,
     validated_things,
+    validation_summary,
     verdicts,
     write_plan,
 )
@@ -302,7 +302,7 @@ def test_states(tmp_path: Path) -> None:
         "not_assigned",
     ]
     assert found["hs-3:cn-3"] == Verdict("hs-3:cn-3", "split", {one: "agree", two: "disagree"})
-    result = summary(campaign, resamples=0)
+    result = validation_summary(campaign, resamples=0)
     assert result["units"] == {
         "agreed": 1,
         "disagreed": 1,
@@ -329,7 +329,7 @@ def test_validators_who_are_constant_have_a_reason(tmp_path: Path) -> None:
     for rater in FOUR[:2]:
         for at in (1, 2):
             answer(campaign, rater, at, "agree")
-    rows = summary(campaign, resamples=0)["agreement"]
+    rows = validation_summary(campaign, resamples=0)["agreement"]
     assert {(row["coefficient"], row["value"], row["reason"]) for row in rows} == {
         ("raw", 1.0, None),
         ("cohen", None, "no_variation"),

@@ -12,8 +12,8 @@ from fcconan.building.kinds import demo
 from fcconan.building.tables import Built
 from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
+from fcconan.data.schemas import LABELS, VERDICTS, VOTE_LABELS
 from fcconan.data.yaml_files import YamlFile
-from fcconan.rows import LABELS, VERDICTS, VOTE_LABELS
 from fcconan.scoring.correlation import analysis
 from fcconan.scoring.tournament import ranking
 from tests.conftest import RunCli

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fcconan import rows
 from fcconan.building.builds import build
+from fcconan.data import schemas
 from fcconan.data.manifest import read_manifest
 from tests import small
 
@@ -74,21 +74,21 @@ def test_every_config_loads_with_the_rows_and_features_it_was_built_with(
         counts = manifest["counts"][manifest["aliases"].get(config, config)]
         assert {split: len(part["rows"]) for split, part in splits.items()} == counts
     expected = {
-        "gold": rows.PAIR,
-        "votes": rows.VOTE,
-        "replies": rows.REPLY,
-        "ratings": rows.RATING,
-        "comparisons": rows.COMPARISON,
-        "corpus": rows.TEXT_BY_ID,
-        "silver-qrels": rows.QRELS,
+        "gold": schemas.PAIR.kinds,
+        "votes": schemas.VOTE.kinds,
+        "replies": schemas.REPLY.kinds,
+        "ratings": schemas.RATING.kinds,
+        "comparisons": schemas.COMPARISON.kinds,
+        "corpus": schemas.TEXT_BY_ID.kinds,
+        "silver-qrels": schemas.QRELS.kinds,
     }
     for config, columns in expected.items():
-        assert loaded[config]["test"]["features"] == rows.features(columns).to_dict(), config
+        assert loaded[config]["test"]["features"] == schemas.features(columns).to_dict(), config
 
 
 def test_labels_only_loads_without_the_text_columns(three: list[dict[str, Any]]) -> None:
     loaded = three[1]
-    assert loaded["gold"]["test"]["features"] == rows.features(rows.without_text(rows.PAIR)).to_dict()
+    assert loaded["gold"]["test"]["features"] == schemas.features(schemas.without_text(schemas.PAIR.kinds)).to_dict()
     assert "text" not in loaded["replies"]["test"]["rows"][0]
 
 

@@ -10,8 +10,8 @@ from fcconan.building.kinds.pairs import CONAN_COLUMNS, decode_conan_id
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids as identity
+from fcconan.data.schemas import PAIR
 from fcconan.errors import InputError
-from fcconan.rows import PAIR
 from tests import small
 
 Row = dict[str, str]
@@ -73,7 +73,7 @@ def test_each_config_holds_the_rows_that_its_condition_selects_in_the_order_of_t
         ("it", "train"): [5],
     }
     for table in built.tables:
-        assert table.columns == PAIR | CONAN_COLUMNS
+        assert table.columns == PAIR.kinds | CONAN_COLUMNS
         assert table.data["source_id"] == [CONAN[row]["cn_id"] for row in table.data["original_index"]]
 
 
@@ -146,10 +146,10 @@ def test_a_file_with_the_two_texts_alone_gives_complete_rows(tmp_path: Path) -> 
     rows = [_pair(HS[0], "None"), _pair("NA", "nan")]
     built = _build(tmp_path, _plain(tmp_path, rows))
     table = built.table("pairs", "train")
-    assert table.columns == PAIR
+    assert table.columns == PAIR.kinds
     hs, cn = identity.hs_id(HS[0]), identity.cn_id("None")
     assert table.rows()[0] == {
-        **dict.fromkeys(PAIR),
+        **dict.fromkeys(PAIR.kinds),
         "pair_id": f"{hs}:{cn}",
         "hs_id": hs,
         "cn_id": cn,
@@ -231,7 +231,7 @@ def test_extra_columns_have_their_types(tmp_path: Path) -> None:
     cells = [("Ombrey", "NA", "3.0", "0.25"), ("", "", "", "")]
     rows = [_pair(HS[at], CN[at]) | dict(zip(EXTRA, row, strict=True)) for at, row in enumerate(cells)]
     table = _build(tmp_path, _plain(tmp_path, rows, extra_columns=EXTRA)).table("pairs", "train")
-    assert table.columns == PAIR | EXTRA
+    assert table.columns == PAIR.kinds | EXTRA
     assert {name: table.data[name] for name in EXTRA} == {
         "target": ["Ombrey", ""],
         "knowledge": ["NA", ""],
@@ -272,7 +272,7 @@ def test_a_table_has_only_the_extra_columns_of_its_own_file(tmp_path: Path) -> N
     )
     built = _build(tmp_path, data)
     assert built.table("one", "train").data["target"] == ["Ombrey"]
-    assert built.table("two", "test").columns == PAIR
+    assert built.table("two", "test").columns == PAIR.kinds
 
 
 def test_rows_can_be_selected_by_an_extra_column(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids as identity
+from fcconan.data.schemas import RATING, REPLY
 from fcconan.errors import InputError
-from fcconan.rows import RATING, REPLY
 from tests import small
 
 Row = dict[str, str]
@@ -256,7 +256,7 @@ def _ratings(built: Built, split: str, rater: str) -> list[tuple[str, str, float
 def test_replies_of_the_test_split_have_the_text_of_the_rounds(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("replies", "test")
-    assert table.columns == REPLY | {"source_id": "string", "also_in": "strings"}
+    assert table.columns == REPLY.kinds | {"source_id": "string", "also_in": "strings"}
     assert table.data["text"] == CANONICAL
     assert table.data["system"] == list(SYSTEMS)
     assert table.data["strategy"] == [
@@ -418,7 +418,7 @@ def test_a_reply_of_an_unnamed_system_or_record_says_so(tmp_path: Path) -> None:
 def test_every_annotator_of_a_round_is_a_rater(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("ratings", "agreement_round1")
-    assert table.columns == RATING
+    assert table.columns == RATING.kinds
     assert [row["value"] for row in table.rows()] == [
         *(float(vote) for vote in VOTES[0]),
         *(float(vote) if vote else None for vote in VOTES[1]),

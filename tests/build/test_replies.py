@@ -9,8 +9,8 @@ from fcconan.building.kinds import replies
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids
+from fcconan.data.schemas import PAIR, REPLY
 from fcconan.errors import InputError
-from fcconan.rows import PAIR, REPLY
 from tests import small
 
 Row = dict[str, str]
@@ -112,7 +112,7 @@ def _item(row: Row) -> str:
 def test_every_system_replies_to_every_item(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("replies", "test")
-    assert table.columns == REPLY | {"target": "string"}
+    assert table.columns == REPLY.kinds | {"target": "string"}
     assert [(row["item_id"], row["system"], row["text"], row["references"], row["target"]) for row in table.rows()] == [
         (_item(row), system, row[system], [row["counter_narrative"]], row["target"])
         for row in ANSWERED
@@ -145,7 +145,7 @@ def test_one_hs_with_two_references_is_two_items(tmp_path: Path) -> None:
 
 def test_candidates_are_the_replies_that_dialogpt_proposed_and_the_chosen_one_is_marked(tmp_path: Path) -> None:
     table = _build(tmp_path).table("candidates", "test")
-    assert table.columns == REPLY | {"target": "string", "chosen": "bool"}
+    assert table.columns == REPLY.kinds | {"target": "string", "chosen": "bool"}
     assert [(row["item_id"], row["text"], row["chosen"]) for row in table.rows()] == [
         (_item(ANSWERED[0]), "Hm.", False),
         (_item(ANSWERED[0]), "They do.", True),
@@ -206,7 +206,7 @@ def test_rubrics_are_one_row_an_aspect_with_the_prompt_as_it_is(tmp_path: Path) 
 def test_the_pairs_of_the_recipe_are_tables_of_their_own(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("pairs", "test")
-    assert table.columns == PAIR | {"target": "string"}
+    assert table.columns == PAIR.kinds | {"target": "string"}
     expected = ids.pair_id(ids.hs_id(HS[0]), ids.cn_id("The list says otherwise."))
     assert table.data["pair_id"] == [expected, expected]
     assert table.data["source_id"] == ["0", "1"]

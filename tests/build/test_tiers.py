@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from fcconan.building.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, load_tier_rule, tier
+from fcconan.data.schemas import AGREEMENTS, TIERS, VOTE_LABELS
 from fcconan.errors import InputError
-from fcconan.rows import AGREEMENTS, TIERS, VOTE_LABELS
 
 Row = dict[str, Any]
 NO, UNSURE, YES = VOTE_LABELS

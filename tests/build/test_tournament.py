@@ -14,8 +14,8 @@ from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WH
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids
+from fcconan.data.schemas import COMPARISON, RATING, REPLY
 from fcconan.errors import InputError
-from fcconan.rows import COMPARISON, RATING, REPLY
 from tests import small
 
 Row = dict[str, Any]
@@ -250,7 +250,7 @@ def test_items_are_the_test_set_and_say_which_were_compared(tmp_path: Path) -> N
 def test_one_hs_is_as_many_instances_as_it_has_references(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("replies", "ombrey")
-    assert table.columns == REPLY | WHERE
+    assert table.columns == REPLY.kinds | WHERE
     # The instances in the order in which the judge's file first names them; the last reply was rated for features only.
     assert [(row["question_id"], row["system"], row["text"]) for row in table.rows()] == [
         *((1, system, B[system]) for system in SYSTEMS),
@@ -275,7 +275,7 @@ def test_one_hs_is_as_many_instances_as_it_has_references(tmp_path: Path) -> Non
 def test_the_judges_scores_are_read_from_its_output(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("comparisons", "judgelm")
-    assert table.columns == COMPARISON | WHERE
+    assert table.columns == COMPARISON.kinds | WHERE
     rows = [row for row in table.rows() if row["rater"] == "judgelm-33b"]
     found = [(row["verdict"], row["reason"]) for row in rows]
     assert found == [
@@ -426,7 +426,7 @@ def test_the_tournament_holds_outcomes_by_item(tmp_path: Path) -> None:
         ("judgelm-33b", 0, "lark", "kite", "b"),
     ]
     assert table.rows()[2] == {
-        **dict.fromkeys(COMPARISON | WHERE),
+        **dict.fromkeys(COMPARISON.kinds | WHERE),
         "item_id": _item(HS[2], "Bread is for all."),
         "system_a": "kite",
         "system_b": "lark",
@@ -454,7 +454,7 @@ def test_an_evaluation_file_that_lacks_an_instance_is_noted(tmp_path: Path) -> N
 def test_features_are_rated_by_each_rater(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("ratings", "features")
-    assert table.columns == RATING
+    assert table.columns == RATING.kinds
     gold, kite = _reply_id(HS[0], A, "gold_truth"), _reply_id(HS[0], B, "kite")
     other = _reply_id(HS[2], {"gold_truth": "Bread is for all."}, "gold_truth")
     assert [(row["reply_id"], row["rater"], row["aspect"], row["value"], row["reason"]) for row in table.rows()] == [

@@ -11,7 +11,7 @@ import pytest
 from fcconan.building.builds import build
 from fcconan.data.row_files import read_rows
 from fcconan.scoring.text.bertscore import BertScore
-from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES, score_texts
+from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_texts
 from fcconan.scoring.text.questions import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
@@ -94,14 +94,16 @@ def test_no_file_of_a_model_that_is_read_is_replaced() -> None:
 
 def test_all_that_need_no_model_are_the_default() -> None:
     ratings, result = _scores()
-    assert list(dict.fromkeys(row["metric"] for row in result["rows"])) == list(METRICS)
-    assert {row["rater"] for row in ratings} == set(METRICS) - {"repetition-rate"}  # which single texts do not have
+    assert list(dict.fromkeys(row["metric"] for row in result["rows"])) == list(TEXT_METRICS)
+    assert {row["rater"] for row in ratings} == set(TEXT_METRICS) - {
+        "repetition-rate"
+    }  # which single texts do not have
     whole = {(row["metric"], row["system"]): row["value"] for row in result["rows"]}
     own = [row for row in ROWS if row["system"] == "B"]
     library = score_texts([str(row["text"]) for row in own], [["Ask the Ombrey library."], []])
     assert whole["bleu-4", "B"] == pytest.approx(library["bleu-4"].corpus.value, abs=1e-12)
     bare, _ = _scores(rows=[{**row, "references": ""} for row in ROWS])
-    assert {row["rater"] for row in bare} == set(METRICS) - {*OF_REFERENCES, "repetition-rate"}
+    assert {row["rater"] for row in bare} == set(TEXT_METRICS) - {*OF_REFERENCES, "repetition-rate"}
 
 
 def test_several_references_and_their_mean() -> None:
@@ -116,7 +118,7 @@ def test_novelty_against_a_file_and_a_dataset(demo: Path) -> None:
     # r3: ask, the, ombrey, library shares three of four words.
     assert [(row["rater"], row["value"]) for row in ratings if row["reply_id"] == "r3"] == [("novelty", 0.25)]
     assert "training:" in _scores("--metric", "novelty", "--train", demo)[1]["rows"][0]["signature"]
-    assert set(METRICS) < {row["metric"] for row in _scores("--train", "train.csv")[1]["rows"]}
+    assert set(TEXT_METRICS) < {row["metric"] for row in _scores("--train", "train.csv")[1]["rows"]}
 
 
 def test_novelty_against_a_part_of_a_dataset_that_has_several() -> None:

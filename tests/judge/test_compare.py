@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 import pytest
 
+from fcconan.data.schemas import COMPARISON, VERDICTS
 from fcconan.errors import InputError
 from fcconan.judging.comparison.context import ContextBudget
 from fcconan.judging.comparison.hints import suspicion
 from fcconan.judging.comparison.judge import COLUMNS, ComparisonResult, compare
 from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pairs
 from fcconan.judging.comparison.protocols import JudgeLM, Question
-from fcconan.judging.comparison.summary import Summary
+from fcconan.judging.comparison.summary import ComparisonSummary
 from fcconan.models.calls import Call, Reply
 from fcconan.parsing.parsers import ParsedComparison, Verdict
-from fcconan.rows import COMPARISON, VERDICTS
 from tests.judge.test_pairs import grid, reply
 
 
@@ -65,7 +65,7 @@ def judged(says: Callable[[str, str], str], pairs: Iterable[Pair], **options: An
 
 
 def summary(results: Iterable[ComparisonResult]) -> dict[str, Any]:
-    total = Summary()
+    total = ComparisonSummary()
     for result in results:
         total.add(result)
     return total.as_json()
@@ -91,7 +91,7 @@ NOTHING = {
 def test_a_row_has_the_columns_of_a_comparison_and_more() -> None:
     (result,) = judged(longer, [pair("Six or", "Nine nine")])
     assert list(result.row()) == list(COLUMNS)
-    assert list(COLUMNS)[: len(COMPARISON)] == list(COMPARISON)
+    assert list(COLUMNS)[: len(COMPARISON.kinds)] == list(COMPARISON.kinds)
     assert result.row() == {
         "item_id": "i1",
         "system_a": "ombrey",

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from fcconan.data.schemas import RATING
 from fcconan.errors import InputError
 from fcconan.judging.lexical import LexicalJudge
 from fcconan.judging.tasks import Aspect, Label, Task
-from fcconan.rows import RATING
 
 MESSAGE = "The Ombrey steal bread."
 
@@ -34,7 +34,7 @@ def rated(text: str | None, name: str, message: str | None = MESSAGE, **scale: A
 
 def test_a_row_has_the_columns_of_a_rating_and_says_that_it_is_a_baseline() -> None:
     row = rated("Tessok bake.", "fluency")
-    assert list(row) == list(RATING)
+    assert list(row) == list(RATING.kinds)
     assert row == {
         "reply_id": "r-1",
         "rater": "lexical-baseline",

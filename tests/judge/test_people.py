@@ -7,7 +7,7 @@ import pytest
 from fcconan.cli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
 from fcconan.judging.people import mean_of_people
-from fcconan.judging.summaries import Summary
+from fcconan.judging.summaries import RatingSummary
 
 
 def rating(
@@ -80,7 +80,7 @@ def row(value: float | None, reason: str | None = None, **further: Any) -> dict[
 
 
 def test_the_summary_counts_what_is_there_and_what_is_missing() -> None:
-    summary = Summary()
+    summary = RatingSummary()
     summary.add(
         [row(2.0, cited=True, retained_mass=0.5), row(5.0, cited=False, retained_mass=0.75, suspicious="score: 5")]
     )
@@ -117,7 +117,7 @@ def test_the_summary_counts_what_is_there_and_what_is_missing() -> None:
 
 
 def test_the_summary_counts_labels() -> None:
-    summary = Summary()
+    summary = RatingSummary()
     for label, reason in (("good", None), ("bad", None), ("good", None), (None, "no_majority")):
         summary.add([{"pair_id": "p", "rater": "m", "label": label, "reason": reason}])
     [found] = summary.result()["rows"]
@@ -132,14 +132,14 @@ def test_the_summary_counts_labels() -> None:
 
 
 def test_without_any_value_there_is_no_mean() -> None:
-    summary = Summary()
+    summary = RatingSummary()
     summary.add([row(None, "empty"), row(None, "empty")])
     [found] = summary.result()["rows"]
     assert (found["n"], found["mean"], found["bounds"], found["missing"]) == (0, None, [1.0, 5.0], {"empty": 2})
 
 
 def test_the_summary_is_printed_with_requests_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    summary = Summary()
+    summary = RatingSummary()
     summary.add([row(2.0), row(None, "timeout")])
     print_ratings(summary.result(failed_requests=1), Path("ratings.csv"))
     printed = capsys.readouterr().out

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcconan.data.content import content_folder, task_names, task_path
+from fcconan.data.schemas import VERDICTS, VOTE_LABELS
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Label, Task, dump_task, load_task
-from fcconan.rows import VERDICTS, VOTE_LABELS
 
 # Messages name lines of this file, counted from 1.
 TINY = """\

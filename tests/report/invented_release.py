@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from fcconan.building.releases import write_manifest
 from fcconan.building.tables import Table
-from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TEXT_BY_ID, TIERS, VOTE, Columns
+from fcconan.data.schemas import COMPARISON, PAIR, RATING, REPLY, TEXT_BY_ID, TIERS, VOTE, Columns
 
 MESSAGE = "The Quillish hide every map of the harbour."
 ANSWER = "Anyone may copy the maps of the Quillish in the hall."
@@ -24,7 +24,7 @@ JUDGED = (
     (1, 0, "not_appropriate", False, "single", "bronze", 1, 0),
     (1, 1, "appropriate", False, "majority", "bronze", 2, 1),
 )
-DECIDED = {name: COMPARISON[name] for name in ("item_id", "system_a", "system_b", "verdict")}
+DECIDED = {name: COMPARISON.kinds[name] for name in ("item_id", "system_a", "system_b", "verdict")}
 Rows = list[dict[str, Any]]
 
 
@@ -93,14 +93,19 @@ def write_release_folder(folder: Path, *, labels_only: bool = False, name: str =
     """Writes the folder; alpha won anna's comparison and lost ben's."""
     pairs = _pairs()
     tables: list[tuple[str, Columns, Rows]] = [
-        (tier, PAIR, [row for row in pairs if TIERS.index(row["tier"]) <= place]) for place, tier in enumerate(TIERS)
+        (tier, PAIR.kinds, [row for row in pairs if TIERS.index(row["tier"]) <= place])
+        for place, tier in enumerate(TIERS)
     ]
     tables += [
-        ("queries", TEXT_BY_ID, [{"_id": key, "text": text} for key, text in zip(HS, (MESSAGE, SCRIPT), strict=True)]),
-        ("votes", VOTE, _votes()),
-        ("replies", REPLY, _replies()),
-        ("ratings", RATING, _ratings()),
-        ("comparisons", COMPARISON, _comparisons()),
+        (
+            "queries",
+            TEXT_BY_ID.kinds,
+            [{"_id": key, "text": text} for key, text in zip(HS, (MESSAGE, SCRIPT), strict=True)],
+        ),
+        ("votes", VOTE.kinds, _votes()),
+        ("replies", REPLY.kinds, _replies()),
+        ("ratings", RATING.kinds, _ratings()),
+        ("comparisons", COMPARISON.kinds, _comparisons()),
         # What raters agreed on is of no rater.
         ("labels", DECIDED, [{"item_id": "it-1", "system_a": "alpha", "system_b": EVIL_NAME, "verdict": "tie"}]),
     ]

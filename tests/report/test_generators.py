@@ -9,7 +9,7 @@ import pytest
 from fcconan.data.row_files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.item import GENERATED
-from fcconan.reporting.generators import gist_of, results_of, sections_of, signatures_of, write_report
+from fcconan.reporting.generators import gist_of, results_of, sections_of, signatures_of, write_generator_report
 from fcconan.reporting.safety import safety_report
 from fcconan.reporting.site.inputs import find_inputs
 from fcconan.reporting.site.pages import pages_of
@@ -68,7 +68,7 @@ def test_texts_are_closed_behind_a_warning_and_are_no_markup(tmp_path: Path) -> 
     replies, page = tmp_path / "replies.parquet", tmp_path / "report.html"
     with RowWriter(replies, GENERATED) as writer:
         writer.write(ROWS)
-    write_report(page, ABOUT, {"ratings": {}, "comparisons": {}}, replies)
+    write_generator_report(page, ABOUT, {"ratings": {}, "comparisons": {}}, replies)
     text = page.read_text(encoding="utf-8")
     figures, warning, texts = text.partition("The messages are hate speech")
     assert warning and "Ombrey" not in figures and '<details class="replies warned"><summary>' in texts

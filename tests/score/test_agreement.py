@@ -14,11 +14,11 @@ from fcconan.errors import InputError
 from fcconan.scoring.agreement import (
     COEFFICIENTS,
     REASONS,
-    agreement,
     agreement_signature,
     alpha_of_counts,
     cohen_kappa,
     krippendorff_alpha,
+    measure_agreement,
 )
 from fcconan.scoring.significance.intervals import Floats
 
@@ -66,7 +66,7 @@ def test_a_value_given_once_counts() -> None:
 
 
 def test_a_domain_may_have_101_values() -> None:
-    (row,) = agreement([[1.0], [1.0]], range(101), coefficients=["raw"], resamples=0)[:1]
+    (row,) = measure_agreement([[1.0], [1.0]], range(101), coefficients=["raw"], resamples=0)[:1]
     assert row["value"] == 1.0
 
 
@@ -136,7 +136,7 @@ def _table(seed: int, *, raters: int = 4, items: int = 60, missing: float = 0.2)
 
 def _found(values: Any, domain: list[float] = SCALE, **settings: Any) -> dict[tuple[str, ...], dict[str, Any]]:
     """Rows by coefficient, and by the raters' names where they are of a pair."""
-    rows = agreement(values, domain, **{"resamples": 0, **settings})
+    rows = measure_agreement(values, domain, **{"resamples": 0, **settings})
     return {(row["coefficient"], *(row["raters"] if row["level"] == "pair" else ())): row for row in rows}
 
 
@@ -207,15 +207,17 @@ def test_intervals_are_percentiles_over_resampled_items(name: str) -> None:
 
 def test_many_resamples_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = _table(4, raters=2, items=30)
-    whole = agreement(table, SCALE, resamples=300, seed=1)
+    whole = measure_agreement(table, SCALE, resamples=300, seed=1)
     monkeypatch.setattr("fcconan.scoring.agreement.CHUNK", 700)
-    parts = agreement(table, SCALE, resamples=300, seed=1)
+    parts = measure_agreement(table, SCALE, resamples=300, seed=1)
     ends = [[[row[end] for row in rows] for end in ("low", "high")] for rows in (whole, parts)]
     assert ends[0] == [pytest.approx(each, abs=1e-12) for each in ends[1]]
 
 
 def test_rows_name_aspect_raters_and_level() -> None:
-    (overall, pair) = agreement([[1, 2], [1, 1]], [1, 2], coefficients=["raw"], raters=["Ada", "Bo"], aspect="wit")
+    (overall, pair) = measure_agreement(
+        [[1, 2], [1, 1]], [1, 2], coefficients=["raw"], raters=["Ada", "Bo"], aspect="wit"
+    )
     assert (overall["level"], pair["level"]) == ("overall", "pair")
     for row in (overall, pair):
         assert list(row)[:4] == ["aspect", "coefficient", "level", "raters"]
@@ -224,7 +226,7 @@ def test_rows_name_aspect_raters_and_level() -> None:
 
 
 def test_one_rater_is_missing_with_a_reason() -> None:
-    rows = agreement([[1, 2, math.nan]], [1, 2])
+    rows = measure_agreement([[1, 2, math.nan]], [1, 2])
     assert [(row["level"], row["value"], row["low"], row["n"], row["n_missing"], row["reason"]) for row in rows] == [
         ("overall", None, None, 0, 2, "one_rater")
     ] * len(COEFFICIENTS)
@@ -232,7 +234,7 @@ def test_one_rater_is_missing_with_a_reason() -> None:
 
 
 def test_items_before_the_first_that_counts_do_not_hide_it() -> None:
-    rows = agreement([[1.0, 1.0, 2.0], [math.nan, 1.0, 1.0]], [1, 2], coefficients=["raw"], resamples=0)
+    rows = measure_agreement([[1.0, 1.0, 2.0], [math.nan, 1.0, 1.0]], [1, 2], coefficients=["raw"], resamples=0)
     assert [(row["value"], row["n"], row["n_items"], row["n_missing"]) for row in rows] == [(0.5, 2, 2, 1)] * 2
 
 
@@ -245,7 +247,7 @@ def test_raters_without_a_common_item_are_missing_with_a_reason() -> None:
 
 
 def test_no_ratings_at_all_are_missing_with_a_reason() -> None:
-    rows = agreement(np.full((2, 0), np.nan), [1, 2])
+    rows = measure_agreement(np.full((2, 0), np.nan), [1, 2])
     assert {(row["value"], row["n"], row["n_missing"], row["reason"]) for row in rows} == {
         (None, 0, 0, "too_few_pairs")
     }
@@ -346,7 +348,7 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
 )
 def test_bad_input_is_refused(values: Any, domain: list[float], settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        agreement(values, domain, **settings)
+        measure_agreement(values, domain, **settings)
     assert "\n" not in str(caught.value)
 
 
@@ -377,19 +379,19 @@ def test_things_of_one_item_have_no_interval() -> None:
 
 def test_every_thing_has_one_item() -> None:
     with pytest.raises(InputError, match=r"^found 1 items of 2 things that were rated: give each one its item$"):
-        agreement([[1, 1], [2, 1]], [1, 2], items=["i1"])
+        measure_agreement([[1, 1], [2, 1]], [1, 2], items=["i1"])
 
 
 @pytest.mark.parametrize(("raters", "asked", "there"), [(10, None, True), (11, None, False), (11, True, True)])
 def test_pairs_of_many_raters_have_intervals_on_request(raters: int, asked: bool | None, there: bool) -> None:
     table = np.random.default_rng(0).integers(1, 3, size=(raters, 8))
-    rows = agreement(table, [1, 2], coefficients=["raw"], resamples=20, pair_intervals=asked)
+    rows = measure_agreement(table, [1, 2], coefficients=["raw"], resamples=20, pair_intervals=asked)
     assert [row["low"] is not None for row in rows] == [True] + [there] * (raters * (raters - 1) // 2)
     assert None not in [row["value"] for row in rows]
 
 
 def test_two_raters_are_everybody_and_have_an_interval() -> None:
-    rows = agreement([[1, 2, 1], [1, 1, 1]], [1, 2], coefficients=["raw"], resamples=20, pair_intervals=False)
+    rows = measure_agreement([[1, 2, 1], [1, 1, 1]], [1, 2], coefficients=["raw"], resamples=20, pair_intervals=False)
     assert rows[0]["low"] is not None
     assert rows[0]["low"] == rows[1]["low"]
 
@@ -413,7 +415,7 @@ def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
         truth = generator.integers(0, 2, size=200)
         guesses = generator.integers(0, 2, size=(2, 200))
         table = np.where(generator.random((2, 200)) < 0.5, truth, guesses)
-        row = agreement(table, [0, 1], coefficients=["cohen"], resamples=400, seed=simulation)[0]
+        row = measure_agreement(table, [0, 1], coefficients=["cohen"], resamples=400, seed=simulation)[0]
         hits += row["low"] <= 0.25 <= row["high"]
     assert hits / simulations == pytest.approx(0.95, abs=0.02)  # the sampling error is 0.011
 
@@ -427,7 +429,7 @@ def test_intervals_hold_the_truth_where_errors_on_one_item_are_alike() -> None:
         truth, guesses = generator.integers(0, 2, size=400), generator.integers(0, 2, size=(2, 400))
         table = np.where(np.repeat(generator.random(50) < 0.5, replies), guesses, truth)
         for unit, own in (("items", items), ("replies", None)):
-            row = agreement(table, [0, 1], items=own, coefficients=["cohen"], resamples=300, seed=simulation)[0]
+            row = measure_agreement(table, [0, 1], items=own, coefficients=["cohen"], resamples=300, seed=simulation)[0]
             hits[unit] += row["low"] <= 0.5 <= row["high"]  # kappa is the share of messages without guesses
     assert hits["items"] / simulations == pytest.approx(0.94, abs=0.03)
     assert hits["replies"] / simulations < 0.85

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 
 from fcconan.errors import InputError
 from fcconan.scoring.retrieval.metrics import (
-    METRICS,
     NOTHING,
     PAPER_METRICS,
+    RETRIEVAL_METRICS,
     UNJUDGED,
     Ranked,
     chance,
@@ -108,12 +108,12 @@ def test_every_metric_equals_ranx() -> None:
         # ranx raises for a query without a ranking, and for one without judgements: it gets a CN that nobody knows.
         run = Run({query: _falling(ordered.get(query) or ["unknown"]) for query in qrels}, name="run")
         judgements = Qrels({query: judged or {"unknown-2": 0} for query, judged in qrels.items()})
-        names = [f"{name}@{cutoff}" for name in METRICS if name != "accuracy" for cutoff in CUTOFFS]
+        names = [f"{name}@{cutoff}" for name in RETRIEVAL_METRICS if name != "accuracy" for cutoff in CUTOFFS]
         oracle: dict[str, Any] = evaluate(judgements, run, names, return_mean=False)
     ranked = _ours(ordered, qrels)
     for name in names:
         metric, cutoff = parse_metric(name, 10)
-        values = METRICS[metric](ranked, cutoff)
+        values = RETRIEVAL_METRICS[metric](ranked, cutoff)
         assert values.std() > 0.05
         np.testing.assert_allclose(values, oracle[name], rtol=0, atol=1e-9, err_msg=name)
 
@@ -138,7 +138,7 @@ def test_every_metric_equals_trec_eval(metric: str, cutoff: int) -> None:
     asked, field = (measure, measure) if metric == "mrr" else (f"{measure}.{cutoff}", f"{measure}_{cutoff}")
     run = {query: _falling(keys[:cutoff] if metric == "mrr" else keys) for query, keys in ordered.items() if keys}
     found = pytrec_eval.RelevanceEvaluator(qrels, {asked}).evaluate(run)
-    values = METRICS[metric](_ours(ordered, qrels), cutoff)
+    values = RETRIEVAL_METRICS[metric](_ours(ordered, qrels), cutoff)
     np.testing.assert_allclose(
         values, [found[query][field] if query in found else 0.0 for query in qrels], rtol=0, atol=1e-9
     )
@@ -150,7 +150,7 @@ def test_capped_average_precision_is_average_precision_over_the_smaller_number(c
     positives = ranked.n_positive
     factor = positives / np.maximum(np.minimum(positives, cutoff), 1)
     np.testing.assert_allclose(
-        PAPER_METRICS["map"](ranked, cutoff), METRICS["map"](ranked, cutoff) * factor, rtol=0, atol=1e-12
+        PAPER_METRICS["map"](ranked, cutoff), RETRIEVAL_METRICS["map"](ranked, cutoff) * factor, rtol=0, atol=1e-12
     )
 
 
@@ -161,7 +161,9 @@ def test_accuracy_counts_right_decisions_over_the_catalogue(cutoff: int) -> None
     for query, values in qrels.items():
         chosen = set(ordered.get(query, ())[:cutoff])
         expected.append(sum((key in chosen) == (values.get(key, 0) > 0) for key in CORPUS) / len(CORPUS))
-    np.testing.assert_allclose(METRICS["accuracy"](_ours(ordered, qrels), cutoff), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        RETRIEVAL_METRICS["accuracy"](_ours(ordered, qrels), cutoff), expected, rtol=0, atol=1e-12
+    )
 
 
 # By hand
@@ -193,13 +195,13 @@ IDEAL_2 = 2 + 1 / math.log2(3)
     ],
 )
 def test_metrics_by_hand(name: str, k: int, expected: float) -> None:
-    assert METRICS[name](SMALL, k).tolist() == [pytest.approx(expected, abs=1e-15)]
+    assert RETRIEVAL_METRICS[name](SMALL, k).tolist() == [pytest.approx(expected, abs=1e-15)]
 
 
 def test_paper_divides_average_precision_by_the_cutoff_if_there_are_more_positives() -> None:
     assert PAPER_METRICS["map"](SMALL, 2).tolist() == [pytest.approx((1 / 2) / 2, abs=1e-15)]
     assert PAPER_METRICS["map"](SMALL, 4).tolist() == [pytest.approx((1 / 2 + 2 / 4) / 3, abs=1e-15)]
-    assert {name for name in METRICS if PAPER_METRICS[name] is not METRICS[name]} == {"map"}
+    assert {name for name in RETRIEVAL_METRICS if PAPER_METRICS[name] is not RETRIEVAL_METRICS[name]} == {"map"}
 
 
 def test_judged_by_hand() -> None:
@@ -224,7 +226,9 @@ def test_unjudged_taken_as_right_by_hand() -> None:
         "ndcg": (2 / math.log2(3) + 1 / 2 + 1 / math.log2(5)) / (IDEAL_4 + 1 / math.log2(5)),
         "map": (1 / 2 + 2 / 3 + 3 / 4) / 4,
     }
-    assert {name: float(metric(right, 4)[0]) for name, metric in METRICS.items()} == pytest.approx(expected, abs=1e-15)
+    assert {name: float(metric(right, 4)[0]) for name, metric in RETRIEVAL_METRICS.items()} == pytest.approx(
+        expected, abs=1e-15
+    )
 
 
 def test_unjudged_past_the_cutoff_stay_unjudged() -> None:
@@ -258,14 +262,16 @@ def test_a_negative_judgement_is_judged_and_wrong() -> None:
     # TREC marks junk with -1 or -2; neither is unjudged, and neither is the end of the ranking.
     ranked = see({"q": ["a", "b", "c"]}, {"q": {"a": -1, "b": -2, "c": 1}}, ["q"], 4, depth=3)
     assert judged(ranked, 3).tolist() == [1.0]
-    assert METRICS["accuracy"](ranked, 3).tolist() == [2 / 4]
-    assert METRICS["ndcg"](ranked, 3).tolist() == [1 / 2]
+    assert RETRIEVAL_METRICS["accuracy"](ranked, 3).tolist() == [2 / 4]
+    assert RETRIEVAL_METRICS["ndcg"](ranked, 3).tolist() == [1 / 2]
     assert ranked.with_unjudged_right(3).n_positive.tolist() == [1]
 
 
 def test_without_queries_there_are_no_values() -> None:
     empty = see({}, {}, [], 5, depth=3)
-    assert {name: metric(empty, 3).shape for name, metric in METRICS.items()} == dict.fromkeys(METRICS, (0,))
+    assert {name: metric(empty, 3).shape for name, metric in RETRIEVAL_METRICS.items()} == dict.fromkeys(
+        RETRIEVAL_METRICS, (0,)
+    )
     assert empty.with_unjudged_right(3).gains.shape == (0, 3)
 
 
@@ -340,7 +346,7 @@ def _all_orders(relevances: Sequence[int]) -> Ranked:
 )
 def test_chance_is_the_mean_over_all_orders(relevances: list[int], k: int) -> None:
     ranked = _all_orders(relevances)
-    for metrics, capped in ((METRICS, False), (PAPER_METRICS, True)):
+    for metrics, capped in ((RETRIEVAL_METRICS, False), (PAPER_METRICS, True)):
         for name, metric in metrics.items():
             level = chance(ranked, name, k, capped=capped)
             assert level.shape == (len(ranked.query_ids),)
@@ -363,7 +369,7 @@ def test_chance_by_hand() -> None:
         "ndcg": 1 / 2,
         "map": (1 / 2 + (1 / 2) * (1 + 1 / 3) / 2) / 2,
     }
-    found = {name: float(chance(ranked, name, 2)[0]) for name in METRICS}
+    found = {name: float(chance(ranked, name, 2)[0]) for name in RETRIEVAL_METRICS}
     assert found == pytest.approx(expected, abs=1e-15)
     # At 1, either of the two is first in half of the orders; by default that is divided by both.
     assert [float(chance(ranked, "map", 1)[0]), float(chance(ranked, "map", 1, capped=True)[0])] == [1 / 4, 1 / 2]
@@ -378,7 +384,7 @@ def test_chance_agrees_with_simulation_at_the_size_of_fc_conan() -> None:
     gains = generator.permuted(np.broadcast_to(relevances, (draws, 130)), axis=1)
     positive = np.ones((draws, 23), dtype=np.int64)
     ranked = Ranked(tuple(map(str, range(draws))), gains, positive, 130, np.zeros(draws, dtype=np.bool_))
-    for metrics, capped in ((METRICS, False), (PAPER_METRICS, True)):
+    for metrics, capped in ((RETRIEVAL_METRICS, False), (PAPER_METRICS, True)):
         for name, metric in metrics.items():
             values = metric(ranked, 10)
             error = values.std() / math.sqrt(draws)
@@ -407,7 +413,7 @@ def _constant(tie: Callable[[int], Any]) -> tuple[Ranked, int]:
 
 def test_a_constant_scorer_is_at_chance_level_in_every_metric() -> None:
     ranked, count = _constant(tie_by_hash)
-    for metrics, capped in ((METRICS, False), (PAPER_METRICS, True)):
+    for metrics, capped in ((RETRIEVAL_METRICS, False), (PAPER_METRICS, True)):
         for name, metric in metrics.items():
             surplus = metric(ranked, 10) - chance(ranked, name, 10, capped=capped)
             error = surplus.std(ddof=1) / math.sqrt(count)
@@ -418,7 +424,7 @@ def test_a_constant_scorer_is_at_chance_level_in_every_metric() -> None:
 def test_in_the_order_of_the_catalogue_a_constant_scorer_would_look_perfect() -> None:
     corpus = {f"cn-{number:02}": "" for number in range(30)}
     ranked, _ = _constant(lambda seed: tie_by_corpus(corpus))
-    assert METRICS["mrr"](ranked, 10).tolist() == [1.0] * len(ranked.query_ids)
+    assert RETRIEVAL_METRICS["mrr"](ranked, 10).tolist() == [1.0] * len(ranked.query_ids)
 
 
 # Names

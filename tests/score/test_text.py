@@ -11,7 +11,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.scoring.text.corpus import Distinct, Length
-from fcconan.scoring.text.evaluation import METRICS, OF_REFERENCES, score_texts
+from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_texts
 from fcconan.scoring.text.overlap import Bleu, Rouge
 from fcconan.scoring.text.scores import Metric, Series, Unit, signature
 
@@ -49,7 +49,7 @@ class Given(Metric):
 
 def test_every_metric_in_one_call() -> None:
     scores = score_texts(REPLIES, REFERENCES)
-    assert tuple(scores) == METRICS
+    assert tuple(scores) == TEXT_METRICS
     for name, each in scores.items():
         assert each.name == name
         assert each.values.shape == (4,)
@@ -66,7 +66,7 @@ def test_every_metric_in_one_call() -> None:
 
 
 def test_without_references_the_metrics_that_need_none() -> None:
-    assert tuple(score_texts(REPLIES)) == tuple(name for name in METRICS if name not in OF_REFERENCES)
+    assert tuple(score_texts(REPLIES)) == tuple(name for name in TEXT_METRICS if name not in OF_REFERENCES)
 
 
 def test_the_order_and_the_series_asked_for() -> None:

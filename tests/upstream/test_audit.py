@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.judging.audit.analysis import audit
+from fcconan.judging.audit.analysis import audit_judge
 from fcconan.parsing.refusals import is_refusal, refusal_kind
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -61,7 +61,7 @@ def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[
 
 def test_judgelm_prefers_refusals_and_people_do_not(judged: tuple[list[Row], list[Row]]) -> None:
     replies, comparisons = judged
-    rows = audit(comparisons=comparisons, replies=replies, resamples=1000)["rows"]
+    rows = audit_judge(comparisons=comparisons, replies=replies, resamples=1000)["rows"]
     wins = {row["rater"]: row for row in rows if row["check"] == "refusal_wins"}
     assert {rater: row["n"] for rater, row in wins.items()} == {rater: number for rater, (_, number) in SHARES.items()}
     assert {rater: row["value"] for rater, row in wins.items()} == pytest.approx(

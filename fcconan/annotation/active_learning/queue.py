@@ -216,7 +216,7 @@ def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Ite
     campaign.write(f"rounds/{batch.round}.jsonl", assignments)
 
 
-def summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
+def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
     """Returns what a person wants to know.
 
     Args:

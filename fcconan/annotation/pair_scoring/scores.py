@@ -243,7 +243,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     return ("fcconan", fcconan.__version__), *((name, version(name)) for name in others)
 
 
-def summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
+def scoring_summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
     """Counts what is in the shards that are finished, from the ends of their files.
 
     Returns:

@@ -8,9 +8,9 @@ from fcconan.annotation.sampling.combinations import Material
 from fcconan.annotation.sampling.corpus import Row, text_in
 from fcconan.data import ids
 from fcconan.data.row_ids import cell_number
+from fcconan.data.schemas import REPLY
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Task
-from fcconan.rows import REPLY
 
 Role = Literal["anchor", "quiz"]
 _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
@@ -125,7 +125,7 @@ def _reply_row(row: Row, column: str, system: str, place: str) -> Row:
         "references": references,
         "background": row.get("background"),
     }
-    return {name: reply[name] for name in (*REPLY, "background") if reply.get(name)}
+    return {name: reply[name] for name in (*REPLY.kinds, "background") if reply.get(name)}
 
 
 _UNITS = {"pair": _pair, "reply": _reply, "comparison": _comparison}

@@ -8,9 +8,9 @@ from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
 from fcconan.data import ids
+from fcconan.data.schemas import REPLY
 from fcconan.errors import InputError
 from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
-from fcconan.rows import REPLY
 
 Side = Literal["hs", "cn"]
 _COLUMNS: dict[Side, tuple[str, ...]] = {
@@ -217,7 +217,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         if ids.is_blank(row["text"]):
             empty += 1
             continue
-        kept = {name: row.get(name) for name in (*REPLY, "background")}
+        kept = {name: row.get(name) for name in (*REPLY.kinds, "background")}
         rows.append({name: value for name, value in kept.items() if value not in (None, "", [])})
     if not rows:
         raise InputError(f"none of {empty} replies has a word: check the column of their text")

@@ -17,7 +17,6 @@ from fcconan.annotation.adjudication import resolve
 from fcconan.annotation.assignment.assignments import distribute
 from fcconan.annotation.campaigns import Campaign, Unit
 from fcconan.annotation.dawid_skene import Ballots, fit_ballots
-from fcconan.annotation.effort import Pace, effort
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     answers_of,
@@ -27,6 +26,7 @@ from fcconan.annotation.simulation.raters import (
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import SPREAD
+from fcconan.annotation.workload import Pace, effort
 from fcconan.building.tiers import Judged, TierRule
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import alpha_of_counts, krippendorff_alpha

@@ -19,8 +19,8 @@ from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
+from fcconan.data.schemas import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
 from fcconan.errors import InputError
-from fcconan.rows import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
 from fcconan.scoring.agreement import krippendorff_alpha
 
 Row = dict[str, Any]
@@ -41,7 +41,9 @@ COLUMNS = {
     "grades": ("reply_id", "valid", "n_validators"),
 }
 JUDGED: Columns = {"n_votes": "int", "valid": "bool", "n_validators": "int"}
-FINAL_VERDICT: Columns = {name: COMPARISON[name] for name in COMPARISON if not name.startswith(("rater", "score"))} | {
+FINAL_VERDICT: Columns = {
+    name: COMPARISON.kinds[name] for name in COMPARISON.kinds if not name.startswith(("rater", "score"))
+} | {
     "decided": "string",  # how there came to be a verdict; where there is none, `reason` says why
     "agreement": "string",
     **JUDGED,
@@ -125,14 +127,14 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
     queries = {pair["hs_id"]: pair["hate_speech"] for pair in pairs}
     # Every CN belongs to the corpus, also one whose pairs were all left out: a smaller one flatters every system.
     benchmark[:2] = [corpus_table({key: text["text"] for key, text in cn.items()}), queries_table(queries)]
-    columns = PAIR | {"n_validators": "int"}
+    columns = PAIR.kinds | {"n_validators": "int"}
     tables = [Table.from_rows(name, "test", columns, held, ("pair_id",)) for name, held in filled.items()]
     tables += benchmark
     inside = {pair["pair_id"] for pair in pairs}
     for split, wanted in (("test", True), (LEFT_OUT, False)):
         rows = [vote for pair in judged["pair_id"] if (pair in inside) == wanted for vote in votes[pair]]
         if rows:
-            tables.append(Table.from_rows("votes", split, VOTE | FURTHER, rows, ("pair_id", "rater")))
+            tables.append(Table.from_rows("votes", split, VOTE.kinds | FURTHER, rows, ("pair_id", "rater")))
     facts = {
         "hate_speech": len(queries),
         "counter_narratives": len(cn),
@@ -222,7 +224,7 @@ def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
         except ValueError as error:
             raise rows.fail(row, f"references are no JSON list ({error}); mend the row") from error
         found.append(reply)
-    return Table.from_rows("replies", "test", REPLY, found, ("reply_id",)), {
+    return Table.from_rows("replies", "test", REPLY.kinds, found, ("reply_id",)), {
         reply["reply_id"]: reply for reply in found
     }
 
@@ -241,7 +243,7 @@ def _ratings(upstream: Upstream) -> Built:
             reply, rater, aspect, upstream.recipe.aspects[aspect], rows.number("value", row), explanation
         )
         ratings.append(rating | {name: rows[name][row] for name in FURTHER})
-    rated = Table.from_rows("ratings", "test", RATING | FURTHER, ratings, ("reply_id", "rater", "aspect"))
+    rated = Table.from_rows("ratings", "test", RATING.kinds | FURTHER, ratings, ("reply_id", "rater", "aspect"))
     agreed = []
     for aspect in upstream.recipe.aspects:
         values: dict[str, list[float]] = {}
@@ -295,7 +297,9 @@ def _comparisons(upstream: Upstream) -> Built:
         given = None if verdict == "invalid" else verdict
         comparison = comparison_row(a, b, rows["rater"][row], "human", given, rows["reason"][row] or None)
         compared.append(comparison | {name: rows[name][row] for name in further})
-    verdicts = Table.from_rows("comparisons", "test", COMPARISON | further, compared, ("reply_a", "reply_b", "rater"))
+    verdicts = Table.from_rows(
+        "comparisons", "test", COMPARISON.kinds | further, compared, ("reply_a", "reply_b", "rater")
+    )
     values: dict[tuple[str, str], list[float]] = {}
     for row_of in compared:
         if row_of["verdict"] != "invalid":

@@ -19,8 +19,8 @@ from fcconan.building.recipes import Aspect, Rater, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.data.content import content_folder
+from fcconan.data.schemas import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
 from fcconan.data.yaml_files import YamlFile
-from fcconan.rows import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
 SKIPPED = 0.35
@@ -92,17 +92,17 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
     members = {name: [p for p in pairs if TIERS.index(p["tier"]) <= TIERS.index(name)] for name in TIERS}
     benchmark, aliases = benchmark_tables(members, "bronze")
     replies = _replies(recipe.seed, messages, catalogue)
-    tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
+    tables = [Table.from_rows(name, "test", PAIR.kinds, members[name], ("pair_id",)) for name in TIERS]
     tables += benchmark
     tables += [
-        Table.from_rows("train", "train", PAIR, _train(corpus["train"]), ("pair_id",)),
-        Table.from_rows("votes", "test", VOTE, votes, ("pair_id", "rater")),
-        Table.from_rows("replies", "test", REPLY, replies, ("reply_id",)),
-        Table.from_rows("ratings", "test", RATING, _ratings(recipe, replies), ("reply_id", "rater", "aspect")),
+        Table.from_rows("train", "train", PAIR.kinds, _train(corpus["train"]), ("pair_id",)),
+        Table.from_rows("votes", "test", VOTE.kinds, votes, ("pair_id", "rater")),
+        Table.from_rows("replies", "test", REPLY.kinds, replies, ("reply_id",)),
+        Table.from_rows("ratings", "test", RATING.kinds, _ratings(recipe, replies), ("reply_id", "rater", "aspect")),
         Table.from_rows(
             "comparisons",
             "test",
-            COMPARISON,
+            COMPARISON.kinds,
             _comparisons(recipe.seed, replies),
             ("item_id", "system_a", "system_b", "rater"),
         ),

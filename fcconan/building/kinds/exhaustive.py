@@ -9,8 +9,8 @@ from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.data.schemas import PAIR, TIERS, VOTE
 from fcconan.errors import InputError
-from fcconan.rows import PAIR, TIERS, VOTE
 from fcconan.scoring.agreement import krippendorff_alpha
 
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
@@ -61,9 +61,9 @@ def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
         notes += train_notes
     benchmark, aliases = benchmark_tables(members, "bronze")
 
-    tables = [Table.from_rows(name, "test", PAIR, members[name], ("pair_id",)) for name in TIERS]
+    tables = [Table.from_rows(name, "test", PAIR.kinds, members[name], ("pair_id",)) for name in TIERS]
     tables += [*benchmark, *train_tables]
-    tables.append(Table.from_rows("votes", "test", VOTE | {"inferred": "bool"}, votes, ("pair_id", "rater")))
+    tables.append(Table.from_rows("votes", "test", VOTE.kinds | {"inferred": "bool"}, votes, ("pair_id", "rater")))
     for name in TIERS:
         facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in members[name])
         facts[f"{name}_valid"] = sum(pair["valid"] for pair in members[name])
@@ -174,7 +174,9 @@ def _train(rows: Rows, pairs: list[dict[str, Any]], kind: str) -> tuple[list[Tab
         splits["shared_cn" if pair["cn_id"] in evaluated else "train"].append(pair)
         pair_ids.append(pair["pair_id"])
     check_labels(rows, pair_ids, ["appropriate"] * len(rows))
-    tables = [Table.from_rows("train", name, PAIR, found, ("pair_id",)) for name, found in splits.items() if found]
+    tables = [
+        Table.from_rows("train", name, PAIR.kinds, found, ("pair_id",)) for name, found in splits.items() if found
+    ]
     if not splits["shared_cn"]:
         return tables, []
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})

@@ -8,8 +8,8 @@ from fcconan.building.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topi
 from fcconan.building.recipes import PairsConfig, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.data.schemas import PAIR
 from fcconan.errors import InputError
-from fcconan.rows import PAIR
 
 TEXTS = ("hate_speech", "counter_narrative")
 # <language><type>ST<subtopic>HS<message>CN<reply>, then how the row was derived from an original, if it was.
@@ -86,7 +86,7 @@ def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
 def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
     """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC, *recipe.extra_columns), recipe.kind)
-    columns = PAIR | (CONAN_COLUMNS if config.decode == "conan-id" else {})
+    columns = PAIR.kinds | (CONAN_COLUMNS if config.decode == "conan-id" else {})
     columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
     unknown = sorted(config.where.keys() - columns.keys())
     if unknown:

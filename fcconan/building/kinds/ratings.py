@@ -13,8 +13,8 @@ from fcconan.building.recipes import Rater, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
+from fcconan.data.schemas import RATING, REPLY
 from fcconan.errors import InputError
-from fcconan.rows import RATING, REPLY
 from fcconan.scoring.agreement import krippendorff_alpha
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
@@ -104,12 +104,14 @@ class _Builder:
         self._report_overlaps()
         order = ("dev", "test", "full", *ROUNDS, *RANKED)
         tables = [
-            Table.from_rows("replies", s, REPLY | EXTRA, self.replies[s], ("reply_id",))
+            Table.from_rows("replies", s, REPLY.kinds | EXTRA, self.replies[s], ("reply_id",))
             for s in order
             if s in self.replies
         ]
         key = ("reply_id", "rater", "aspect")
-        tables += [Table.from_rows("ratings", s, RATING, self.ratings[s], key) for s in order if s in self.ratings]
+        tables += [
+            Table.from_rows("ratings", s, RATING.kinds, self.ratings[s], key) for s in order if s in self.ratings
+        ]
         tables += [
             Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores
         ]

@@ -8,8 +8,8 @@ from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
+from fcconan.data.schemas import REPLY
 from fcconan.errors import InputError
-from fcconan.rows import REPLY
 
 TEXTS = ("hate_speech", "counter_narrative")
 EXTRA = {"target": "string"}
@@ -39,8 +39,8 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     if len(rubrics) != 1:
         raise InputError(f"{rubrics.name}: has {len(rubrics)} rows, expected one, with a prompt for every aspect")
     tables = [
-        Table.from_rows("replies", "test", REPLY | EXTRA, replies, ("reply_id",)),
-        Table.from_rows("candidates", "test", REPLY | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
+        Table.from_rows("replies", "test", REPLY.kinds | EXTRA, replies, ("reply_id",)),
+        Table.from_rows("candidates", "test", REPLY.kinds | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
         Table.from_rows(
             "rubrics",
             "test",

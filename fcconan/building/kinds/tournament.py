@@ -14,9 +14,9 @@ from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import ids
+from fcconan.data.schemas import COMPARISON, RATING, REPLY
 from fcconan.errors import InputError
 from fcconan.parsing.parsers import parse_comparison
-from fcconan.rows import COMPARISON, RATING, REPLY
 from fcconan.scoring.agreement import cohen_kappa
 
 JUDGES = ("7b", "13b", "33b")
@@ -62,12 +62,12 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
             "that were compared; they are in `replies` too."
         )
     for corpus, replies in replies_of.items():
-        built.tables.append(Table.from_rows("replies", _prefix(corpus), REPLY | WHERE, replies, ("reply_id",)))
+        built.tables.append(Table.from_rows("replies", _prefix(corpus), REPLY.kinds | WHERE, replies, ("reply_id",)))
     key = ("item_id", "system_a", "system_b", "rater")
     for split, rows in comparisons.items():
-        built.tables.append(Table.from_rows("comparisons", split, COMPARISON | WHERE, rows, key))
+        built.tables.append(Table.from_rows("comparisons", split, COMPARISON.kinds | WHERE, rows, key))
         built.facts[f"{split}_invalid"] = sum(row["verdict"] == "invalid" for row in rows)
-    built.tables.append(Table.from_rows("ratings", "features", RATING, ratings, ("reply_id", "rater", "aspect")))
+    built.tables.append(Table.from_rows("ratings", "features", RATING.kinds, ratings, ("reply_id", "rater", "aspect")))
     pairs, notes = pairs_tables(upstream)
     built.tables += pairs
     built.notes += notes

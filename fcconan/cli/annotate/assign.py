@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.annotation.campaigns import Assignment, Campaign
-    from fcconan.annotation.effort import Effort, Pace
+    from fcconan.annotation.workload import Effort, Pace
 
 NAME = "assign"
 EXAMPLE = "Example: fcconan annotate assign my-campaign --blocks cn --twice 0.2 --thrice 0.05 --session-size 100"
@@ -80,8 +80,8 @@ def run(
     from fcconan.annotation.assignment.reassignment import reassign
     from fcconan.annotation.assignment.rounds import Plan, make_round, review_cases
     from fcconan.annotation.campaigns import QUALIFICATION, Campaign
-    from fcconan.annotation.effort import Pace, measured_pace
     from fcconan.annotation.qualification import quiz_round
+    from fcconan.annotation.workload import Pace, measured_pace
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
 
@@ -196,7 +196,7 @@ def _summary(
 
     from fcconan.annotation.assignment.assignments import spread_of
     from fcconan.annotation.assignment.rounds import done_in, items_of
-    from fcconan.annotation.effort import effort
+    from fcconan.annotation.workload import effort
     from fcconan.cli.output import print_table
 
     units, done = campaign.units(), done_in(campaign, round_name)

@@ -51,7 +51,7 @@ def run(
 ) -> None:
     """Give raters the next batch: likely positives by what a model learned so far, and some by chance."""
     from fcconan.annotation.active_learning.features import problem_of
-    from fcconan.annotation.active_learning.queue import Queue, check_size, step, summary
+    from fcconan.annotation.active_learning.queue import Queue, check_size, queue_summary, step
     from fcconan.annotation.active_learning.scores import read_scores
     from fcconan.annotation.active_learning.stopping import check
     from fcconan.annotation.active_learning.target import read_positive
@@ -73,14 +73,14 @@ def run(
     made, notes = None, []
     with campaign.changing():
         queue = Queue(campaign, wanted)
-        result = summary(queue, None, target=target_recall, confidence=confidence)
+        result = queue_summary(queue, None, target=target_recall, confidence=confidence)
         if not show and (while_open or not queue.waiting) and (queue.left or queue.relieved):
             chosen, why = (encoder, "as asked for") if encoder else usual_encoder(campaign.settings.language)
             problem = problem_of(campaign, found, chosen)
             made = step(
                 campaign, queue, problem, size=batch, random_share=random_share, seed=drawn, while_open=while_open
             )
-            result = summary(queue, made, target=target_recall, confidence=confidence)
+            result = queue_summary(queue, made, target=target_recall, confidence=confidence)
             notes.append(f"Texts are compared by {chosen} ({why}).")
     n_items = sum(unit.role == "item" for unit in units.values())
     result["scores"] = [

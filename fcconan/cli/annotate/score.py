@@ -67,7 +67,7 @@ def run(
     """Pair every HS with every CN and score each pair, in shards, on one machine or many."""
     from fcconan.annotation.pair_scoring.lists import read_lists
     from fcconan.annotation.pair_scoring.scorers import Asking, JudgeScorer
-    from fcconan.annotation.pair_scoring.scores import Selection, open_questions, plan, summary
+    from fcconan.annotation.pair_scoring.scores import Selection, open_questions, plan, scoring_summary
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.models.answers.origins import origins_of
@@ -123,7 +123,7 @@ def run(
             dask_cluster.run_on_cluster(work, mine, scheduler, progress=progress)
         else:
             shards.run(work, mine, jobs=jobs or 1, progress=progress)
-    found = summary(work, whole)
+    found = scoring_summary(work, whole)
     print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
     if found["finished"] < found["shards"]:
         print(f"{found['shards'] - found['finished']} shards are left to other ranks")

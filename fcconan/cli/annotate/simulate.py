@@ -204,8 +204,8 @@ def _plan(
     seed: int | None,
 ) -> dict[str, Any]:
     from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.effort import Pace, measured_pace
     from fcconan.annotation.simulation.forecast import expected, simulated_pace
+    from fcconan.annotation.workload import Pace, measured_pace
     from fcconan.cli.output import print_table
 
     known = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())

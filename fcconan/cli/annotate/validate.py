@@ -46,8 +46,8 @@ def run(
         STATES,
         options_of,
         plan_validation,
-        summary,
         validated_things,
+        validation_summary,
         write_plan,
     )
     from fcconan.cli.files import check_files
@@ -83,7 +83,7 @@ def run(
                 notes.append(f"{len(plan.short)} units lack a validator: all who are active had a part in them.")
         else:
             notes.append(f"The round {VALIDATION} is there already: --again extends it.")
-        result = {"notes": notes} | summary(campaign, rounds=rounds, resamples=resamples, seed=drawn)
+        result = {"notes": notes} | validation_summary(campaign, rounds=rounds, resamples=resamples, seed=drawn)
     total = len(validated_things(campaign, rounds))
     rows = [("all", state, n, f"{n / max(total, 1):.3f}") for state, n in result["units"].items() if n]
     for label, states in result["labels"].items():

@@ -39,7 +39,7 @@ def run(
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.judging.audit.analysis import audit
+    from fcconan.judging.audit.analysis import audit_judge
     from fcconan.judging.comparison.judge import COLUMNS
     from fcconan.judging.rating import RATED
 
@@ -50,7 +50,7 @@ def run(
     judged = None
     if replies is not None:
         judged = list(inputs.open_replies(replies, config=config, split=split, column=column))
-    found = audit(
+    found = audit_judge(
         ratings=_rows(ratings, split, "ratings", RATED),
         comparisons=_rows(comparisons, split, "comparisons", COLUMNS),
         replies=judged,

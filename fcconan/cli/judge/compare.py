@@ -153,10 +153,10 @@ def _write(results: "Iterable[ComparisonResult]", out: Path) -> tuple[dict[str, 
     """Writes comparisons; returns their counts, and how many requests failed for a passing reason."""
     from fcconan.data.row_files import RowWriter
     from fcconan.judging.comparison.judge import COLUMNS
-    from fcconan.judging.comparison.summary import Summary
+    from fcconan.judging.comparison.summary import ComparisonSummary
     from fcconan.judging.rating import RETRIED
 
-    summary, failed = Summary(), 0
+    summary, failed = ComparisonSummary(), 0
     with RowWriter(out, COLUMNS) as writer:
         for result in results:
             summary.add(result)

@@ -48,10 +48,10 @@ def columns_of(given: list[str] | None) -> dict[str, str]:
     Raises:
         InputError: One is written otherwise, or names what no reply has.
     """
-    from fcconan.rows import REPLY
+    from fcconan.data.schemas import REPLY
 
     found = named("--column", given, "NAME=COLUMN, such as text=predicted_reply")
-    known = [*REPLY, "pair_id", "source_id", "background"]
+    known = [*REPLY.kinds, "pair_id", "source_id", "background"]
     unknown = next((name for name in found if name not in known), None)
     if unknown is not None:
         raise InputError(f"--column {unknown}={found[unknown]}: replies have no {unknown!r}, only {', '.join(known)}")

@@ -16,13 +16,12 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections import Counter
 
+    from fcconan.data.schemas import Columns
     from fcconan.judging.rating import Row
     from fcconan.judging.strategies import Plan, Question
-    from fcconan.judging.summaries import Summary
     from fcconan.judging.tasks import Task
     from fcconan.models.answers.store import Answers
     from fcconan.models.calls import Model
-    from fcconan.rows import Columns
 
 NAME = "rate"
 EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet"
@@ -265,9 +264,9 @@ def _rated(
 
 def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "Summary":
     from fcconan.data.row_files import RowWriter
-    from fcconan.judging.summaries import Summary
+    from fcconan.judging.summaries import RatingSummary
 
-    summary = Summary()
+    summary = RatingSummary()
     with RowWriter(out, columns) as writer:
         for rows in rated:
             summary.add(rows)

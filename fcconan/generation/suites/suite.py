@@ -89,11 +89,11 @@ class MetricsConfig(_Strict):
     @field_validator("metric")
     @classmethod
     def _known(cls, names: list[str] | None) -> list[str] | None:
-        from fcconan.scoring.text.evaluation import METRICS
+        from fcconan.scoring.text.evaluation import TEXT_METRICS
 
-        unknown = next((name for name in names or () if name not in (*METRICS, "novelty")), None)
+        unknown = next((name for name in names or () if name not in (*TEXT_METRICS, "novelty")), None)
         if unknown is not None:
-            raise ValueError(f"there is no metric {unknown!r}: choose from {', '.join(METRICS)}, novelty")
+            raise ValueError(f"there is no metric {unknown!r}: choose from {', '.join(TEXT_METRICS)}, novelty")
         return names
 
     @field_validator("several")

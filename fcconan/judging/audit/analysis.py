@@ -45,7 +45,7 @@ MOST_LEVELS = 401  # 1.00 to 5.00 in hundredths
 _PEOPLE = "human"
 
 
-def audit(
+def audit_judge(
     ratings: Iterable[Mapping[str, Any]] | None = None,
     comparisons: Iterable[Mapping[str, Any]] | None = None,
     replies: Iterable[Mapping[str, Any]] | None = None,

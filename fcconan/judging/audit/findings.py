@@ -29,7 +29,7 @@ class Findings:
         confidence: Of the intervals.
 
     Attributes:
-        rows: The findings, as `fcconan.judging.audit.analysis.audit` returns them.
+        rows: The findings, as `fcconan.judging.audit.analysis.audit_judge` returns them.
         families: Shares whose intervals are corrected together.
     """
 

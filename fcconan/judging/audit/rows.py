@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.data.ids import normalise
+from fcconan.data.schemas import VERDICTS
 from fcconan.errors import InputError
 from fcconan.parsing.refusals import is_refusal
-from fcconan.rows import VERDICTS
 
 Row = Mapping[str, Any]
 Order = Literal["ab", "ba"]

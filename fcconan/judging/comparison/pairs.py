@@ -19,7 +19,7 @@ _Items = dict[str, dict[str, Row]]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two replies to one item, as rows with the columns of `fcconan.rows.REPLY`.
+    """Two replies to one item, as rows with the columns of `fcconan.data.schemas.REPLY`.
 
     Attributes:
         a: The reply of the system whose name comes first in the alphabet.
@@ -37,7 +37,7 @@ def all_pairs(replies: Iterable[Row]) -> Iterator[Pair]:
     replies are held, the pairs are not.
 
     Args:
-        replies: Rows with the columns of `fcconan.rows.REPLY`.
+        replies: Rows with the columns of `fcconan.data.schemas.REPLY`.
 
     Raises:
         InputError: A row is no reply, an item has two replies of one system or two HS, or nothing can be compared.
@@ -62,7 +62,7 @@ def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterato
     makes no difference. What is held is the replies and one position for every pair of systems.
 
     Args:
-        replies: Rows with the columns of `fcconan.rows.REPLY`.
+        replies: Rows with the columns of `fcconan.data.schemas.REPLY`.
         budget: The number of pairs; all pairs are returned where there are no more.
         seed: Of the order of systems and items.
 

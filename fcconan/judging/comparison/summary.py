@@ -8,7 +8,7 @@ from fcconan.judging.comparison.judge import ComparisonResult
 
 
 @dataclass
-class Summary:
+class ComparisonSummary:
     """Counts what a reader needs to trust a set of comparisons; results are added one by one.
 
     Attributes:

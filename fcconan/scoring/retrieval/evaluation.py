@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.scoring.retrieval.metrics import (
-    METRICS,
     NOTHING,
     PAPER_METRICS,
+    RETRIEVAL_METRICS,
     Ranked,
     chance,
     judged,
@@ -31,7 +31,7 @@ class Rule:
     """What changes a figure besides the rankings and the judgements.
 
     Attributes:
-        metrics: Names with cutoffs, such as `ndcg@10`; what is not in `fcconan.scoring.retrieval.metrics.METRICS` is ranx's.
+        metrics: Names with cutoffs, such as `ndcg@10`; what is not in `fcconan.scoring.retrieval.metrics.RETRIEVAL_METRICS` is ranx's.
         capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
         all_queries: Queries without a positive count as 0; otherwise they are left out.
         brackets: Compute what the figures would be if unjudged CNs were right.
@@ -78,10 +78,10 @@ def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
-        if name not in METRICS and name.split(".")[0] not in NAMES:
-            known = ", ".join([*METRICS, *NAMES])
+        if name not in RETRIEVAL_METRICS and name.split(".")[0] not in NAMES:
+            known = ", ".join([*RETRIEVAL_METRICS, *NAMES])
             raise InputError(f"there is no metric {metric!r}: known are {known}, with a cutoff such as ndcg@10")
-        names.append(f"{name}@{cutoff}" if name in METRICS else metric.strip())
+        names.append(f"{name}@{cutoff}" if name in RETRIEVAL_METRICS else metric.strip())
     if not names or not all(names):
         raise InputError("no metric is named: give one or more, such as ndcg@10")
     return tuple(dict.fromkeys(names))
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def _own(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
-    table = PAPER_METRICS if rule.capped else METRICS
+    table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     found = {}
     for metric in rule.metrics:
         name, cutoff = parse_metric(metric, 1)

@@ -212,7 +212,7 @@ def judged(ranked: Ranked, k: int) -> Floats:
 
 
 Metric = Callable[[Ranked, int], Floats]
-METRICS: dict[str, Metric] = {
+RETRIEVAL_METRICS: dict[str, Metric] = {
     "hit_rate": hit_rate,
     "mrr": mrr,
     "ndcg": ndcg,
@@ -252,7 +252,7 @@ def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats
 
     Args:
         ranked: Gives the positives of every query and the size of the catalogue; what was ranked does not matter.
-        name: A key of `METRICS`.
+        name: A key of `RETRIEVAL_METRICS`.
         k: The cutoff.
         capped: Divide average precision by min(k, positives).
 

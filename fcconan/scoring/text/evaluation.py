@@ -26,7 +26,7 @@ _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "repetition-rate": lambda ends: RepetitionRate(),
 }
 OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "meteor")
-METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
+TEXT_METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def score_texts(
     Args:
         replies: The texts. Empty ones have a length and nothing else.
         references: One list of references for every reply, which may be empty. Empty references are left out.
-        metrics: Names of `METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
-            `Novelty(training)`. By default all of `METRICS`; without references, those that need none.
+        metrics: Names of `TEXT_METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
+            `Novelty(training)`. By default all of `TEXT_METRICS`; without references, those that need none.
         messages: The messages (HS) that the replies answer, for metrics that read them.
         several: What the values for several references of a reply become: their `max` or their `mean`. `joint` is
             BLEU's own definition: counts are clipped at the largest of any reference, and the reference nearest in
@@ -77,7 +77,9 @@ def score_texts(
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
-        metrics = METRICS if references is not None else [name for name in METRICS if name not in OF_REFERENCES]
+        metrics = (
+            TEXT_METRICS if references is not None else [name for name in TEXT_METRICS if name not in OF_REFERENCES]
+        )
     chosen = _chosen(metrics)
     for metric, wanted in chosen:
         if metric.needs_reference and texts.references is None:
@@ -151,8 +153,8 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
     for metric in metrics:
         if isinstance(metric, Metric):
             chosen.append((metric, list(metric.names)))
-        elif metric not in METRICS:
-            known = ", ".join(METRICS)
+        elif metric not in TEXT_METRICS:
+            known = ", ".join(TEXT_METRICS)
             raise InputError(f"there is no metric {metric!r}: give one of {known}, or a metric with its settings")
         else:
             families.setdefault(_family(metric), []).append(metric)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.data.row_ids import id_of, required_id
+from fcconan.data.schemas import RATER_KINDS, VERDICTS
 from fcconan.errors import InputError
-from fcconan.rows import RATER_KINDS, VERDICTS
 from fcconan.scoring.significance.intervals import Floats
 
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ class Verdicts:
         rater: Positions of the raters.
         replies: Ids of the two replies; None where the row has none.
         unresolved: Whether an invalid verdict is one for want of a majority.
-        kinds: Of the raters, as in `fcconan.rows.RATER_KINDS`; None where no row says it.
+        kinds: Of the raters, as in `fcconan.data.schemas.RATER_KINDS`; None where no row says it.
         corpora: The items of each corpus, for rows with a column `corpus`.
         n_repeated: Rows that say what an earlier row said, and count no second time.
         n_both_orders: Verdicts that were given in both orders and made one.
@@ -322,7 +322,7 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
-    """Returns verdicts as `fcconan.scoring.agreement.agreement` takes them, with the domain (0, 1, 2): a, b, tie.
+    """Returns verdicts as `fcconan.scoring.agreement.measure_agreement` takes them, with the domain (0, 1, 2): a, b, tie.
 
     Sides are those of the row that comes first: Cohen's kappa depends on which system stands at which side.
 

@@ -4,11 +4,11 @@ import datasets
 import pyarrow as pa
 import pytest
 
-from fcconan import rows
 from fcconan.building.tables import Built, Table
+from fcconan.data import schemas
 from fcconan.errors import InputError
 
-EVERY_TYPE = {name: name for name in rows.DTYPES}
+EVERY_TYPE = {name: name for name in schemas.DTYPES}
 
 
 def _table() -> Table:
@@ -18,9 +18,9 @@ def _table() -> Table:
 
 def test_features_are_those_that_datasets_reads_from_the_parquet_schema() -> None:
     schema = _table().arrow().schema
-    assert datasets.Features.from_arrow_schema(schema) == rows.features(EVERY_TYPE)
-    assert rows.features(EVERY_TYPE).arrow_schema.field("int").type == pa.int32()
-    assert rows.features(EVERY_TYPE).arrow_schema.field("float").type == pa.float64()
+    assert datasets.Features.from_arrow_schema(schema) == schemas.features(EVERY_TYPE)
+    assert schemas.features(EVERY_TYPE).arrow_schema.field("int").type == pa.int32()
+    assert schemas.features(EVERY_TYPE).arrow_schema.field("float").type == pa.float64()
 
 
 @pytest.mark.parametrize("value", ["1", "one", 1.5, 2**31, 2**70, [1]])
@@ -38,9 +38,16 @@ def test_a_wrong_type_in_a_list_fails_and_the_column_is_named() -> None:
 
 def test_labels_only_has_no_column_of_text() -> None:
     assert list(_table().labels_only().columns) == ["string", "strings", "int", "float", "bool"]
-    assert rows.without_text(rows.PAIR).keys() == rows.PAIR.keys() - {"hate_speech", "counter_narrative"}
-    assert rows.without_text(rows.REPLY).keys() == rows.REPLY.keys() - {"hate_speech", "text", "references"}
-    assert rows.without_text(rows.RATING).keys() == rows.RATING.keys() - {"explanation"}
+    assert schemas.without_text(schemas.PAIR.kinds).keys() == schemas.PAIR.kinds.keys() - {
+        "hate_speech",
+        "counter_narrative",
+    }
+    assert schemas.without_text(schemas.REPLY.kinds).keys() == schemas.REPLY.kinds.keys() - {
+        "hate_speech",
+        "text",
+        "references",
+    }
+    assert schemas.without_text(schemas.RATING.kinds).keys() == schemas.RATING.kinds.keys() - {"explanation"}
 
 
 def test_the_six_rows_have_the_columns_of_the_contract() -> None:
@@ -54,18 +61,20 @@ def test_the_six_rows_have_the_columns_of_the_contract() -> None:
         "RANKING": "query_id corpus_id rank score system",
     }
     for name, columns in contract.items():
-        assert set(getattr(rows, name)) == set(columns.split()), name
+        assert set(getattr(schemas, name).kinds) == set(columns.split()), name
 
 
 def test_a_key_that_stands_twice_is_refused() -> None:
-    table = Table.from_rows("votes", "test", rows.VOTE, [{"pair_id": "p", "rater": "r"}] * 2, ("pair_id", "rater"))
+    table = Table.from_rows(
+        "votes", "test", schemas.VOTE.kinds, [{"pair_id": "p", "rater": "r"}] * 2, ("pair_id", "rater")
+    )
     with pytest.raises(InputError, match="votes/test: two rows share pair_id p, rater r"):
         table.check()
 
 
 def test_an_unknown_column_is_refused() -> None:
     with pytest.raises(KeyError, match="no column"):
-        Table.from_rows("votes", "test", rows.VOTE, [{"pair": "p"}], ("pair_id",))
+        Table.from_rows("votes", "test", schemas.VOTE.kinds, [{"pair": "p"}], ("pair_id",))
 
 
 def test_the_content_hash_depends_on_values_types_and_split_only() -> None:
@@ -87,6 +96,6 @@ def test_tables_are_found_by_config_and_split() -> None:
 def test_an_unknown_label_is_refused_and_a_missing_one_is_not() -> None:
     unlabelled: dict[str, Any] = {"pair_id": "p", "rater": "r", "label": None}
     votes = [unlabelled, {"pair_id": "q", "rater": "r", "label": "maybe"}]
-    Table.from_rows("votes", "test", rows.VOTE, votes[:1], ("pair_id", "rater")).check()
+    Table.from_rows("votes", "test", schemas.VOTE.kinds, votes[:1], ("pair_id", "rater")).check()
     with pytest.raises(InputError, match="votes/test: label is 'maybe', expected one of not_appropriate, not_sure"):
-        Table.from_rows("votes", "test", rows.VOTE, votes, ("pair_id", "rater")).check()
+        Table.from_rows("votes", "test", schemas.VOTE.kinds, votes, ("pair_id", "rater")).check()
