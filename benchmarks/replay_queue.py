@@ -32,7 +32,7 @@ from fcconan.annotation.active_learning.model import Floats, Problem, before_lea
 from fcconan.annotation.active_learning.replay import Model, needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import decide
 from fcconan.cli.output import print_table, write_json
-from fcconan.data.ids import cn_id, hs_id
+from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import SentenceEncoder
@@ -100,7 +100,7 @@ def read_pairs(folder: Path) -> tuple[list[Row], list[TrainingPair]]:
     rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
     # Not shared_cn-*: it holds the CNs that Bronze found no positive for, and so tells labels.
     train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
-    for text, id_of in (("hate_speech", hs_id), ("counter_narrative", cn_id)):
+    for text, id_of in (("hate_speech", make_hs_id), ("counter_narrative", make_cn_id)):
         shared = {id_of(row[text]) for row in train} & {id_of(row[text]) for row in rows}
         if shared or not train:
             raise InputError(f"{folder}: {len(train)} training pairs share {len(shared)} of {text} with Bronze")

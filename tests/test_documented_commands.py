@@ -20,9 +20,9 @@ from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
 from tests.documented.shell import MisunderstoodError, Shell
 from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, prepare
-from tests.llm.server import KEY, Server
-from tests.llm.tiny_chat import model_that_says
-from tests.publish.hub import Hub, connect
+from tests.models.server import KEY, Server
+from tests.models.tiny_chat import model_that_says
+from tests.publishing.hub import Hub, connect
 
 SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
 ELSEWHERE = {  # options of other programs that pages speak of
@@ -108,7 +108,7 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)  # tests/publish loads
+    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)  # tests/publishing loads
     with Hub() as running:
         connect(monkeypatch, running)
         yield running

@@ -9,9 +9,9 @@ from fcconan.data import ids as identity
 
 def test_ids_are_the_head_of_the_sha256_of_the_normalised_text() -> None:
     expected = hashlib.sha256(b"The Ombrey sing.").hexdigest()[:12]
-    assert identity.hs_id("  The Ombrey\n\t sing. ") == f"hs-{expected}"
-    assert identity.cn_id("The Ombrey sing.") == f"cn-{expected}"
-    assert identity.pair_id("hs-1", "cn-2") == "hs-1:cn-2"
+    assert identity.make_hs_id("  The Ombrey\n\t sing. ") == f"hs-{expected}"
+    assert identity.make_cn_id("The Ombrey sing.") == f"cn-{expected}"
+    assert identity.make_pair_id("hs-1", "cn-2") == "hs-1:cn-2"
 
 
 def test_normalisation_composes_and_folds_white_space_only() -> None:
@@ -24,25 +24,25 @@ def test_normalisation_composes_and_folds_white_space_only() -> None:
 def test_normalising_twice_changes_nothing(text: str) -> None:
     once = identity.normalise(text)
     assert identity.normalise(once) == once
-    assert identity.hs_id(once) == identity.hs_id(text)
+    assert identity.make_hs_id(once) == identity.make_hs_id(text)
 
 
 def test_an_item_does_not_depend_on_the_order_of_its_references() -> None:
-    assert identity.item_id("hs-1", ["cn-b", "cn-a"]) == identity.item_id("hs-1", ["cn-a", "cn-b"])
-    assert identity.item_id("hs-1", ["cn-a"]) != identity.item_id("hs-1", [])
-    assert identity.item_id("hs-1", ["cn-a"]) != identity.item_id("hs-2", ["cn-a"])
+    assert identity.make_item_id("hs-1", ["cn-b", "cn-a"]) == identity.make_item_id("hs-1", ["cn-a", "cn-b"])
+    assert identity.make_item_id("hs-1", ["cn-a"]) != identity.make_item_id("hs-1", [])
+    assert identity.make_item_id("hs-1", ["cn-a"]) != identity.make_item_id("hs-2", ["cn-a"])
 
 
 def test_replies_differ_by_item_system_text_and_record() -> None:
     ids = {
-        identity.reply_id("it-1", "a", "text"),
-        identity.reply_id("it-2", "a", "text"),
-        identity.reply_id("it-1", "b", "text"),
-        identity.reply_id("it-1", "a", "other"),
-        identity.reply_id("it-1", "a", "text", "record"),
+        identity.make_reply_id("it-1", "a", "text"),
+        identity.make_reply_id("it-2", "a", "text"),
+        identity.make_reply_id("it-1", "b", "text"),
+        identity.make_reply_id("it-1", "a", "other"),
+        identity.make_reply_id("it-1", "a", "text", "record"),
     }
     assert len(ids) == 5
-    assert identity.reply_id("it-1", "a", " text ") == identity.reply_id("it-1", "a", "text")
+    assert identity.make_reply_id("it-1", "a", " text ") == identity.make_reply_id("it-1", "a", "text")
 
 
 @pytest.mark.parametrize(

@@ -151,12 +151,8 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.text import evaluation as text
     from fcconan.scoring.tournament import ranking
 
-    found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS} | {
-        *text.TEXT_METRICS,
-        *coefficients.COEFFICIENTS,
-        *STATUSES,
-        *CALLS,
-    }
+    found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
+    found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
     found |= {*agreement.COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, ANY, REFUSAL}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     checks = {
@@ -235,6 +231,7 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
+    from fcconan.scoring import agreement
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
     from fcconan.scoring.leaderboards import unified
@@ -255,7 +252,7 @@ def test_examples_by_hand_are_what_the_package_computes() -> None:
     assert accuracy_by_chance(x, y) == pytest.approx((1 / 6) ** 2 + (5 / 6) ** 2 / 2)
     given: list[list[float]] = [[1, 2, 3, 3, np.nan], [1, 2, 3, 2, 1], [1, 3, 3, 2, 1]]
     alike = ("raw", "krippendorff_nominal", "krippendorff_ordinal", "krippendorff_interval")
-    rows = measure_agreement(given, [1, 2, 3], coefficients=alike, resamples=0)
+    rows = agreement.measure_agreement(given, [1, 2, 3], coefficients=alike, resamples=0)
     overall = [row["value"] for row in rows if row["level"] == "overall"]
     assert overall == pytest.approx([9 / 13, 0.6, 0.8143, 0.8143], abs=5e-5)
     assert strengths(np.array([[0.0, 3], [1, 0]]), regularisation=1e-9) == pytest.approx([0.549, -0.549], abs=5e-4)

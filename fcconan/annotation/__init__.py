@@ -1,0 +1,5 @@
+"""Annotation campaigns: sampling, assignment, tools, adjudication, validation, active learning and release."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

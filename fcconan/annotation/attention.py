@@ -36,12 +36,9 @@ from fcconan.annotation.assignment.rounds import made_how
 from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Unit
 from fcconan.annotation.quality import coded
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
-from fcconan.data.messages import counted
+from fcconan.data import counted
 from fcconan.errors import InputError
-from fcconan.scoring.ranks import middle_ranks
-from fcconan.scoring.significance.families import LEVEL, Family
-from fcconan.scoring.significance.intervals import holm
-from fcconan.scoring.significance.max_t import p_floor, units_floor
+from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor, units_floor
 
 Row = dict[str, Any]
 Integers = npt.NDArray[np.int64]

@@ -32,12 +32,9 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.row_files import read_rows
-from fcconan.data.stale_files import leftovers, mark
-from fcconan.data.yaml_files import YamlFile, explain
+from fcconan.data import YamlFile, explain, leftovers, mark, read_rows, write_whole
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Task, dump_task, load_task
+from fcconan.judging import Task, dump_task, load_task
 
 Row = dict[str, Any]
 FORMAT = 1

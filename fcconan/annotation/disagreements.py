@@ -19,7 +19,7 @@ from fcconan.annotation.campaigns import Assignment, Campaign, Decision, Unit
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
 from fcconan.annotation.tools.task_view import turned
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label

@@ -16,7 +16,7 @@ from fcconan.annotation.campaigns import Answer, Campaign, Import
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import as_text, csv_rows, decoded
 from fcconan.annotation.tools.task_view import Item, Question
-from fcconan.data.ids import normalise
+from fcconan.data import normalise
 from fcconan.errors import InputError
 
 _LISTED = 3  # problems that a message spells out

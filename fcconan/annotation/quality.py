@@ -13,8 +13,7 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.votes import Value, Votes, item_of
-from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN, krippendorff_alpha, measure_agreement
-from fcconan.scoring.reliability_data import NOMINAL, RatedByMany
+from fcconan.scoring import COEFFICIENTS, LARGEST_DOMAIN, NOMINAL, RatedByMany, krippendorff_alpha, measure_agreement
 
 Row = dict[str, Any]
 # Grades with decimals are hardly ever equal, so that only distances tell something.
@@ -74,7 +73,7 @@ def agreement_rows(
         confidence: Of the intervals.
 
     Returns:
-        Rows as `fcconan.scoring.agreement.measure_agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
+        Rows as `fcconan.scoring.measure_agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
         and `label`.
     """
     rows: list[Row] = []

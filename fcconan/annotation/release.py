@@ -28,9 +28,8 @@ from fcconan.annotation.campaigns import (
 from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.validation import Verdict, verdicts
 from fcconan.annotation.votes import NOT_SURE, answers_of
-from fcconan.building.kinds.campaign import ABOUT_CN, ABOUT_HS, COLUMNS
-from fcconan.data import ids as identity
-from fcconan.data.schemas import LABELS, VOTE_LABELS, Columns
+from fcconan.building import ABOUT_CN, ABOUT_HS, COLUMNS
+from fcconan.data import LABELS, VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -287,7 +286,7 @@ def _check_decisions(
 def _texts(
     campaign: Campaign, texts: Mapping[str, Row], ids: Sequence[str | None], side: str, about: Sequence[str]
 ) -> list[Row]:
-    id_of = {"hs": identity.hs_id, "cn": identity.cn_id}[side]
+    id_of = {"hs": make_hs_id, "cn": make_cn_id}[side]
     rows = []
     for key in dict.fromkeys(map(str, ids)):
         row = _text(campaign, texts, key)
@@ -317,7 +316,7 @@ def _judged_replies(
     replies = []
     for key in ids:
         row = _text(campaign, texts, key)
-        hs = identity.hs_id(str(row.get("hate_speech")))
+        hs = make_hs_id(str(row.get("hate_speech")))
         if hs != row.get("hs_id"):
             raise InputError(
                 f"{campaign.folder / 'replies.jsonl'}: the HS of {key} has the id {hs}, not {row.get('hs_id')}: it was "

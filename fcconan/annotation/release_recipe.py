@@ -11,14 +11,8 @@ import yaml
 
 from fcconan.annotation.campaigns import MAIN, Campaign
 from fcconan.annotation.release import Published, published_rows, without_label
-from fcconan.building.builds import build_tables
-from fcconan.building.kinds.campaign import DISTINCT, LEFT_OUT
-from fcconan.building.recipes import load_recipe
-from fcconan.building.tiers import TIER_RULES, Judged, TierRule, load_tier_rule
-from fcconan.data.row_files import RowWriter
-from fcconan.data.sources import sha256_of
-from fcconan.data.stale_files import leftovers, mark
-from fcconan.data.yaml_files import YamlFile
+from fcconan.building import DISTINCT, LEFT_OUT, TIER_RULES, Judged, TierRule, build_tables, load_recipe, load_tier_rule
+from fcconan.data import RowWriter, YamlFile, leftovers, mark, sha256_of
 from fcconan.errors import InputError
 
 Row = dict[str, Any]

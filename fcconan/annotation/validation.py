@@ -25,8 +25,7 @@ from fcconan.annotation.assignment.rounds import made_how
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
 from fcconan.annotation.votes import item_of, votes_of
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.row_files import read_rows
+from fcconan.data import read_rows, write_whole
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -337,7 +336,7 @@ def validation_summary(
         answers to labels as they are now), and `agreement` (rows of `fcconan.scoring.agreement` over the units with two
         answers).
     """
-    from fcconan.scoring.agreement import measure_agreement
+    from fcconan.scoring import measure_agreement
 
     found = verdicts(campaign, rounds)
     things, units = validated_things(campaign, rounds), campaign.units()

@@ -1,0 +1,5 @@
+"""Dataset builds: recipes, tiers, release folders, cards and hydration."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

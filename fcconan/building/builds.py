@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Expectations, Recipe, load_recipe
-from fcconan.data.terminal import cleaned, trusted
+from fcconan.data import cleaned, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def build_tables(
     Raises:
         InputError: The recipe, an upstream file or a count is not as it should be.
     """
-    from fcconan.data.sources import fetch_all
+    from fcconan.data import fetch_all
 
     rule = rule_of(recipe, tier_rule)
     files = fetch_all(recipe, jobs=jobs, progress=progress)

@@ -9,8 +9,7 @@ import yaml
 from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES
-from fcconan.data.content import card_template_path
-from fcconan.data.schemas import DTYPES, LIST_TYPES
+from fcconan.data import DTYPES, LIST_TYPES, card_template_path
 from fcconan.errors import InputError
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from fcconan.building.card_fields import Card, read_card
 from fcconan.building.releases import table_path
-from fcconan.data.addresses import shown
-from fcconan.data.manifest import read_manifest
+from fcconan.data import read_manifest, shown
 from fcconan.errors import InputError
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
@@ -158,7 +157,7 @@ def _columns(path: Path) -> dict[str, Any]:
     """Returns the type of every column of a file, by name: a name of `_TYPES`, or a list of one."""
     import pyarrow as pa
 
-    from fcconan.data.parquet import read_schema
+    from fcconan.data import read_schema
 
     return {
         field.name: [_dtype(field.type.value_type)] if pa.types.is_list(field.type) else _dtype(field.type)

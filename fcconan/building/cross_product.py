@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.errors import InputError
-from fcconan.parallel.shards import Shard, claim, cut, is_finished, write_shard
+from fcconan.parallel import Shard, claim, cut, is_finished, write_shard
 
 PLAN_NAME = "pairing.json"
 ROWS_PER_SHARD = 1_000_000

@@ -10,10 +10,7 @@ from fcconan.building import releases
 from fcconan.building.builds import build_tables, status
 from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.building.tables import Built, Table
-from fcconan.data.content import recipe_names
-from fcconan.data.hub_folders import release_folder
-from fcconan.data.manifest import read_manifest
-from fcconan.data.parquet import read_table
+from fcconan.data import read_manifest, read_table, recipe_names, release_folder
 from fcconan.errors import InputError
 
 

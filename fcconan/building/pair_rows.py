@@ -4,8 +4,7 @@ from typing import Any
 
 from fcconan.building.tables import Table
 from fcconan.building.upstream_csv import Rows
-from fcconan.data import ids
-from fcconan.data.schemas import QRELS, TEXT_BY_ID
+from fcconan.data import QRELS, TEXT_BY_ID, make_cn_id, make_hs_id, make_pair_id
 
 EDUCATION = {
     "": None,
@@ -23,9 +22,9 @@ PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "educat
 
 def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
     """Returns the three ids of a pair and its two texts, as columns."""
-    hs, cn = ids.hs_id(hate_speech), ids.cn_id(counter_narrative)
+    hs, cn = make_hs_id(hate_speech), make_cn_id(counter_narrative)
     return {
-        "pair_id": ids.pair_id(hs, cn),
+        "pair_id": make_pair_id(hs, cn),
         "hs_id": hs,
         "cn_id": cn,
         "hate_speech": hate_speech,

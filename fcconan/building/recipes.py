@@ -15,9 +15,7 @@ from pydantic import (
 )
 
 from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
-from fcconan.data.content import recipe_path
-from fcconan.data.schemas import PAIR
-from fcconan.data.yaml_files import Location, YamlFile, explain
+from fcconan.data import PAIR, Location, YamlFile, explain, recipe_path
 from fcconan.errors import InputError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]

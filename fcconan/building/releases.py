@@ -17,11 +17,16 @@ from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
 from fcconan.building.statistics import statistics
 from fcconan.building.tables import Built
-from fcconan.data.atomic_folders import new_stage, put_in_place
-from fcconan.data.ids import NORMALISATION_VERSION
-from fcconan.data.manifest import FORMAT, MANIFEST, read_manifest
-from fcconan.data.schemas import column_of
-from fcconan.data.sources import sha256_of
+from fcconan.data import (
+    FORMAT,
+    MANIFEST,
+    NORMALISATION_VERSION,
+    column_of,
+    new_stage,
+    put_in_place,
+    read_manifest,
+    sha256_of,
+)
 from fcconan.errors import InputError
 
 CARD = "README.md"

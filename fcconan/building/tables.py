@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.data.schemas import (
+from fcconan.data import (
     ALLOWED,
     DTYPES,
     LABELS,

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from fcconan.data.content import tier_rule_names, tier_rule_path
-from fcconan.data.yaml_files import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, explain, tier_rule_names, tier_rule_path
 from fcconan.errors import InputError
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]

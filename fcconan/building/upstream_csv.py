@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fcconan.building.recipes import Recipe, Source
-from fcconan.data.ids import is_blank
+from fcconan.data import is_blank
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)

@@ -31,8 +31,7 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
-from fcconan.data.addresses import hub_address
-from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
+from fcconan.data import DEBUG, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError
 
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM

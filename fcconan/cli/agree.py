@@ -9,8 +9,7 @@ import typer
 from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
-    from fcconan.scoring.ratings import RatedReplies
-    from fcconan.scoring.reliability_data import RatedByMany
+    from fcconan.scoring import RatedByMany, RatedReplies
 
 NAME = "agree"
 EXAMPLE = "Example: fcconan agree ratings.csv --json agreement.json"
@@ -58,10 +57,8 @@ def run(
 ) -> None:
     """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.reporting.scores import agreement_tables, write_agreement
-    from fcconan.reporting.sections import check_page
-    from fcconan.scoring.agreement import agreement_signature, has_pair_intervals, measure_agreement
-    from fcconan.scoring.reliability_data import tables_of
+    from fcconan.reporting import agreement_tables, check_page, write_agreement
+    from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, tables_of
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*sources, *([replies] if replies else [])], json_file, report)

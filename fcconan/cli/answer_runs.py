@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from fcconan.models.answers.store import Run
+    from fcconan.models import Run
 
 Fresh = Annotated[
     bool | None,
@@ -47,11 +47,11 @@ def begun(command: str, values: Mapping[str, Any], fresh: bool | None, *, dry_ru
 
 def run_of(command: str, values: Mapping[str, Any], fresh: bool | None) -> "Run":
     """Returns the run of a command; see `begun`."""
-    from fcconan.data.ids import digest
-    from fcconan.models.answers.store import Run
+    from fcconan.data import short_hash
+    from fcconan.models import Run
 
     asked = {name: _plain(value) for name, value in values.items() if name not in _ASIDE}
-    return Run(digest(json.dumps([command, asked], sort_keys=True, default=str)), fresh)
+    return Run(short_hash(json.dumps([command, asked], sort_keys=True, default=str)), fresh)
 
 
 def report_answers(models: Iterable[Any], *, option: str = "--fresh") -> None:
@@ -61,7 +61,7 @@ def report_answers(models: Iterable[Any], *, option: str = "--fresh") -> None:
         models: Those that were asked.
         option: The option of the command that asks again.
     """
-    from fcconan.models.answers.origins import origins_of
+    from fcconan.models import origins_of
 
     for origins in {id(found): found for model in models if (found := origins_of(model)) is not None}.values():
         for name in origins.models:

@@ -10,12 +10,10 @@ import typer
 
 from fcconan.cli.answer_runs import Fresh, report_answers, run_of
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
-from fcconan.data.terminal import TRACEBACK
+from fcconan.data import TRACEBACK
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.collections import Collection
-    from fcconan.retrieval.suites import Maker
-    from fcconan.retrieval.systems import Retriever
+    from fcconan.retrieval import Collection, Maker, Retriever
 
 NAME = "bench"
 EXAMPLE = "Example: fcconan bench demo-dataset --system tfidf --system bm25 --json results.json --report report"
@@ -98,11 +96,8 @@ def run(
     answering = run_of(NAME, locals(), fresh)
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, tell_progress, write_json
-    from fcconan.reporting.benchmark_reports import check_report, write_report
-    from fcconan.retrieval.benchmark import Settings, bench
-    from fcconan.retrieval.collections import load_collection
-    from fcconan.retrieval.run_cache import KeptRuns, default_folder
-    from fcconan.retrieval.suites import Maker, load_suite
+    from fcconan.reporting import check_report, write_report
+    from fcconan.retrieval import KeptRuns, Maker, Settings, bench, default_folder, load_collection, load_suite
 
     given = [Path(each.partition("=")[2]) for each in qrels or ()]
     check_files({"--json": json_file}, read=[Path(dataset), *(run_file or ()), *given, suite])
@@ -130,7 +125,7 @@ def run(
     asking = []
 
     def client() -> Any:
-        from fcconan.models.client import Client
+        from fcconan.models import Client
 
         made = Client(
             journal=answering.answers(folder / "journal.sqlite"),
@@ -147,11 +142,11 @@ def run(
     kept = KeptRuns(folder, lambda: answering.answers(folder / "journal.sqlite")) if reuse else None
     result, details = bench(collection, systems, settings, kept=kept, progress=tell_progress)
     if sparsity and result["systems"]:
-        from fcconan.retrieval.sparsity import study
+        from fcconan.retrieval import study
 
         result["sparsity"] = study(collection, details, settings, seeds=sparsity_seeds)
     if plan is not None and result["systems"]:
-        from fcconan.retrieval.sample_size import plan_all
+        from fcconan.retrieval import plan_all
 
         result["plan"] = plan_all(collection, details, settings, half_width=plan)
     if json_file is not None:
@@ -201,7 +196,7 @@ def offline_systems() -> list[str]:
 def _systems(
     maker: "Maker", names: list[str] | None, encoders: list[str] | None, run_files: list[Path] | None
 ) -> list["Retriever"]:
-    from fcconan.retrieval.suites import RunFile
+    from fcconan.retrieval import RunFile
 
     if not (names or encoders or run_files):
         names = offline_systems()
@@ -216,7 +211,7 @@ def _systems(
 def print_result(result: dict[str, Any], report: Path | None) -> None:
     """Prints the tables, notes and signature of a result."""
     from fcconan.cli.output import print_table
-    from fcconan.reporting.tables import terminal_tables
+    from fcconan.reporting import terminal_tables
 
     for title, columns, rows in terminal_tables(result):
         print_table(title, columns, rows)

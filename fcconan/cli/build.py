@@ -23,7 +23,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was built to this file.")] = None,
 ) -> None:
     """Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads."""
-    from fcconan.building.builds import build
+    from fcconan.building import build
     from fcconan.cli.output import check_json_target, counts_rows, print_table, write_release_json
 
     check_json_target(json_file, out)

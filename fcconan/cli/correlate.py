@@ -10,8 +10,7 @@ import typer
 from fcconan.cli import row_sources
 
 if TYPE_CHECKING:
-    from fcconan.scoring.ratings import RatedReplies
-    from fcconan.scoring.score_table import ScoreTable
+    from fcconan.scoring import RatedReplies, ScoreTable
 
 NAME = "correlate"
 SWAPS = 10_000  # of --tests where there is no bootstrap
@@ -69,18 +68,25 @@ def run(
 ) -> None:
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
     from fcconan.errors import InputError
-    from fcconan.reporting.sections import check_page
-    from fcconan.scoring.correlation import analysis, partial, rating_errors
-    from fcconan.scoring.correlation.coefficients import known_coefficients
-    from fcconan.scoring.correlation.levels import LEVELS, known_levels
-    from fcconan.scoring.correlation.stability import stability as over_samples
+    from fcconan.reporting import check_page
+    from fcconan.scoring import (
+        DEFAULT,
+        LEVELS,
+        correlate,
+        correlation_signature,
+        known_coefficients,
+        known_levels,
+        partial_correlations,
+        rating_errors,
+    )
+    from fcconan.scoring import stability as over_samples
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
     levels = list(known_levels(level)) if level else []
-    coefficients = known_coefficients(coefficient or analysis.DEFAULT)
+    coefficients = known_coefficients(coefficient or DEFAULT)
     if tests is not None:
         _check_tests(tests, levels, coefficients)
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
@@ -95,19 +101,17 @@ def run(
     if given_length and table.lengths is None:
         raise InputError("--given-length needs the texts of the replies: give a file or dataset of them with --replies")
     levels = levels or [each for each in LEVELS if _is_known(each, rated)]
-    rows = analysis.correlate(table, levels=levels, coefficients=coefficients, **settings)
+    rows = correlate(table, levels=levels, coefficients=coefficients, **settings)
     if given_length:
-        rows += partial.partial_correlations(table, levels=levels, coefficients=coefficients, **settings)
+        rows += partial_correlations(table, levels=levels, coefficients=coefficients, **settings)
     result: dict[str, Any] = {
-        "signature": analysis.correlation_signature(table, population=population, **settings),
+        "signature": correlation_signature(table, population=population, **settings),
         "notes": _notes(levels, rated),
         "rows": [asdict(row) for row in rows],
         "missing": rated.missing_in(table, human),
     }
     if errors:
-        result["errors"] = [
-            asdict(row) for row in rating_errors.rating_errors(rated.on_one_scale(table, human), **settings)
-        ]
+        result["errors"] = [asdict(row) for row in rating_errors(rated.on_one_scale(table, human), **settings)]
     if tests is not None:
         drawn = {"swaps": resamples or SWAPS, "seed": seed}
         tested, notes = _tests(tests, table, levels, coefficients, population, drawn)
@@ -123,9 +127,7 @@ def run(
 def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
     """Checks before long work that there is something to test; no levels are all of them."""
     from fcconan.errors import InputError
-    from fcconan.scoring.correlation.coefficients import CALIBRATED
-    from fcconan.scoring.correlation.metric_tests import UNITS
-    from fcconan.scoring.correlation.williams import WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
+    from fcconan.scoring import CALIBRATED, UNITS, WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
 
     if tests not in (*UNITS, WILLIAMS):
         raise InputError(f"--tests is {tests!r}: give {', '.join(UNITS)} or {WILLIAMS}")
@@ -154,21 +156,32 @@ def _tests(
     Williams' test compares them at the levels and with the coefficients that it is for.
     """
     from fcconan.errors import InputError
-    from fcconan.scoring.correlation import metric_tests, williams
-    from fcconan.scoring.significance.families import floor_notes
+    from fcconan.scoring import (
+        HOLM,
+        WILLIAMS,
+        WILLIAMS_COEFFICIENTS,
+        WILLIAMS_LEVELS,
+        floor_notes,
+        metric_families,
+        permutation_families,
+        permutation_signature,
+        permutation_tests,
+        williams_signature,
+        williams_tests,
+    )
 
-    if tests == williams.WILLIAMS:
-        found = williams.williams_tests(
+    if tests == WILLIAMS:
+        found = williams_tests(
             table,
-            levels=[each for each in levels if each in williams.WILLIAMS_LEVELS],
-            coefficients=[each for each in coefficients if each in williams.WILLIAMS_COEFFICIENTS],
+            levels=[each for each in levels if each in WILLIAMS_LEVELS],
+            coefficients=[each for each in coefficients if each in WILLIAMS_COEFFICIENTS],
         )
-        families = metric_tests.metric_families(found, williams.HOLM)
-        signature = williams.williams_signature(table, found, population=population)
+        families = metric_families(found, HOLM)
+        signature = williams_signature(table, found, population=population)
     else:
-        found = metric_tests.permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
-        families = metric_tests.permutation_families(found, swaps=drawn["swaps"])
-        signature = metric_tests.permutation_signature(table, families, population=population, unit=tests, **drawn)
+        found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
+        families = permutation_families(found, swaps=drawn["swaps"])
+        signature = permutation_signature(table, families, population=population, unit=tests, **drawn)
     if not found:
         raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
     tested = {
@@ -181,8 +194,7 @@ def _tests(
 
 def _show(result: dict[str, Any], json_file: Path | None, report: Path | None) -> None:
     from fcconan.cli.output import print_table, write_json
-    from fcconan.reporting.correlations import correlation_tables
-    from fcconan.reporting.scores import write_correlations
+    from fcconan.reporting import correlation_tables, write_correlations
 
     for shown in correlation_tables(result):
         print_table(shown.title, shown.columns, shown.rows)
@@ -210,10 +222,7 @@ def _against_ranks(
     import numpy as np
 
     from fcconan.errors import InputError
-    from fcconan.scoring.correlation.ndcg import PAPER, SOUND, ranking_scores, ranking_signature
-    from fcconan.scoring.leaderboards import one_score
-    from fcconan.scoring.ratings import HUMAN
-    from fcconan.scoring.significance.intervals import means
+    from fcconan.scoring import HUMAN, PAPER, SOUND, means, one_score, ranking_scores, ranking_signature
 
     people, given = rated.people(aspect, human)
     if not people:
@@ -254,7 +263,7 @@ def _against_ranks(
 
 
 def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
-    from fcconan.scoring.correlation.levels import UNKNOWN
+    from fcconan.scoring import UNKNOWN
 
     lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
     unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
@@ -269,7 +278,7 @@ def _notes(levels: list[str], rated: "RatedReplies") -> list[str]:
 
 
 def _is_known(level: str, rated: "RatedReplies") -> bool:
-    from fcconan.scoring.correlation.levels import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
+    from fcconan.scoring import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
 
     needed = {PER_ITEM: rated.knows_items, PER_SYSTEM: rated.knows_systems, SYSTEM_MEANS: rated.knows_systems}
     return needed.get(level, True)

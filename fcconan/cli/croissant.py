@@ -23,7 +23,7 @@ def run(
     """Describe a dataset in Croissant, the JSON-LD that dataset search engines and loaders read."""
     import os
 
-    from fcconan.building.croissant_metadata import croissant
+    from fcconan.building import croissant
     from fcconan.cli.output import check_json_target, write_json
 
     check_json_target(json_file, folder)

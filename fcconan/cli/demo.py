@@ -8,8 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fcconan.reporting.site.page import Page
-    from fcconan.reporting.tables import Table
+    from fcconan.reporting import Page, Table
 
 NAME = "demo"
 EXAMPLE = "Example: fcconan demo --out demo-dataset --report demo-report"
@@ -28,21 +27,14 @@ def run(
     """Build the embedded demo dataset, benchmark retrieval, rate replies, and score judges and systems, offline."""
     from itertools import permutations
 
-    from fcconan.building.builds import build
-    from fcconan.building.releases import check_target, output_folder
+    from fcconan.building import build, check_target, output_folder
     from fcconan.cli.bench import offline_systems, print_result
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, print_table, write_release_json
-    from fcconan.data.row_files import check_row_target
+    from fcconan.data import check_row_target
     from fcconan.errors import InputError
-    from fcconan.reporting.benchmark_reports import trec_files
-    from fcconan.reporting.explorer import explorer_page
-    from fcconan.reporting.retrieval import drill_down
-    from fcconan.reporting.site.pages import bench_page
-    from fcconan.reporting.site.write import check_site, write_site
-    from fcconan.retrieval.benchmark import Settings, bench
-    from fcconan.retrieval.collections import load_collection
-    from fcconan.retrieval.suites import Maker, load_suite
+    from fcconan.reporting import bench_page, check_site, drill_down, explorer_page, trec_files, write_site
+    from fcconan.retrieval import Maker, Settings, bench, load_collection, load_suite
 
     beside = out.absolute().parent if out.name in ("", "..") else out.parent
     target = report if report is not None else beside / "demo-report"
@@ -94,12 +86,8 @@ def _tell_built(out: Path, manifest: dict[str, Any]) -> None:
 
 def _rate(out: Path, rated: Path) -> dict[str, Any]:
     """Writes what the baseline that counts words makes of the replies; returns the counts."""
-    from fcconan.data.row_files import RowWriter
-    from fcconan.judging.lexical import LexicalJudge
-    from fcconan.judging.rating import RATED
-    from fcconan.judging.replies import load_replies
-    from fcconan.judging.summaries import RatingSummary
-    from fcconan.judging.tasks import load_task
+    from fcconan.data import RowWriter
+    from fcconan.judging import RATED, LexicalJudge, RatingSummary, load_replies, load_task
 
     summary = RatingSummary()
     judge = LexicalJudge(load_task("cseval"))
@@ -125,11 +113,8 @@ def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     from dataclasses import asdict
 
     from fcconan.cli.row_sources import opened, rated_replies
-    from fcconan.reporting.scores import correlation_page, tournament_page, tournament_tables
-    from fcconan.reporting.sections import interval, number
-    from fcconan.reporting.tables import Table
-    from fcconan.scoring.correlation.analysis import correlate, correlation_signature
-    from fcconan.scoring.tournament.ranking import rank_systems
+    from fcconan.reporting import Table, correlation_page, interval, number, tournament_page, tournament_tables
+    from fcconan.scoring import correlate, correlation_signature, rank_systems
 
     with opened([str(out), str(rated)]) as sources:
         ratings = rated_replies(sources)

@@ -24,8 +24,7 @@ def run(
 ) -> None:
     """Let systems answer a dataset, judge their replies, rank the systems and report, by one suite file."""
     from fcconan.cli.evaluating import Evaluation
-    from fcconan.generation.suites.steps import alone
-    from fcconan.generation.suites.suite import LoadedSuite, suite_path
+    from fcconan.generation import LoadedSuite, alone, suite_path
 
     evaluation = Evaluation(LoadedSuite(suite_path(suite)), out, connection, json_file)
     if connection.dry_run:

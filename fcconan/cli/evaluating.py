@@ -17,16 +17,21 @@ from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, s
 from fcconan.cli.generating import may_be_mended
 from fcconan.cli.judge import audit
 from fcconan.errors import InputError
-from fcconan.generation.suites.rows import (
+from fcconan.generation import (
+    ComparisonConfig,
+    LoadedSuite,
+    RatingConfig,
+    Steps,
+    content_of,
     join_comparisons,
     join_ratings,
     judges_of,
+    key_of,
+    known,
     missing_in,
     replies_of,
     write_replies,
 )
-from fcconan.generation.suites.steps import Steps, content_of, key_of
-from fcconan.generation.suites.suite import ComparisonConfig, LoadedSuite, RatingConfig, known
 
 DATASET, METRICS, REPORT = "dataset", "metrics", "report"
 _FEWEST_RESAMPLES = 100  # of the audit, which has no point without intervals
@@ -118,7 +123,7 @@ class Evaluation:
     def _tell(self, missing: Mapping[str, int]) -> None:
         """Prints how the systems stand, and what became of every step."""
         from fcconan.cli.output import print_table, write_json
-        from fcconan.reporting.generators import gist_of
+        from fcconan.reporting import gist_of
 
         for table in gist_of(self.out):
             print_table(table.title, table.columns, table.rows)
@@ -146,7 +151,7 @@ class Evaluation:
 
     def _build(self) -> None:
         """Builds a dataset that the suite names."""
-        from fcconan.data.content import recipe_path
+        from fcconan.data import recipe_path
 
         if self.loaded.dataset is None:
             folder = self._verbs.dataset
@@ -157,7 +162,7 @@ class Evaluation:
                 raise InputError(self._steps.problems[DATASET])
 
     def _built(self, folder: Path) -> Path:
-        from fcconan.building.builds import build
+        from fcconan.building import build
 
         return build(self.suite.dataset, folder).folder
 
@@ -176,7 +181,7 @@ class Evaluation:
     def _gather(self) -> None:
         """Puts the replies of all systems into one file, a row for every item and system."""
         from fcconan.cli.output import write_json
-        from fcconan.reporting.safety import safety_report
+        from fcconan.reporting import safety_report
 
         files = [self.out / "replies.parquet", self.out / "safety.json"]
 
@@ -266,7 +271,7 @@ class Evaluation:
         self._do(name, key, [file], work)
 
     def _report(self, missing: Mapping[str, int]) -> None:
-        from fcconan.reporting.generators import results_of, signatures_of, write_generator_report
+        from fcconan.reporting import results_of, signatures_of, write_generator_report
 
         path = self.out / "report.html"
         results = results_of(self.out)

@@ -10,9 +10,7 @@ from typing import Any
 
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, Options, Verbs, step_of
 from fcconan.errors import InputError
-from fcconan.generation.suites.rows import replies_of, stand_ins, write_replies
-from fcconan.generation.suites.steps import Steps
-from fcconan.generation.suites.suite import LEXICAL, ComparisonConfig, RatingConfig
+from fcconan.generation import LEXICAL, ComparisonConfig, RatingConfig, Steps, replies_of, stand_ins, write_replies
 
 Row = dict[str, Any]
 WITHOUT_MODEL = ("retrieval", "reference")  # strategies
@@ -90,8 +88,7 @@ def _asks_model(options: Options) -> bool:
 
 def _longest(options: Options) -> int:
     """Returns how many tokens a reply of a system may have."""
-    from fcconan.generation.decoding import load_decoding
-    from fcconan.generation.requests import USUAL_DECODING
+    from fcconan.generation import USUAL_DECODING, load_decoding
 
     preset = load_decoding(options.get("decoding") or USUAL_DECODING)
     return options.get("max_tokens") or preset.max_tokens or _LONGEST
@@ -102,7 +99,7 @@ def _asked(step: str, file: Path) -> list[Row]:
 
 
 def _check_task(name: str) -> None:
-    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging import load_rubric
 
     if load_rubric(name).labels:
         raise InputError(f"the task {name} has labels, and suites compare systems by grades: choose one with aspects")

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.cli import generate, models
 from fcconan.cli.judge import compare, rate
-from fcconan.data.content import content_folder
+from fcconan.data import content_folder
 from fcconan.errors import InputError
-from fcconan.generation.suites.steps import content_of, key_of
-from fcconan.generation.suites.suite import LEXICAL, LoadedSuite, known
+from fcconan.generation import LEXICAL, LoadedSuite, content_of, key_of, known
 
 if TYPE_CHECKING:
-    from fcconan.generation.item import Item
+    from fcconan.generation import Item
 
 Options = dict[str, Any]
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
@@ -47,7 +46,7 @@ class Verbs:
     @cached_property
     def items(self) -> "list[Item]":
         """The messages."""
-        from fcconan.generation.items import load_items
+        from fcconan.generation import load_items
 
         suite = self.suite
         return load_items(self.dataset, config=suite.config, split=suite.split, columns=suite.column, limit=suite.limit)
@@ -60,7 +59,7 @@ class Verbs:
     @cached_property
     def terms(self) -> dict[str, bool]:
         """What a release says of its texts, `synthetic` and `redistributable`; nothing else is known to be so."""
-        from fcconan.data.manifest import MANIFEST, read_manifest
+        from fcconan.data import MANIFEST, read_manifest
 
         is_release = (self.dataset / MANIFEST).is_file()
         told = read_manifest(self.dataset) if is_release else {}
@@ -93,8 +92,8 @@ class Verbs:
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
         from fcconan.cli.generate_options import part_of
-        from fcconan.data.row_ids import id_of
-        from fcconan.generation.splits import open_part
+        from fcconan.data import id_of
+        from fcconan.generation import open_part
 
         source, config, split = part_of(made)
         if split is None and source.resolve() == self.dataset.resolve():
@@ -143,7 +142,7 @@ class Verbs:
 
     def files_of(self, name: str) -> list[Path]:
         """Returns what a system's step writes: replies, summary and card."""
-        from fcconan.generation.cards import card_path
+        from fcconan.generation import card_path
 
         rows = self.out / REPLIES / f"{name}.parquet"
         return [rows, rows.with_name(f"{name}.json"), card_path(rows)]

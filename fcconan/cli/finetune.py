@@ -8,8 +8,7 @@ import typer
 from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
-    from fcconan.generation.finetuning.search import Lesson
-    from fcconan.generation.finetuning.settings import Finetuning
+    from fcconan.generation import Finetuning, Lesson
 
 NAME = "finetune"
 EXAMPLE = (
@@ -87,10 +86,7 @@ def run(
 ) -> None:
     """Fine-tune a model on pairs; `generate --model local:OUT` then uses it."""
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.generation.finetuning.data import RefusedPairsError
-    from fcconan.generation.finetuning.model import Base
-    from fcconan.generation.finetuning.search import Finetuner
-    from fcconan.generation.finetuning.settings import load_finetuning
+    from fcconan.generation import Base, Finetuner, RefusedPairsError, load_finetuning
 
     check_json_target(json_file, out)
     how = load_finetuning(
@@ -160,11 +156,8 @@ def _lesson(
 ) -> "Lesson":
     from fcconan.cli.generate_options import part_of
     from fcconan.cli.judge.inputs import named
-    from fcconan.generation.finetuning.data import prepare
-    from fcconan.generation.finetuning.search import Lesson
-    from fcconan.generation.items import load_items
-    from fcconan.generation.prompts import load_generation_prompt
-    from fcconan.models.chat_formats import load_format
+    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
+    from fcconan.models import load_format
 
     items = {}
     for each in evaluation:
@@ -188,7 +181,7 @@ def _lesson(
 
 def _print_plan(plan: dict[str, Any]) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.data.messages import counted
+    from fcconan.data import counted
 
     rows = [
         (name, part["pairs"], part["tokens"], part["reply_tokens"], part["longest"], sum(part["left_out"].values()))
@@ -208,7 +201,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _rows(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    from fcconan.generation.finetuning.run import DIVERGED
+    from fcconan.generation import DIVERGED
 
     before = _figure(report["before"]["perplexity"])
     rows: list[tuple[object, ...]] = [("untuned", "", "", before)]

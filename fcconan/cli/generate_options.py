@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.generation.decoding import Decoding
-    from fcconan.judging.strategies import Plan as JudgePlan
-    from fcconan.models.chat_template import Format
+    from fcconan.generation import Decoding
+    from fcconan.judging import Plan as JudgePlan
+    from fcconan.models import Format
 
 FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
 RETRIEVAL, REFERENCE = "retrieval", "reference"
@@ -63,7 +63,7 @@ def strategy_of(asked: Asked) -> str:
     Raises:
         InputError: There is no such strategy, or options do not go with it.
     """
-    from fcconan.generation.requests import PROMPTS
+    from fcconan.generation import PROMPTS
 
     if asked.strategy is not None and asked.strategy not in PROMPTS:
         names = ", ".join((*PROMPTS, RETRIEVAL, REFERENCE))
@@ -107,8 +107,7 @@ def decoding_of(asked: Asked) -> "Decoding":
     Raises:
         InputError: There are none of this name, or they do not go together.
     """
-    from fcconan.generation.decoding import load_decoding
-    from fcconan.generation.requests import USUAL_DECODING
+    from fcconan.generation import USUAL_DECODING, load_decoding
 
     settings = load_decoding(asked.decoding or USUAL_DECODING)
     names = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")
@@ -126,7 +125,7 @@ def format_of(asked: Asked) -> "Format | None":
     """
     if asked.format is None:
         return None
-    from fcconan.models.chat_formats import load_format
+    from fcconan.models import load_format
 
     kind, _, name = (asked.model or "").partition(":")
     if kind != "local" or not name:
@@ -144,9 +143,8 @@ def judge_plan_of(asked: Asked, pick: str | None) -> "JudgePlan | None":
     Raises:
         InputError: Options do not go together.
     """
-    from fcconan.generation.candidates import check_judged
-    from fcconan.judging.rubrics import load_rubric
-    from fcconan.judging.strategies import Plan
+    from fcconan.generation import check_judged
+    from fcconan.judging import Plan, load_rubric
 
     if pick != "judge":
         why = "goes with several candidates and --pick judge, or --decoding best-of-5"

@@ -26,18 +26,21 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.cli.watch import Watched
-    from fcconan.generation.candidates import BestOf, Pick
-    from fcconan.generation.decoding import Decoding
-    from fcconan.generation.examples import Examples
-    from fcconan.generation.generators import Generator
-    from fcconan.generation.item import Item, Row
-    from fcconan.generation.prompts import GenerationPrompt
-    from fcconan.generation.requests import Plan
-    from fcconan.generation.retrieval_baseline import Catalogue
-    from fcconan.generation.training_pool import Pool
-    from fcconan.judging.strategies import Plan as JudgePlan
-    from fcconan.models.calls import Call, Model
-    from fcconan.models.chat_template import Format
+    from fcconan.generation import (
+        BestOf,
+        Catalogue,
+        Decoding,
+        Examples,
+        GenerationPrompt,
+        Generator,
+        Item,
+        Pick,
+        Plan,
+        Pool,
+        Row,
+    )
+    from fcconan.judging import Plan as JudgePlan
+    from fcconan.models import Call, Format, Model
 
 OF_ITEMS = ("hate_speech", "hs_id", "item_id", "references")  # columns of replies that tell of messages, too
 
@@ -64,8 +67,8 @@ class Work:
             InputError: It would, or a file cannot be written.
         """
         from fcconan.cli.output import check_json_target
-        from fcconan.data.row_files import check_row_target
-        from fcconan.generation.cards import card_path
+        from fcconan.data import check_row_target
+        from fcconan.generation import card_path
 
         check_row_target(self.out)
         written = {"--out": self.out, "--out (its card)": card_path(self.out), "--json": self.json_file}
@@ -101,8 +104,7 @@ class Work:
         return _is_whole(result)
 
     def _import(self, made: str) -> dict[str, Any]:
-        from fcconan.generation.imported_replies import STRATEGY, ImportedReplies
-        from fcconan.generation.writing import row_maker
+        from fcconan.generation import STRATEGY, ImportedReplies, row_maker
 
         source, config, split = part_of(made)
         same = source.resolve() == self.dataset.resolve()
@@ -121,7 +123,7 @@ class Work:
         return result | {"import": found.counts, "notes": found.notes()}
 
     def _references(self) -> dict[str, Any]:
-        from fcconan.generation.generators import References
+        from fcconan.generation import References
 
         items = self._items()
         generator = References(seed=max(self.seed, 0), name=self.system or "gold")
@@ -129,7 +131,7 @@ class Work:
         return self._generate(generator, items) | {"notes": [note]}
 
     def _retrieve(self, asked: Asked) -> dict[str, Any]:
-        from fcconan.generation.generators import CatalogueGenerator
+        from fcconan.generation import CatalogueGenerator
 
         items = self._items()
         source = self._catalogue(asked, 1)
@@ -138,8 +140,7 @@ class Work:
         return result | {"notes": notes_of(result)}
 
     def _by_model(self, asked: Asked) -> bool:
-        from fcconan.generation.prompts import load_generation_prompt
-        from fcconan.generation.requests import PROMPTS, check_prompt
+        from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
 
         if asked.model is None:
             raise InputError(
@@ -173,9 +174,8 @@ class Work:
         items: "list[Item]",
     ) -> bool:
         from fcconan.cli.watch import Watched
-        from fcconan.generation.candidates import BestOf
-        from fcconan.generation.generators import ModelGenerator
-        from fcconan.models.answers.origins import origins_of
+        from fcconan.generation import BestOf, ModelGenerator
+        from fcconan.models import origins_of
 
         watched = Watched(model)
         watched_judge = None if judge is None else Watched(judge)
@@ -199,13 +199,13 @@ class Work:
         return rated and _is_whole(result) and not result["failed_requests"]
 
     def _items(self, columns: Mapping[str, str] | None = None) -> "list[Item]":
-        from fcconan.generation.items import load_items
+        from fcconan.generation import load_items
 
         columns = self.columns if columns is None else columns
         return load_items(self.dataset, config=self.config, split=self.split, columns=columns or None, limit=self.limit)
 
     def _pool(self, asked: Asked) -> "Pool":
-        from fcconan.generation.training_pool import load_pool
+        from fcconan.generation import load_pool
 
         if asked.pool is not None:
             source, config, split = part_of(asked.pool)
@@ -218,7 +218,7 @@ class Work:
             raise InputError(f"{error}; or name other pairs with --pool") from error
 
     def _catalogue(self, asked: Asked, k: int) -> "Catalogue":
-        from fcconan.generation.retrieval_baseline import Catalogue
+        from fcconan.generation import Catalogue
 
         return Catalogue(
             self._pool(asked),
@@ -232,7 +232,7 @@ class Work:
 
     def _client(self) -> Any:
         """The client of a retriever behind an endpoint."""
-        from fcconan.models.client import Client
+        from fcconan.models import Client
 
         for option, given in (("--dry-run", self.connection.dry_run), ("--max-cost", self.connection.max_cost)):
             if given not in (None, False):
@@ -249,12 +249,12 @@ class Work:
         )
 
     def _examples(self, asked: Asked, k: int) -> "Examples":
-        from fcconan.generation.examples import Examples
+        from fcconan.generation import Examples
 
         return Examples(self._pool(asked), k, asked.encoder or ENCODER, device=self.connection.device)
 
     def _plan(self, asked: Asked, strategy: str, decoding: "Decoding", prompt: "GenerationPrompt") -> "Plan":
-        from fcconan.generation.requests import Plan
+        from fcconan.generation import Plan
 
         has_examples = strategy == FEW_SHOT or asked.examples is not None
         return Plan(
@@ -267,7 +267,7 @@ class Work:
         )
 
     def _generate(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
-        from fcconan.generation.writing import generate_rows
+        from fcconan.generation import generate_rows
 
         return self._write(generate_rows(generator, items), len(items), items, generator.configuration)
 
@@ -275,11 +275,8 @@ class Work:
         self, rows: "Iterable[Row]", total: int, items: "list[Item]", configuration: dict[str, Any]
     ) -> dict[str, Any]:
         from fcconan.cli.judge.rate import progress
-        from fcconan.data.row_files import RowWriter
-        from fcconan.generation.cards import dataset_of, packages_of
-        from fcconan.generation.item import GENERATED
-        from fcconan.generation.splits import open_part
-        from fcconan.generation.writing import Tally
+        from fcconan.data import RowWriter
+        from fcconan.generation import GENERATED, Tally, dataset_of, open_part, packages_of
 
         tally = Tally()
         with RowWriter(self.out, GENERATED) as writer:
@@ -296,7 +293,7 @@ class Work:
 
     def _finish(self, result: dict[str, Any], used: list[dict[str, Any]] | None = None) -> None:
         from fcconan.cli.output import print_table, write_json
-        from fcconan.generation.cards import COUNTED, counts_of, write_card
+        from fcconan.generation import COUNTED, counts_of, write_card
 
         card = write_card(self.out, result)
         print_table(f"Replies in {self.out}", COUNTED, counts_of(result))
@@ -319,7 +316,7 @@ class Work:
     def _rehearse(
         self, model: "Model", judge: "Model | None", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
     ) -> None:
-        from fcconan.generation.generators import ModelGenerator
+        from fcconan.generation import ModelGenerator
 
         longest = plan.decoding.max_tokens or 512
 
@@ -337,7 +334,7 @@ class Work:
 
 def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]:
     """Returns what a reader should know of one system's replies, a sentence each."""
-    from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES
+    from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
     (counts,) = result["systems"]
     of = f"of {counts['n'] + counts['n_missing']} messages"
@@ -364,7 +361,7 @@ def may_be_mended(summary: Path) -> bool:
     """Whether another run may find what one lacks, by its summary: a request failed for a passing reason."""
     import json
 
-    from fcconan.generation.generators import PASSING
+    from fcconan.generation import PASSING
 
     result = json.loads(summary.read_bytes())
     return bool(result.get("failed_requests")) or any(PASSING & each["missing"].keys() for each in result["systems"])
@@ -373,7 +370,7 @@ def may_be_mended(summary: Path) -> bool:
 def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> None:
     """Says why there is no reply at all, where that is so."""
     from fcconan.cli.watch import why_nothing
-    from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES
+    from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
     (counts,) = result["systems"]
     if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # of which the notes tell
@@ -393,8 +390,8 @@ def _tell_rated(best: "BestOf", watched: "Watched") -> bool:
 
 
 def _pick(plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
-    from fcconan.generation.candidates import BestOf, First, Random
-    from fcconan.judging.rating import ModelJudge
+    from fcconan.generation import BestOf, First, Random
+    from fcconan.judging import ModelJudge
 
     seed = plan.seed or 0
     if judged is not None and judge is not None:

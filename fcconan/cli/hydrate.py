@@ -26,7 +26,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Bring the texts back into a labels-only folder, from the upstream files or the mirror."""
-    from fcconan.building.hydration import hydrate
+    from fcconan.building import hydrate
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError
 

@@ -44,14 +44,18 @@ def run(
 ) -> None:
     """Rank systems by the ratings of their replies, aspect by aspect and by one score of all, and test differences."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.reporting.differences import difference_tables
-    from fcconan.reporting.scores import leaderboard_page, leaderboard_tables
-    from fcconan.reporting.sections import check_page
-    from fcconan.reporting.site.page import write
-    from fcconan.scoring import leaderboards as board
-    from fcconan.scoring.correlation.levels import UNKNOWN
-    from fcconan.scoring.ratings import HUMAN
-    from fcconan.scoring.significance.system_tests import DRAWS, compare_rated, sign_flip_signature, system_test_notes
+    from fcconan.reporting import check_page, difference_tables, leaderboard_page, leaderboard_tables, write
+    from fcconan.scoring import (
+        DRAWS,
+        HUMAN,
+        UNKNOWN,
+        compare_rated,
+        leaderboard,
+        leaderboard_signature,
+        left_out,
+        sign_flip_signature,
+        system_test_notes,
+    )
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
@@ -60,20 +64,20 @@ def run(
     with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
         rated = row_sources.rated_replies(sources, replies)
         population = "+".join(sources.population)
-    found = board.leaderboard(rated, aspects=aspect, raters=rater, **settings)
+    found = leaderboard(rated, aspects=aspect, raters=rater, **settings)
     tests, families = compare_rated(rated, aspects=aspect, raters=rater, primary=primary, baseline=baseline, **settings)
     people = "people" if rated.raters((HUMAN,)) else "the raters"
     # Who chose aspects knows which are left out.
     notes = [
         f"{name} also rated {', '.join(aspects)}, which {people} did not rate on a scale: --aspect shows it."
-        for name, aspects in ({} if aspect else board.left_out(rated, found)).items()
+        for name, aspects in ({} if aspect else left_out(rated, found)).items()
     ]
     if unknown := rated.systems.count(UNKNOWN):
         notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
     notes += system_test_notes(tests, families)
     if tests and not rated.knows_items:
         notes.append("Not all rows say the items of the replies, by which systems are compared: --replies names them.")
-    signature = board.leaderboard_signature(
+    signature = leaderboard_signature(
         rated,
         population=population,
         aspects=list(dict.fromkeys(aspect or rated.scaled_aspects())),

@@ -15,10 +15,10 @@ def run(
     ] = None,
 ) -> None:
     """List the datasets that can be built, with their sizes and terms, and the annotation tasks."""
-    from fcconan.building.builds import load_recipe
+    from fcconan.building import load_recipe
     from fcconan.cli.output import print_table, write_json
-    from fcconan.data.content import recipe_names, task_names
-    from fcconan.judging.tasks import load_task
+    from fcconan.data import recipe_names, task_names
+    from fcconan.judging import load_task
 
     recipes = [load_recipe(name) for name in recipe_names()]
     if json_file:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli import models, row_sources
-from fcconan.data.schemas import RATING
+from fcconan.data import RATING
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.scoring.text.scores import Metric, TextScores
+    from fcconan.scoring import Metric, TextScores
 
 NAME = "metrics"
 EXAMPLE = "Example: fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv"
@@ -60,9 +60,9 @@ def run(
 ) -> None:
     """Score replies by text metrics, as ratings that correlate and leaderboard read."""
     from fcconan.cli.output import print_table, write_json
-    from fcconan.data.row_files import RowWriter, check_row_target
-    from fcconan.judging.replies import load_replies
-    from fcconan.scoring.text.evaluation import score_texts
+    from fcconan.data import RowWriter, check_row_target
+    from fcconan.judging import load_replies
+    from fcconan.scoring import score_texts
 
     check_row_target(out)
     classifier = toxicity if toxicity is None else _classifier(toxicity)[0]
@@ -112,8 +112,7 @@ def run(
 
 
 def _named(metric: list[str] | None, train: str | None, several: str) -> list[str]:
-    from fcconan.scoring.text.evaluation import TEXT_METRICS
-    from fcconan.scoring.text.scores import SEVERAL
+    from fcconan.scoring import SEVERAL, TEXT_METRICS
 
     if several not in SEVERAL:
         raise InputError(f"--several is {several!r}: give {', '.join(SEVERAL)}")
@@ -131,15 +130,15 @@ def _models(
     bertscore: str | None, bartscore: str | None, toxicity: str | None, device: str | None
 ) -> "Iterator[Metric]":
     if bertscore is not None:
-        from fcconan.scoring.text.bertscore import BertScore
+        from fcconan.scoring import BertScore
 
         yield BertScore(bertscore, device=device)
     if bartscore is not None:
-        from fcconan.scoring.text.bartscore import BartScore
+        from fcconan.scoring import BartScore
 
         yield BartScore(bartscore, device=device)
     if toxicity is not None:
-        from fcconan.scoring.text.toxicity import Toxicity
+        from fcconan.scoring import Toxicity
 
         model, labels = _classifier(toxicity)
         yield Toxicity(model, labels.split("+"), device=device)
@@ -164,8 +163,7 @@ def _questions(model: str | None, questions: list[str], device: str | None) -> "
         raise InputError("one of --unieval and --question is missing: give a model and what it is asked")
     if model is None:
         return
-    from fcconan.scoring.text.models import ScoringModel
-    from fcconan.scoring.text.questions import Question
+    from fcconan.scoring import Question, ScoringModel
 
     asked = [each.partition("=") for each in questions]
     for name, equals, text in asked:
@@ -177,7 +175,7 @@ def _questions(model: str | None, questions: list[str], device: str | None) -> "
 
 
 def _novelty(train: str) -> "Metric":
-    from fcconan.scoring.text.novelty import Novelty
+    from fcconan.scoring import Novelty
 
     source, config = _parted(train)
     texts: list[str] = []
@@ -208,7 +206,7 @@ def _novelty(train: str) -> "Metric":
 
 
 def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
-    from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS
+    from fcconan.scoring import OF_REFERENCES, TEXT_METRICS
 
     referred = any(row["references"] for row in rows)
     return [name for name in TEXT_METRICS if referred or name not in OF_REFERENCES]

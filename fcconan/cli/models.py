@@ -14,10 +14,7 @@ from fcconan.cli.answer_runs import Fresh, begun, report_answers
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.models.answers.store import Answers, Run
-    from fcconan.models.budget import Purse
-    from fcconan.models.calls import Call, Model, Reply
-    from fcconan.models.chat_template import Format
+    from fcconan.models import Answers, Call, Format, Model, Purse, Reply, Run
 
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
@@ -104,7 +101,7 @@ class Connection:
         Raises:
             InputError: The limit is no number from 0.
         """
-        from fcconan.models.budget import Purse
+        from fcconan.models import Purse
 
         return None if self.max_cost is None else Purse(self.max_cost)
 
@@ -114,8 +111,8 @@ class Connection:
         Raises:
             InputError: The file holds something else.
         """
-        from fcconan.models.answers.file import check_answers_file
-        from fcconan.retrieval.run_cache import default_folder
+        from fcconan.models import check_answers_file
+        from fcconan.retrieval import default_folder
 
         path = self.journal or default_folder() / "journal.sqlite"
         if not path.name:  # `.` or `/`
@@ -129,7 +126,7 @@ class Connection:
         Raises:
             InputError: The file cannot be used.
         """
-        from fcconan.models.answers.store import Answers
+        from fcconan.models import Answers
 
         path = self.journal_path()
         return Answers(path) if self.run is None else self.run.answers(path)
@@ -165,7 +162,7 @@ class Connection:
             InputError: It would.
         """
         from fcconan.cli.files import check_files, files_of_models
-        from fcconan.models.answers.file import store_path
+        from fcconan.models import store_path
 
         recorded, local = files_of_models(names)
         journal = self.journal_path()
@@ -196,11 +193,11 @@ class Connection:
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
             )
         if kind == "replay":
-            from fcconan.models.replay import ReplayModel
+            from fcconan.models import ReplayModel
 
             return ReplayModel(Path(rest))
         if kind == "local":
-            from fcconan.models.local import LocalModel
+            from fcconan.models import LocalModel
 
             return LocalModel(
                 rest,
@@ -209,9 +206,7 @@ class Connection:
                 batch_size=self.batch_size,
                 template=template,
             )
-        from fcconan.models.budget import Budget, load_price
-        from fcconan.models.client import Client
-        from fcconan.models.endpoint import EndpointModel
+        from fcconan.models import Budget, Client, EndpointModel, load_price
 
         price = None if self.prices is None else load_price(self.prices, name)
         if self.max_cost is not None and price is None:
@@ -338,9 +333,7 @@ class Rehearsal:
 
     def replies(self, calls: Iterable["Call"]) -> Iterator["Reply"]:
         """Counts the calls."""
-        from fcconan.models.budget import estimated_tokens, longest_answer, longest_prompt
-        from fcconan.models.calls import Reply
-        from fcconan.models.endpoint import EndpointModel
+        from fcconan.models import EndpointModel, Reply, estimated_tokens, longest_answer, longest_prompt
 
         known = getattr(self.model, "known", lambda call: None)
         for call in calls:
@@ -366,8 +359,7 @@ class Rehearsal:
         Raises:
             InputError: There is no price for the model.
         """
-        from fcconan.models.budget import Price, load_price
-        from fcconan.models.endpoint import EndpointModel
+        from fcconan.models import EndpointModel, Price, load_price
 
         found: dict[str, Any] = {
             "model": self.name,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.atomic_files import may_be_written, write_whole
-from fcconan.data.terminal import cleaned, trusted
+from fcconan.data import cleaned, may_be_written, trusted, write_whole
 from fcconan.errors import InputError
 
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors

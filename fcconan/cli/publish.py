@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fcconan.publishing.publication import Publication
+    from fcconan.publishing import Publication
 
 NAME = "publish"
 EXAMPLE = "Example: fcconan publish demo-dataset my-name/demo --dry-run"
@@ -55,7 +55,7 @@ def run(
 ) -> None:
     """Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit."""
     from fcconan.cli.output import check_json_target, write_json
-    from fcconan.publishing.publication import HubFailure, publish
+    from fcconan.publishing import HubFailure, publish
 
     check_json_target(json_file, source)
     try:
@@ -84,8 +84,8 @@ def run(
 
 def _print(publication: "Publication") -> None:
     from fcconan.cli.output import print_table
-    from fcconan.data.terminal import printable_name
-    from fcconan.publishing.restricted import listed
+    from fcconan.data import printable_name
+    from fcconan.publishing import listed
 
     plan, done = publication.plan, publication.done
     print_table(

@@ -44,10 +44,8 @@ def run(
     """Rank systems by the verdicts on pairs of their replies, and test differences."""
     from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
-    from fcconan.reporting.scores import tournament_tables, write_tournament
-    from fcconan.reporting.sections import check_page
-    from fcconan.scoring.tournament.preferences import disagreement, read_verdicts
-    from fcconan.scoring.tournament.ranking import compare_raters, rank_systems
+    from fcconan.reporting import check_page, tournament_tables, write_tournament
+    from fcconan.scoring import compare_raters, disagreement, rank_systems, read_verdicts
 
     draws = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*comparisons, *([replies] if replies else [])], json_file, report)

@@ -31,9 +31,7 @@ def run(
     """Write results as one folder of pages that works without a server and loads nothing."""
     from fcconan.cli.output import print_table
     from fcconan.errors import InputError
-    from fcconan.reporting.site.inputs import find_inputs
-    from fcconan.reporting.site.pages import pages_of
-    from fcconan.reporting.site.write import check_site, write_site
+    from fcconan.reporting import check_site, find_inputs, pages_of, write_site
 
     left_out: list[str] = []
     found = find_inputs(inputs, tell=left_out.append)

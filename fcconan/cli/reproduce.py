@@ -21,11 +21,18 @@ def run(
     """Compute the papers' figures anew and print them beside the published ones."""
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.reporting.ledger import write_ledger
-    from fcconan.reporting.sections import check_page
-    from fcconan.reproduction.datasets import Datasets
-    from fcconan.reproduction.ledger import STATUSES, as_rows, counts, from_print, ledger_signature, reproduce
-    from fcconan.reproduction.published import load_paper, paper_names
+    from fcconan.reporting import check_page, write_ledger
+    from fcconan.reproduction import (
+        STATUSES,
+        Datasets,
+        as_rows,
+        counts,
+        from_print,
+        ledger_signature,
+        load_paper,
+        paper_names,
+        reproduce,
+    )
 
     chosen = list(dict.fromkeys(papers or paper_names()))
     for name in chosen:

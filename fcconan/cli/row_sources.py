@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
-from fcconan.data.atomic_files import may_be_written
-from fcconan.data.row_ids import cell_text, is_missing, with_ids
+from fcconan.data import cell_text, is_missing, may_be_written, with_ids
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.reproduction.datasets import Datasets
-    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.reproduction import Datasets
+    from fcconan.scoring import RatedReplies
 
 Row = dict[str, Any]
 Values = dict[tuple[str, str], str]
@@ -108,7 +107,7 @@ class RowSources(AbstractContextManager["RowSources"]):
             InputError: A source cannot be read, lacks a column that is asked for or needed, or has no row, an id is
                 none, or no row is wanted.
         """
-        from fcconan.data.row_files import read_rows
+        from fcconan.data import read_rows
 
         files = [file for source in self.sources for file in self._files(source, config)]
         self._check_columns(files)
@@ -141,7 +140,7 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     def _check_needed(self, file: Path, row: Row, config: str) -> None:
         """Complains of columns that a file lacks, given its first row: they are not the same as empty cells."""
-        from fcconan.data.row_files import read_rows
+        from fcconan.data import read_rows
 
         # What --value makes, or has a stand-in for.
         others = {"reply_id", "pair_id", "rater", "aspect", SAID.get(config)} if self.values else ()
@@ -197,14 +196,14 @@ class RowSources(AbstractContextManager["RowSources"]):
         Raises:
             InputError: A file cannot be read.
         """
-        from fcconan.data.row_files import read_rows
+        from fcconan.data import read_rows
 
         files = [file for folder in self.folders() for file in sorted((folder / "replies").glob("*.parquet"))]
         return [row for file in files for row in read_rows(file)] if files else None
 
     def folders(self) -> list[Path]:
         """Returns the folders of datasets among the sources."""
-        from fcconan.data.row_files import SUFFIXES
+        from fcconan.data import SUFFIXES
 
         return [place for place in map(self._place, self.sources) if place.suffix not in SUFFIXES]
 
@@ -219,7 +218,7 @@ class RowSources(AbstractContextManager["RowSources"]):
         Raises:
             InputError: It cannot be read.
         """
-        from fcconan.data.row_files import SUFFIXES
+        from fcconan.data import SUFFIXES
 
         for source in self.sources:
             if (path := self._place(source)).suffix in SUFFIXES:
@@ -244,10 +243,8 @@ class RowSources(AbstractContextManager["RowSources"]):
         return {**row, **{name: row.get(theirs) for name, theirs in self.columns.items() if theirs in row}}
 
     def _files(self, source: str, config: str) -> Iterable[Path]:
-        from fcconan.data.manifest import MANIFEST, read_manifest
-        from fcconan.data.row_files import SUFFIXES
-        from fcconan.data.sources import name_with_hash
-        from fcconan.judging.replies import files_of
+        from fcconan.data import MANIFEST, SUFFIXES, name_with_hash, read_manifest
+        from fcconan.judging import files_of
 
         place = self._place(source)
         if place.suffix in SUFFIXES:
@@ -272,14 +269,13 @@ class RowSources(AbstractContextManager["RowSources"]):
 
     @staticmethod
     def _there(file: Path) -> Path:
-        from fcconan.judging.replies import files_of
+        from fcconan.judging import files_of
 
         return files_of(file, None, "")[0]
 
     def _place(self, source: str) -> Path:
-        from fcconan.data.content import recipe_names
-        from fcconan.data.hub_folders import release_folder
-        from fcconan.reproduction.datasets import Datasets
+        from fcconan.data import recipe_names, release_folder
+        from fcconan.reproduction import Datasets
 
         path = Path(source)
         if path.exists() or source not in recipe_names():
@@ -306,8 +302,7 @@ def opened(
         InputError: An option is not of its form, a column is named twice or is none that rows have, or there is a split
             and no dataset.
     """
-    from fcconan.data.row_files import SUFFIXES
-    from fcconan.data.schemas import COMPARISON, RATING, REPLY, VOTE
+    from fcconan.data import COMPARISON, RATING, REPLY, SUFFIXES, VOTE
 
     known = list(dict.fromkeys([*RATING.kinds, *COMPARISON.kinds, *VOTE.kinds, *REPLY.kinds]))
     columns: dict[str, str] = {}
@@ -347,7 +342,7 @@ def check_targets(
         InputError: They cannot.
     """
     from fcconan.cli.files import check_files
-    from fcconan.data.manifest import MANIFEST
+    from fcconan.data import MANIFEST
 
     given = [target for target in (out, json_file, report) if target is not None]
     for target in given:
@@ -381,7 +376,7 @@ def draws(resamples: int, confidence: float, seed: int) -> dict[str, Any]:
 
 
 def _first_row(file: Path) -> Row:
-    from fcconan.data.row_files import read_rows
+    from fcconan.data import read_rows
 
     return next(iter(read_rows(file)), {})
 
@@ -407,7 +402,7 @@ def rated_replies(sources: RowSources, replies: str | None = None) -> "RatedRepl
     Raises:
         InputError: As `RatedReplies`, or a source cannot be read.
     """
-    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.scoring import RatedReplies
 
     known = list(known_replies(replies, sources)) if replies is not None else sources.replies()
     return RatedReplies(sources.rows("ratings"), known)
@@ -423,9 +418,8 @@ def known_replies(source: str, beside: RowSources | None = None) -> Iterator[Row
     Raises:
         InputError: They cannot be read.
     """
-    from fcconan.data.row_files import SUFFIXES, read_rows
-    from fcconan.data.sources import name_with_hash
-    from fcconan.judging.replies import load_replies
+    from fcconan.data import SUFFIXES, name_with_hash, read_rows
+    from fcconan.judging import load_replies
 
     if Path(source).suffix in SUFFIXES:
         opened_file = load_replies(Path(source))

@@ -34,8 +34,7 @@ def run(
 ) -> None:
     """Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read."""
     from fcconan.cli.output import check_json_target, print_table, tell_progress, write_json
-    from fcconan.retrieval.collections import load_training
-    from fcconan.retrieval.training import Training, train_retriever
+    from fcconan.retrieval import Training, load_training, train_retriever
 
     check_json_target(json_file, out)
     how = Training(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.models.calls import Call, Model, Reply
+    from fcconan.models import Call, Model, Reply
 
 FIRST = 20  # requests of a run; if all of them are refused alike, or reach nobody, so would the others
 _SHOWN = 300  # characters of what an endpoint said

@@ -60,9 +60,9 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    from fcconan.building.releases import CARD
+    from fcconan.building import CARD
     from fcconan.data.manifest import MANIFEST
-    from fcconan.publishing.hub import limit_waiting, quiet
+    from fcconan.publishing import limit_waiting, quiet
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
     limit_waiting()
@@ -88,7 +88,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
-    from fcconan.building.releases import CARD
+    from fcconan.building import CARD
     from fcconan.data.manifest import MANIFEST, read_manifest
     from fcconan.data.sources import sha256_of
 
@@ -120,7 +120,7 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
         RevisionNotFoundError,
     )
 
-    from fcconan.publishing.hub import said
+    from fcconan.publishing import said
 
     if isinstance(error, GatedRepoError):
         address = f"{hub_address().url}/datasets/{name}"

@@ -30,37 +30,37 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(sign) in _INVISIBLE for sign in _FILLERS.sub("", text))
 
 
-def digest(*parts: str) -> str:
+def short_hash(*parts: str) -> str:
     """Returns the first 12 hexadecimal digits of the sha256 of the parts, joined by line feeds."""
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:12]
 
 
-def hs_id(text: str) -> str:
+def make_hs_id(text: str) -> str:
     """Returns the id of a hate-speech message: `hs-` and 12 hexadecimal digits of its normalised text."""
-    return f"hs-{digest(normalise(text))}"
+    return f"hs-{short_hash(normalise(text))}"
 
 
-def cn_id(text: str) -> str:
+def make_cn_id(text: str) -> str:
     """Returns the id of a counter-narrative: `cn-` and 12 hexadecimal digits of its normalised text."""
-    return f"cn-{digest(normalise(text))}"
+    return f"cn-{short_hash(normalise(text))}"
 
 
-def pair_id(hs: str, cn: str) -> str:
+def make_pair_id(hs: str, cn: str) -> str:
     """Returns the id of a pair from the ids of its two sides."""
     return f"{hs}:{cn}"
 
 
-def item_id(hs: str, references: Iterable[str]) -> str:
+def make_item_id(hs: str, references: Iterable[str]) -> str:
     """Returns the id of an item: what a reply answers, one HS together with its reference CNs, if any.
 
     Args:
         hs: The id of the HS.
         references: The ids of the reference CNs, in any order.
     """
-    return f"it-{digest(hs, *sorted(references))}"
+    return f"it-{short_hash(hs, *sorted(references))}"
 
 
-def reply_id(item: str, system: str, text: str, source_id: str = "") -> str:
+def make_reply_id(item: str, system: str, text: str, source_id: str = "") -> str:
     """Returns the id of one system's reply to one item.
 
     Args:
@@ -69,4 +69,4 @@ def reply_id(item: str, system: str, text: str, source_id: str = "") -> str:
         text: The reply.
         source_id: The upstream record, where one item holds several replies of one system with the same text.
     """
-    return f"re-{digest(item, system, normalise(text), source_id)}"
+    return f"re-{short_hash(item, system, normalise(text), source_id)}"

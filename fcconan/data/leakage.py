@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.building.kinds.pairs import decode_conan_id
+from fcconan.building import decode_conan_id
 from fcconan.data.content import content_folder
-from fcconan.data.ids import digest, normalise
+from fcconan.data.ids import normalise, short_hash
 from fcconan.data.row_files import SUFFIXES
 
 TABLE = "annotations/generation/kin/conan.csv"
@@ -51,10 +51,10 @@ def kin_of(
         of a CN, and `written:` with the same hash where the CN was written for the message and no code is known.
     """
     own = {f"{CODE}{code}" for code in (*codes, *known_codes(hate_speech))}
-    hashes = [digest(simplified(text)) for text in replies]
+    hashes = [short_hash(simplified(text)) for text in replies]
     found = own | {f"{REPLY}{each}" for each in hashes}
     if hate_speech:
-        found.add(f"{MESSAGE}{digest(simplified(hate_speech))}")
+        found.add(f"{MESSAGE}{short_hash(simplified(hate_speech))}")
         if not own and not judged:
             found |= {f"{WRITTEN}{each}" for each in hashes}
     return frozenset(found)
@@ -82,7 +82,7 @@ def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = Fa
 
 def known_codes(hate_speech: str) -> tuple[str, ...]:
     """Returns the codes of a message of CONAN, in whichever dataset it stands; none for other messages."""
-    return _table().get(digest(simplified(hate_speech)), ())
+    return _table().get(short_hash(simplified(hate_speech)), ())
 
 
 @lru_cache(maxsize=1)
@@ -115,7 +115,7 @@ def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, 
     for message, counts in votes.items():
         most = max(counts.values(), default=0)
         codes[message] = {code for code, count in counts.items() if count == most}
-    lines = {f"{digest(message)},{code}" for message, found in codes.items() for code in found}
+    lines = {f"{short_hash(message)},{code}" for message, found in codes.items() for code in found}
     return "\n".join(("message,code", *sorted(lines), ""))
 
 

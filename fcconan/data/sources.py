@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
-from fcconan.building.recipes import Recipe, Source
+from fcconan.building import Recipe, Source
 from fcconan.data.addresses import Address, parse_address
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError

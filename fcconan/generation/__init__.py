@@ -1,0 +1,5 @@
+"""Counter-narrative generation: prompts, decoding, candidates, safety, fine-tuning and suites."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

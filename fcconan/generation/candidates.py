@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from fcconan.data.ids import digest, reply_id
+from fcconan.data import make_reply_id, short_hash
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.generation.generators import Drawn
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.strategies import Plan as JudgePlan
+    from fcconan.judging import ModelJudge
+    from fcconan.judging import Plan as JudgePlan
 
 _DECIMALS = 9  # of a mean; further ones are rounding
 Row = dict[str, Any]
@@ -169,13 +169,13 @@ def order_of(drawn: "Drawn", seed: int) -> list[int]:
 
 def key_of(item_id: str) -> int:
     """Returns a number for a seed that follows from an item alone."""
-    return int(digest(item_id), 16)
+    return int(short_hash(item_id), 16)
 
 
 def _row(drawn: "Drawn", text: str) -> Row:
     item = drawn.item
     return {
-        "reply_id": reply_id(item.item_id, "candidate", text),
+        "reply_id": make_reply_id(item.item_id, "candidate", text),
         "item_id": item.item_id,
         "hs_id": item.hs_id,
         "hate_speech": item.hate_speech,

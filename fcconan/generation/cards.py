@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.ids import digest
+from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.generation.item import Item
 
@@ -28,7 +28,7 @@ COUNTED = ("system", "strategy", "replies", "missing", "refusals", "flags", "mea
 
 def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
     """Returns what the messages are: dataset, fingerprint, which part of it, how many, and a digest of them."""
-    content = digest(*(text for item in items for text in (item.item_id, item.hate_speech, *item.references)))
+    content = short_hash(*(text for item in items for text in (item.item_id, item.hate_speech, *item.references)))
     found: dict[str, Any] = {
         "name": part.dataset,
         "fingerprint": part.fingerprint,
@@ -101,7 +101,7 @@ def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
     Raises:
         InputError: It cannot be written.
     """
-    from fcconan.data.atomic_files import write_whole
+    from fcconan.data import write_whole
 
     path = card_path(out)
     try:

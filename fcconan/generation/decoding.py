@@ -4,11 +4,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
-from fcconan.data.content import content_folder
-from fcconan.data.messages import did_you_mean
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
-from fcconan.models.calls import Sampling
+from fcconan.models import Sampling
 
 Pick = Literal["first", "random", "judge"]
 _OVERRIDABLE = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 from fcconan.generation.item import Example, Item
 from fcconan.generation.training_pool import Pool
-from fcconan.retrieval.dense import MINILM, QUERY, Encoder, SentenceEncoder
+from fcconan.retrieval import MINILM, QUERY, Encoder, SentenceEncoder
 
 Scores = npt.NDArray[np.float64]
 TFIDF = "tfidf"

@@ -7,14 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fcconan.data.ids import digest
+from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.generation.candidates import First, Pick, key_of
 from fcconan.generation.item import Generated, Item, Shown, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
-from fcconan.models.calls import Call, Model, Reply
-from fcconan.models.token_sampling import stop_in
-from fcconan.parsing.answers import without_thoughts
+from fcconan.models import Call, Model, Reply, stop_in
+from fcconan.parsing import without_thoughts
 
 # Failures that another try may mend; the others say something about the model.
 PASSING = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
@@ -195,7 +194,7 @@ class ModelGenerator:
             "examples": [each.pair_id for each in drawn.shown.examples],
             "sources": [
                 *(each.cn_id for each in drawn.shown.candidates),
-                *(f"passage-{digest(text)}" for text in drawn.shown.background),
+                *(f"passage-{short_hash(text)}" for text in drawn.shown.background),
             ],
             "candidates": len(asked),
             "picked": picked,

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import ids
-from fcconan.data.row_ids import id_of, is_missing
+from fcconan.data import id_of, is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.item import Generated, Item, Row
 from fcconan.generation.splits import open_part
@@ -79,11 +78,11 @@ class ImportedReplies:
             "repeated": sum(len(said) - 1 for said in found),
             "missing": {name: len(items) - len(by_item) for name, by_item in self._by_system.items()},
         }
-        texts = (ids.digest(row["system"], row["message"], row["text"]) for row in read)
+        texts = (short_hash(row["system"], row["message"], row["text"]) for row in read)
         self.configuration: dict[str, Any] = {
             "strategy": STRATEGY,
             "file": source.name,
-            "content": ids.digest(*texts),
+            "content": short_hash(*texts),
         }
 
     @property
@@ -124,7 +123,7 @@ class ImportedReplies:
         by_id = {item.item_id: item for item in self._items}
         of_message: dict[str, list[Item]] = {}
         for item in self._items:
-            of_message.setdefault(ids.hs_id(item.hate_speech), []).append(item)
+            of_message.setdefault(make_hs_id(item.hate_speech), []).append(item)
         unknown: list[Row] = []
         open_: dict[tuple[str, str], list[Row]] = {}
         for row in rows:
@@ -153,7 +152,7 @@ class ImportedReplies:
     def _put(self, item: Item, row: Row) -> None:
         text = row["text"].strip() or None
         said = self._by_system.setdefault(row["system"], {}).setdefault(item.item_id, [])
-        own = ids.reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
+        own = make_reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
         # A reply that keeps its id goes together with the ratings that it has had.
         kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
         more = {"reply_id": kept or own, "strategy": row["strategy"] or STRATEGY}
@@ -209,9 +208,9 @@ def _reply(row: Row, place: str, name: str) -> Row:
     if not isinstance(text, str):
         raise InputError(f"{place}: the reply is {repr(text)[:40]}, expected a text; mend that row")
     said = row.get("hate_speech") or ""
-    message = ids.hs_id(said) if said else id_of(row, "hs_id", place) or ""
-    references = [ids.cn_id(each) for each in row["references"]]
-    items = [id_of(row, "item_id", place), ids.item_id(message, references) if message else None]
+    message = make_hs_id(said) if said else id_of(row, "hs_id", place) or ""
+    references = [make_cn_id(each) for each in row["references"]]
+    items = [id_of(row, "item_id", place), make_item_id(message, references) if message else None]
     return {
         "text": text,
         "message": message,

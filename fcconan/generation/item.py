@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fcconan.data import schemas
-from fcconan.data.schemas import Columns
+from fcconan.data import GENERATED as GENERATED_SCHEMA
+from fcconan.data import Columns
 
 Row = dict[str, Any]
 
-GENERATED: Columns = schemas.GENERATED.kinds
+GENERATED: Columns = GENERATED_SCHEMA.kinds
 
 
 @dataclass(frozen=True)

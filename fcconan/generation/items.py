@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import ids
-from fcconan.data.leakage import codes_of_row, kin_of
-from fcconan.data.row_ids import id_of
+from fcconan.data import codes_of_row, id_of, is_blank, kin_of, make_cn_id, make_hs_id, make_item_id, normalise
 from fcconan.errors import InputError
 from fcconan.generation.item import Item
 from fcconan.generation.splits import Part, Row, is_judged, open_part
@@ -43,7 +41,7 @@ def load_items(
     part = open_part(source, config=config, split=split, columns=columns)
     rows = part.all_rows()
     for place, row in rows:
-        if ids.is_blank(str(row.get("hate_speech", ""))):
+        if is_blank(str(row.get("hate_speech", ""))):
             raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or mend that row")
     judged = is_judged(rows)
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
@@ -58,7 +56,7 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
         references = row["references"]
         if paired and row.get("label") in (None, "", APPROPRIATE) and row.get("counter_narrative", "").strip():
             references = (row["counter_narrative"],)
-        message = id_of(row, "hs_id", place) or ids.hs_id(row["hate_speech"])
+        message = id_of(row, "hs_id", place) or make_hs_id(row["hate_speech"])
         item = id_of(row, "item_id", place)
         kind, key = ("item", item) if item else ("message", message if paired else _item_id(message, references))
         same = groups.setdefault((kind, key), [])
@@ -68,7 +66,7 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
 
 
 def _check_same_text(rows: Sequence[Row], what: str, place: str) -> None:
-    if ids.normalise(rows[0]["hate_speech"]) != ids.normalise(rows[-1]["hate_speech"]):
+    if normalise(rows[0]["hate_speech"]) != normalise(rows[-1]["hate_speech"]):
         raise InputError(f"{place}: {what} has another text in an earlier row; give every message an id of its own")
 
 
@@ -87,7 +85,7 @@ def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
 
 
 def _item_id(message: str, references: Sequence[str]) -> str:
-    return ids.item_id(message, [ids.cn_id(text) for text in references])
+    return make_item_id(message, [make_cn_id(text) for text in references])
 
 
 def _language(row: Mapping[str, Any]) -> str | None:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fcconan.data.content import content_folder
-from fcconan.data.messages import did_you_mean
+from fcconan.data import content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.generation.item import Example, Item, Shown
-from fcconan.judging.prompts import Prompt, load_prompt
-from fcconan.models.calls import Messages
+from fcconan.judging import Prompt, load_prompt
+from fcconan.models import Messages
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
 from fcconan.generation.item import Item, Shown, Source
-from fcconan.models.calls import Call
+from fcconan.models import Call
 
 if TYPE_CHECKING:
     from fcconan.generation.decoding import Decoding

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import ids
+from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.item import Example, Item
 from fcconan.generation.training_pool import Pair, Pool
-from fcconan.retrieval.dense import MINILM
-from fcconan.retrieval.suites import Maker, load_suite
-from fcconan.retrieval.systems import Ranking, Retriever, rank_all
+from fcconan.retrieval import MINILM, Maker, Ranking, Retriever, load_suite, rank_all
 
 LEARNS_FROM = "pairs that are kin of no item"
 _DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # what a system says of the pairs that it learned from
@@ -129,7 +127,8 @@ class Catalogue:
         asked = list(items)
         judged = {(pair.hate_speech, pair.cn_id) for pair in self.pool.pairs}
         known = sum(
-            any({("", cn), (item.hate_speech, cn)} & judged for cn in map(ids.cn_id, item.references)) for item in asked
+            any({("", cn), (item.hate_speech, cn)} & judged for cn in map(make_cn_id, item.references))
+            for item in asked
         )
         if known:
             raise InputError(

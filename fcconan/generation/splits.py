@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.hub_folders import release_folder
-from fcconan.data.ids import digest
-from fcconan.data.manifest import MANIFEST, read_manifest
-from fcconan.data.row_files import SUFFIXES, read_rows
-from fcconan.data.row_ids import cell_list, is_missing
-from fcconan.data.schemas import TIERS
-from fcconan.data.sources import sha256_of
+from fcconan.data import (
+    MANIFEST,
+    SUFFIXES,
+    TIERS,
+    cell_list,
+    is_missing,
+    read_manifest,
+    read_rows,
+    release_folder,
+    sha256_of,
+    short_hash,
+)
 from fcconan.errors import InputError
-from fcconan.judging.replies import files_of
+from fcconan.judging import files_of
 
 Row = dict[str, Any]
 QUERIES_FILE = "queries.jsonl"
@@ -151,7 +156,7 @@ def open_part(
     return Part(
         tuple(files),
         manifest.get("name") or source.resolve().name,
-        manifest.get("fingerprint") or digest(*map(sha256_of, files)),
+        manifest.get("fingerprint") or short_hash(*map(sha256_of, files)),
         config,
         split or files[0].name.split("-")[0],
         _language(source),
@@ -186,7 +191,7 @@ def _choose(source: Path, *, training: bool, usual: str | None) -> str:
 
 
 def _columns(path: Path) -> set[str]:
-    from fcconan.data.parquet import read_schema
+    from fcconan.data import read_schema
 
     return set(read_schema(path).names)
 

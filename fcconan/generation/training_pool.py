@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import ids
-from fcconan.data.leakage import Kinship, codes_of_row, kin_of
-from fcconan.data.row_ids import id_of
+from fcconan.data import Kinship, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
 from fcconan.generation.item import Example, Item
 from fcconan.generation.items import APPROPRIATE
 from fcconan.generation.splits import is_judged, open_part
-from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval import TrainingPair
 
 CORPUS = "corpus"
 
@@ -134,14 +132,14 @@ def load_pool(
         if row.get("label") not in (None, "", APPROPRIATE):
             continue
         message, reply = row["hate_speech"], row["counter_narrative"]
-        own_id = id_of(row, "pair_id", place) or ids.pair_id(ids.hs_id(message), ids.cn_id(reply))
+        own_id = id_of(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
         codes = codes_of_row(row, dataset=part.dataset, judged=judged)
         kin = kin_of(message, [reply], codes=codes, judged=judged)
-        pairs.append(Pair(own_id, ids.cn_id(reply), message, reply, kin))
+        pairs.append(Pair(own_id, make_cn_id(reply), message, reply, kin))
     if not pairs:
         raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
     return Pool(pairs, configuration, judged=judged)
 
 
 def _catalogue_entry(key: str, text: str) -> Pair:
-    return Pair(key, ids.cn_id(text), "", text, kin_of("", [text]))
+    return Pair(key, make_cn_id(text), "", text, kin_of("", [text]))

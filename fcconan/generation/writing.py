@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from fcconan.data.ids import reply_id
+from fcconan.data import make_reply_id
 from fcconan.errors import InputError
 from fcconan.generation.generators import Generator
 from fcconan.generation.item import GENERATED, Generated, Item, Row
@@ -64,7 +64,7 @@ def _row(system: str, strategy: str, flags: Flags, item: Item, generated: Genera
     found = () if text is None else flags(item.hate_speech, text, language=item.language)
     return {
         **dict.fromkeys(GENERATED),
-        "reply_id": reply_id(item.item_id, system, text or ""),
+        "reply_id": make_reply_id(item.item_id, system, text or ""),
         "item_id": item.item_id,
         "hs_id": item.hs_id,
         "hate_speech": item.hate_speech,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.ids import digest
-from fcconan.data.row_files import SUFFIXES, read_rows
+from fcconan.data import SUFFIXES, read_rows, short_hash
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -52,7 +51,7 @@ class KnownKnowledge:
             )
 
         texts = (each for message, known in sorted(self._by_message.items()) for each in (message, *known))
-        self.configuration: dict[str, Any] = {"knowledge": digest(*texts)}
+        self.configuration: dict[str, Any] = {"knowledge": short_hash(*texts)}
 
     def __call__(self, row: Row) -> str | None:
         """Returns what is known about the message of a row, a paragraph for each source; None if nothing is."""
@@ -99,9 +98,9 @@ class Passages:
             self._common |= {word for word, n_with in counts.items() if n_with > COMMON * len(words)}
         self._k = k
         self.configuration: dict[str, Any] = {
-            "passages": digest(*self._passages),
+            "passages": short_hash(*self._passages),
             "k": k,
-            "common": {"words": digest(*sorted(english)), "share": COMMON, "from": ENOUGH},
+            "common": {"words": short_hash(*sorted(english)), "share": COMMON, "from": ENOUGH},
         }
         self._found: dict[str, str | None] = {}
 

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fcconan.data.ids import normalise
+from fcconan.data import normalise
 from fcconan.judging.calibration.data import Example
 from fcconan.judging.tasks import Aspect
-from fcconan.models.calls import Messages
-from fcconan.models.completions import whole_characters
+from fcconan.models import Messages, whole_characters
 
 Edit = Literal["modify", "paraphrase", "add", "calibrate"]
 StepsReason = Literal[

@@ -9,8 +9,8 @@ from typing import Literal
 
 from fcconan.judging.strategies import Question
 from fcconan.judging.tasks import Aspect
-from fcconan.models.calls import CallReason, Reply, TokenAlternatives
-from fcconan.parsing.parsers import (
+from fcconan.models import CallReason, Reply, TokenAlternatives
+from fcconan.parsing import (
     AspectField,
     ParsedLabel,
     ParsedRating,

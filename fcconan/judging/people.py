@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
-from fcconan.data.row_ids import cell_number, id_of
+from fcconan.data import cell_number, id_of
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]

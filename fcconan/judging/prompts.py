@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import YamlFile
 from fcconan.errors import InputError
-from fcconan.models.calls import Messages
+from fcconan.models import Messages
 
 ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")

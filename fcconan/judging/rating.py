@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from fcconan.data import schemas
-from fcconan.data.ids import digest
-from fcconan.data.schemas import Columns
+from fcconan.data import LABELLED as LABELLED_SCHEMA
+from fcconan.data import RATED as RATED_SCHEMA
+from fcconan.data import Columns, short_hash
 from fcconan.judging.citations import cites
 from fcconan.judging.injection import copied
 from fcconan.judging.outcomes import Outcome, RowReason, keys, read
 from fcconan.judging.strategies import TEXTS, Plan, Question, variables
-from fcconan.models.calls import Call, Model, Reply, Sampling
+from fcconan.models import Call, Model, Reply, Sampling
 
 Row = dict[str, Any]
-RATED: Columns = schemas.RATED.kinds
-LABELLED: Columns = schemas.LABELLED.kinds
+RATED: Columns = RATED_SCHEMA.kinds
+LABELLED: Columns = LABELLED_SCHEMA.kinds
 # Failures that another try may mend; the others say something about the model.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 # What no journal keeps, so that another run sends it again.
@@ -232,7 +232,7 @@ def name_of(plan: Plan) -> str:
     if plan.seed != 0:
         parts.append("no-seed" if plan.seed is None else f"seed-{plan.seed}")
     if plan.prompt is not None:
-        parts.append(f"prompt-{digest(*(question.prompt.hash for question in asked))[:6]}")
+        parts.append(f"prompt-{short_hash(*(question.prompt.hash for question in asked))[:6]}")
     return "-".join(parts)
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data.checkpoints import EntryLog
-from fcconan.data.ids import digest
+from fcconan.data import EntryLog, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.rating import ModelJudge
 
@@ -42,7 +41,7 @@ class KeptRatings:
             "task": judge.plan.task.model_dump(mode="json"),
             "epoch": epoch,
         }
-        key = digest(json.dumps(inputs, sort_keys=True))
+        key = short_hash(json.dumps(inputs, sort_keys=True))
         self.path = store.with_name(f"{store.name}.{key}.kept")
         self._log = EntryLog(self.path, inputs)
 

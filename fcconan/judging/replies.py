@@ -4,11 +4,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import ids
-from fcconan.data.content import check_built
-from fcconan.data.hub_folders import release_folder
-from fcconan.data.row_files import SUFFIXES, read_rows
-from fcconan.data.row_ids import cell_list, id_of, is_missing
+from fcconan.data import (
+    SUFFIXES,
+    cell_list,
+    check_built,
+    id_of,
+    is_missing,
+    make_cn_id,
+    make_hs_id,
+    make_item_id,
+    make_reply_id,
+    read_rows,
+    release_folder,
+)
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -105,13 +113,13 @@ def _complete(row: Row, names: Mapping[str, str | None], place: str) -> Row:
     for name in ("text", "hate_speech"):
         found[name] = "" if is_missing(found[name]) else _text(found[name], name, place)
     found["references"] = _references(found["references"], place)
-    found["hs_id"] = id_of(found, "hs_id", place) or ids.hs_id(found["hate_speech"])
+    found["hs_id"] = id_of(found, "hs_id", place) or make_hs_id(found["hate_speech"])
     found["system"] = id_of(found, "system", place) or UNKNOWN
-    references = [ids.cn_id(text) for text in found["references"]]
-    found["item_id"] = id_of(found, "item_id", place) or ids.item_id(found["hs_id"], references)
+    references = [make_cn_id(text) for text in found["references"]]
+    found["item_id"] = id_of(found, "item_id", place) or make_item_id(found["hs_id"], references)
     given = id_of(found, "reply_id", place) or id_of(found, "pair_id", place)
     source = id_of(found, "source_id", place) or ""
-    found["reply_id"] = given or ids.reply_id(found["item_id"], found["system"], found["text"], source)
+    found["reply_id"] = given or make_reply_id(found["item_id"], found["system"], found["text"], source)
     return found
 
 

@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Task
-from fcconan.models.calls import Call, Model, Sampling
-from fcconan.models.completions import whole_characters
+from fcconan.models import Call, Model, Sampling, whole_characters
 
 LONGEST_SCALE = 100
 _INSTRUCTION = (

@@ -19,7 +19,7 @@ from fcconan.judging.wording import (
     rating_schema,
     written,
 )
-from fcconan.models.calls import Sampling
+from fcconan.models import Sampling
 
 Strategy = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

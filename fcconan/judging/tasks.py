@@ -6,8 +6,7 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.data.content import task_path
-from fcconan.data.yaml_files import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, explain, task_path
 from fcconan.errors import InputError
 
 Context = Literal["hate_speech", "references", "background"]

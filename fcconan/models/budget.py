@@ -7,7 +7,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import YamlFile
 from fcconan.errors import InputError
 
 PER = 1_000_000

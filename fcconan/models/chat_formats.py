@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from fcconan.data.content import content_folder
-from fcconan.data.messages import did_you_mean
+from fcconan.data import content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.models.chat_template import Format, encode_pair
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
-from fcconan.data.addresses import OPENAI_URL, endpoint_address, proxy_for
+from fcconan.data import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers

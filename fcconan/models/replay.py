@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.ids import digest
-from fcconan.data.row_files import read_rows
+from fcconan.data import read_rows, short_hash
 from fcconan.errors import InputError
 from fcconan.models.calls import Call, Reply
 
@@ -47,7 +46,7 @@ class ReplayModel:
                     f"{', '.join(rows[0])}"
                 )
             self._outputs.setdefault(self._key(row), []).append(_text(row[OUTPUT]))
-        content = digest(*(json.dumps(row, sort_keys=True, default=str) for row in rows))
+        content = short_hash(*(json.dumps(row, sort_keys=True, default=str) for row in rows))
         self.configuration: dict[str, Any] = {"replay": path.name, "content": content}
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from fcconan.data.addresses import without_secrets
+from fcconan.data import without_secrets
 from fcconan.errors import InputError
 from fcconan.models.completions import whole_characters
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from fcconan.data.addresses import masked, proxy_for
+from fcconan.data import masked, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers

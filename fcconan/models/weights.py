@@ -10,9 +10,7 @@ from contextlib import contextmanager, suppress
 from logging import ERROR
 from pathlib import Path
 
-from fcconan.data.addresses import environment_secrets, without_secrets
-from fcconan.data.checkpoints import Checkpoint
-from fcconan.data.sources import cache_folder, sha256_of
+from fcconan.data import Checkpoint, cache_folder, environment_secrets, sha256_of, without_secrets
 from fcconan.errors import InputError
 
 _WEIGHTS = (".safetensors", ".bin")

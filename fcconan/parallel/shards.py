@@ -20,9 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.checkpoints import Checkpoint, file_hash, report
-from fcconan.data.stale_files import leftovers, mark
+from fcconan.data import Checkpoint, file_hash, leftovers, mark, report, write_whole
 from fcconan.errors import InputError
 
 Progress = Callable[[int, int], None]

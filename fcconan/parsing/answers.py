@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
-from fcconan.models.completions import whole_characters
+from fcconan.models import whole_characters
 from fcconan.parsing.context import objection, objection_in_fields, other_choice, other_grade, refuses
 from fcconan.parsing.json_fields import (
     ANY_FIELD,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from fcconan.models.completions import whole_characters
+from fcconan.models import whole_characters
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import Reason
 

@@ -1,6 +1,6 @@
 """Finds replies that decline to answer, as assistants do, instead of countering the hate.
 
-The patterns are data, in `refusal_patterns.yaml`: seven languages, three kinds. Only the heads of a reply's first
+The patterns are data, in `refusals.yaml`: seven languages, three kinds. Only the heads of a reply's first
 sentences are looked at: a CN may say further down, or in the middle of a sentence, what it will not put up with.
 """
 
@@ -15,7 +15,7 @@ import yaml
 Language = Literal["en", "es", "fr", "it", "de", "pt", "eu"]
 Kind = Literal["request", "assistant", "endorsement"]
 SENTENCES = 3
-PATTERNS = Path(__file__).with_name("refusal_patterns.yaml")
+PATTERNS = Path(__file__).with_name("refusals.yaml")
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'»”]*\s+|\n+""")
 # Quotation marks, list marks and a label such as `Reply:` may stand before the first word.
 _BEFORE_WORDS = re.compile(r"^[\W\d_]*(?:[\w-]+(?: [\w-]+)?:\s[\W_]*)?")

@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fcconan.building.cards import FURTHER_TAGS, REQUIRED, TAGS, check_card
+from fcconan.building import FURTHER_TAGS, REQUIRED, TAGS, check_card
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.releases import CARD
-from fcconan.data.manifest import MANIFEST, read_manifest
-from fcconan.data.sources import sha256_of
+from fcconan.building import CARD
+from fcconan.data import MANIFEST, read_manifest, sha256_of
 from fcconan.errors import InputError
 
 # What a build writes. Nothing else is published: in tables it is known where text is.

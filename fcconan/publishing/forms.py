@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.building.tables import kind_of
-from fcconan.data.forms import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, is_name, is_title, unknown_words
-from fcconan.data.schemas import column_of
+from fcconan.building import kind_of
+from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, column_of, is_name, is_title, unknown_words
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 

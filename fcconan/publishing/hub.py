@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.addresses import MASK, hub_address, without_secrets
-from fcconan.data.json_text import parse_json
-from fcconan.data.manifest import MANIFEST
+from fcconan.data import MANIFEST, MASK, hub_address, parse_json, without_secrets
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:

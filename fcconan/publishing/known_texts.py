@@ -7,11 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.quotations import Texts
-from fcconan.building.tables import Table
-from fcconan.data.content import recipe_names
-from fcconan.data.parquet import read_schema, read_table
-from fcconan.data.schemas import RESTRICTED_TYPES, TEXT_COLUMNS
+from fcconan.building import Table, Texts
+from fcconan.data import RESTRICTED_TYPES, TEXT_COLUMNS, read_schema, read_table, recipe_names
 from fcconan.errors import InputError
 
 
@@ -65,8 +62,8 @@ def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the tw
 
 def texts_of_recipe(name: str) -> set[str] | None:
     """Returns the texts of a dataset, or None where its files are not here or are not those of the recipe."""
-    from fcconan.building.builds import builder_of, load_recipe, rule_of
-    from fcconan.data.sources import fetch, is_here
+    from fcconan.building import builder_of, load_recipe, rule_of
+    from fcconan.data import fetch, is_here
 
     recipe = load_recipe(name)
     present = {key: source for key, source in recipe.sources.items() if is_here(source, folder=recipe.folder)}

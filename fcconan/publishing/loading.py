@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fcconan.data.stale_files import temporary_folder
+from fcconan.data import temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 

@@ -7,12 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.building.quotations import Texts
-from fcconan.building.releases import CARD, table_bytes
-from fcconan.building.tables import arrow_schema, kind_of
-from fcconan.data.manifest import MANIFEST
-from fcconan.data.parquet import read_table
-from fcconan.data.schemas import TEXT_COLUMNS, column_of
+from fcconan.building import CARD, Texts, arrow_schema, kind_of, table_bytes
+from fcconan.data import MANIFEST, TEXT_COLUMNS, column_of, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.forms import (
@@ -105,8 +101,8 @@ def _holds_text(contents: Contents, found: dict[str, dict[str, str]]) -> InputEr
 
 def may_be_passed_on(manifest: dict[str, Any]) -> bool:
     """Whether the texts of a dataset may be published: if its manifest and, where there is one, its recipe say so."""
-    from fcconan.building.recipes import load_recipe
-    from fcconan.data.content import recipe_names
+    from fcconan.building import load_recipe
+    from fcconan.data import recipe_names
 
     if manifest.get("redistributable") is not True:
         return False

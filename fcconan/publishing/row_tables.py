@@ -7,11 +7,19 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.tables import Table
-from fcconan.data.forms import TEXT, is_name
-from fcconan.data.ids import hs_id, normalise
-from fcconan.data.row_files import SUFFIXES, read_rows
-from fcconan.data.schemas import LIST_TYPES, PUBLISHED, RESTRICTED_TYPES, Columns
+from fcconan.building import Table
+from fcconan.data import (
+    LIST_TYPES,
+    PUBLISHED,
+    RESTRICTED_TYPES,
+    SUFFIXES,
+    TEXT,
+    Columns,
+    is_name,
+    make_hs_id,
+    normalise,
+    read_rows,
+)
 from fcconan.errors import InputError
 from fcconan.publishing.forms import check_column_names, shown
 
@@ -87,7 +95,7 @@ def _kind(path: Path, found: list[Row]) -> str:
 
 
 def _run(path: Path) -> list[Row]:
-    from fcconan.retrieval.trec import read_run
+    from fcconan.retrieval import read_run
 
     system, run = read_run(path)
     return [
@@ -107,7 +115,7 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
         raise InputError(f"{path} cannot be read ({reason}): give a file that --json wrote") from error
     listed = result if isinstance(result, list) else result.get("rows") if isinstance(result, dict) else None
     if isinstance(result, dict) and isinstance(result.get("systems"), dict) and "protocol" in result:
-        from fcconan.reporting.tables import as_csv
+        from fcconan.reporting import as_csv
 
         try:
             return "results", list(csv.DictReader(io.StringIO(as_csv(result)))), _signatures(result)
@@ -144,7 +152,9 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     if "hate_speech" in names and "hs_id" not in names:
         # Without its text a row is found again by this id alone.
         names.append("hs_id")
-        found = [row | {"hs_id": hs_id(str(row["hate_speech"])) if row.get("hate_speech") else None} for row in found]
+        found = [
+            row | {"hs_id": make_hs_id(str(row["hate_speech"])) if row.get("hate_speech") else None} for row in found
+        ]
     columns: Columns = {}
     data: dict[str, list[Any]] = {}
     for name in names:

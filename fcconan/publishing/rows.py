@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any, cast
 
 import fcconan
-from fcconan.building.cards import card_metadata, check_card, restricted_columns
-from fcconan.building.recipes import LANGUAGES, Recipe
-from fcconan.building.releases import CARD, config_versions, fingerprint, table_bytes, table_path, write_manifest
-from fcconan.building.tables import Built, Table
-from fcconan.data.ids import NORMALISATION_VERSION, normalise
-from fcconan.data.manifest import FORMAT, MANIFEST
-from fcconan.data.stale_files import temporary_folder
+from fcconan.building import (
+    CARD,
+    LANGUAGES,
+    Built,
+    Recipe,
+    Table,
+    card_metadata,
+    check_card,
+    config_versions,
+    fingerprint,
+    restricted_columns,
+    table_bytes,
+    table_path,
+    write_manifest,
+)
+from fcconan.data import FORMAT, MANIFEST, NORMALISATION_VERSION, normalise, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature

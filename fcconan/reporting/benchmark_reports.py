@@ -73,7 +73,7 @@ def trec_files(details: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         InputError: A name or an id has white space, which the format cannot hold.
     """
-    from fcconan.retrieval.trec import qrels_text, run_text
+    from fcconan.retrieval import qrels_text, run_text
 
     runs, labels = details.get("scores", {}), details["labels"]
     files = {name: run_text(system, runs[system]) for system, name in safe_names(runs, "runs", ".trec").items()}

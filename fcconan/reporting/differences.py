@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from fcconan.data.messages import counted
+from fcconan.data import counted
 from fcconan.reporting.sections import interval, number
 from fcconan.reporting.tables import MISSING, Table
-from fcconan.scoring.significance.families import PRIMARY
+from fcconan.scoring import PRIMARY
 
 Row = Mapping[str, Any]
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard

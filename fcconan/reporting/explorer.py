@@ -91,7 +91,7 @@ def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> l
 
 def _rule(manifest: Mapping[str, Any]) -> list[dict[str, str]]:
     """Returns what every tier asks for, the best first; nothing where the rule is not one of the catalogue."""
-    from fcconan.building.tiers import TIER_RULES
+    from fcconan.building import TIER_RULES
 
     name = manifest.get("tier_rule")
     try:

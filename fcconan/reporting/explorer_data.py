@@ -17,11 +17,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.building.releases import table_path
-from fcconan.data.manifest import read_manifest
-from fcconan.data.parquet import read_table
-from fcconan.data.schemas import COMPARISON, PAIR, QRELS, RATING, RESTRICTED_TYPES, TEXT_BY_ID, TIERS, VOTE, Columns
-from fcconan.data.schemas import REPLY as REPLIES
+from fcconan.building import table_path
+from fcconan.data import (
+    COMPARISON,
+    PAIR,
+    QRELS,
+    RATING,
+    RESTRICTED_TYPES,
+    TEXT_BY_ID,
+    TIERS,
+    VOTE,
+    Columns,
+    read_manifest,
+    read_table,
+)
+from fcconan.data import REPLY as REPLIES
 
 MOST_ROWS = 100_000
 DIGITS = 4  # of a number with a fraction: as many as anybody reads

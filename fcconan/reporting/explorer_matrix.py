@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fcconan.data.schemas import TIERS
+from fcconan.data import TIERS
 from fcconan.reporting.explorer_data import Source
 from fcconan.reporting.explorer_tables import APPROPRIATE, tiers_of
 from fcconan.reporting.site.page import markup

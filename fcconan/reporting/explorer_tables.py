@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fcconan.data.schemas import AGREEMENTS, LABELS, TIERS, VERDICTS, VOTE_LABELS
+from fcconan.data import AGREEMENTS, LABELS, TIERS, VERDICTS, VOTE_LABELS
 from fcconan.reporting.explorer_data import Release, Source
 from fcconan.reporting.tables import MISSING, Table
 

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fcconan.data.atomic_folders import new_stage, put_in_place
+from fcconan.data import new_stage, put_in_place
 from fcconan.errors import InputError
 
 LONGEST = 100  # letters of a name that a file's name takes up

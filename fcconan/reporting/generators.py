@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import ids
-from fcconan.data.messages import failed
-from fcconan.data.row_files import read_typed_rows
+from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.differences import difference_tables
 from fcconan.reporting.scores import (
@@ -251,7 +249,7 @@ def _silent(rows: Iterable[Row]) -> list[str]:
     """Says which systems have no text at all, so that nothing of them was compared."""
     spoke: dict[str, bool] = {}
     for row in rows:
-        spoke[row["system"]] = spoke.get(row["system"], False) or bool(ids.normalise(row["text"] or ""))
+        spoke[row["system"]] = spoke.get(row["system"], False) or bool(normalise(row["text"] or ""))
     silent = [name for name, any_text in spoke.items() if not any_text]
     if not silent:
         return []
@@ -378,7 +376,7 @@ def _texts(about: Row, rows: Sequence[Row]) -> "Markup":
 
 
 def _columns() -> dict[str, str]:
-    from fcconan.generation.item import GENERATED
+    from fcconan.generation import GENERATED
 
     return GENERATED
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from fcconan.reporting.sections import Section, sections_page
 from fcconan.reporting.site.page import Page, markup, write
 from fcconan.reporting.tables import MISSING, Table
-from fcconan.reproduction.ledger import STATUSES, Cell, counts, from_print
-from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, load_paper
 
 MEANINGS = {
     "exact": "equal in all printed digits",

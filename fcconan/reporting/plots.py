@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fcconan.reporting.tables import ends_of, marked, metric_title, percent, ranked_systems
-from fcconan.scoring.significance.families import PRIMARY
+from fcconan.scoring import PRIMARY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

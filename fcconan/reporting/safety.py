@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.generation.safety.flags import FLAGS, flags_of
-from fcconan.judging.audit.intervals import codes_of, share_interval, wilson
+from fcconan.generation import FLAGS, flags_of
+from fcconan.judging import codes_of, share_interval, wilson
 from fcconan.reporting.tables import MISSING, Table
 
 Row = dict[str, Any]
@@ -40,8 +40,8 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
         `confidence`, `unit`, and `systems`: for each `replies` (those with a text), `messages`, `missing` (how many
         have no text, by reason) and `flags`: for each of `FLAGS`, for `refusal` (of any kind) and for `any` the
         `count` of replies, their `share`, and `low` and `high`. The interval is Wilson's (1927) with the effective
-        number of replies, for those to one HS are alike; see `fcconan.judging.audit.intervals`. A share of no replies is
-        None, and so is all of `truncated` where it is not known for each reply.
+        number of replies, for those to one HS are alike; see `fcconan.judging.audit.intervals`. A share of no replies
+        is None, and so is all of `truncated` where it is not known for each reply.
 
     Raises:
         InputError: A row has no system or a flag that is none of `FLAGS`, or the confidence is not between 0 and 1.

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.messages import counted
+from fcconan.data import counted
 from fcconan.reporting.correlations import correlation_tables, counts_text, value_text
 from fcconan.reporting.differences import difference_tables, judging_raters
 from fcconan.reporting.heat import SCRIPT, STYLE
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.site.page import Page, write
 from fcconan.reporting.tables import MISSING, Table
-from fcconan.scoring.ratings import WHOLE
+from fcconan.scoring import WHOLE
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fcconan.data.atomic_files import may_be_written
+from fcconan.data import may_be_written
 from fcconan.errors import InputError
 from fcconan.reporting.plots import themed
 from fcconan.reporting.site.page import Page, markup, write

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY
+from fcconan.scoring import EXPLORATORY, PRIMARY
 
 TITLES = {
     "hit_rate": "Hit ratio",

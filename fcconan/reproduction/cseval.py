@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fcconan.building.kinds.ratings import unified_score
+from fcconan.building import unified_score
 from fcconan.reproduction.cseval_correlations import (
     ASPECTS,
     PAPER,
@@ -18,11 +18,8 @@ from fcconan.reproduction.cseval_correlations import (
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.ledger import Key, Value
 from fcconan.reproduction.published import figure, load_paper
-from fcconan.scoring.agreement import measure_agreement
-from fcconan.scoring.correlation.ndcg import PAPER as AS_PUBLISHED
-from fcconan.scoring.correlation.ndcg import SOUND, ranking_scores
-from fcconan.scoring.ratings import RatedReplies
-from fcconan.scoring.score_table import Floats
+from fcconan.scoring import PAPER as AS_PUBLISHED
+from fcconan.scoring import SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
 
 # The released judge that stands for each row of Table 2.
 JUDGES = {

@@ -10,18 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fcconan.building.recipes import load_recipe
-from fcconan.building.upstream_csv import read_csv
-from fcconan.data.sources import fetch
+from fcconan.building import load_recipe, read_csv
+from fcconan.data import fetch
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
-from fcconan.scoring.correlation.analysis import correlate
-from fcconan.scoring.correlation.coefficients import KENDALL_B, SPEARMAN
-from fcconan.scoring.correlation.levels import POOLED
-from fcconan.scoring.correlation.stability import stability
-from fcconan.scoring.ratings import RatedReplies
-from fcconan.scoring.score_table import Flags, Floats, ScoreTable
+from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, RatedReplies, ScoreTable, correlate, stability
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

@@ -5,12 +5,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fcconan.building.builds import build
-from fcconan.building.releases import table_path
-from fcconan.data.content import content_folder
-from fcconan.data.manifest import MANIFEST, read_manifest
-from fcconan.data.parquet import read_table
-from fcconan.data.sources import fetch, sha256_of
+from fcconan.building import build, table_path
+from fcconan.data import MANIFEST, content_folder, fetch, read_manifest, read_table, sha256_of
 from fcconan.errors import InputError
 from fcconan.reproduction.published import load_paper
 

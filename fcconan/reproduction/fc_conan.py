@@ -5,20 +5,27 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data.schemas import TIERS
+from fcconan.data import TIERS
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
-from fcconan.retrieval.benchmark import Settings, bench
-from fcconan.retrieval.benchmark_statistics import SUMMARY
-from fcconan.retrieval.collections import Collection, load_collection
-from fcconan.retrieval.dense import MINILM, Dense, SentenceEncoder, nearest
-from fcconan.retrieval.lexical import BM25
-from fcconan.retrieval.suites import Maker, load_suite
-from fcconan.retrieval.systems import Retriever
-from fcconan.scoring.retrieval.evaluation import TABLE_4
-from fcconan.scoring.significance.intervals import summary
+from fcconan.retrieval import (
+    BM25,
+    MINILM,
+    SUMMARY,
+    Collection,
+    Dense,
+    Maker,
+    Retriever,
+    SentenceEncoder,
+    Settings,
+    bench,
+    load_collection,
+    load_suite,
+    nearest,
+)
+from fcconan.scoring import TABLE_4, summary
 
 PAPER = "fc-conan"
 LEXICAL = ("tfidf", "bm25")

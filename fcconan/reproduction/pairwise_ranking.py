@@ -6,21 +6,25 @@ from functools import cache
 
 import numpy as np
 
-from fcconan.building.releases import table_path
-from fcconan.building.upstream_csv import read_csv
-from fcconan.data.parquet import read_table
+from fcconan.building import read_csv, table_path
+from fcconan.data import read_table
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
-from fcconan.scoring.agreement import measure_agreement
-from fcconan.scoring.significance.intervals import Floats, bootstrap_means
-from fcconan.scoring.text.corpus import RepetitionRate, csv_cell
-from fcconan.scoring.text.evaluation import score_texts
-from fcconan.scoring.text.novelty import Novelty
-from fcconan.scoring.text.overlap import Bleu
-from fcconan.scoring.text.scores import Metric
-from fcconan.scoring.tournament.preferences import verdict_table
-from fcconan.scoring.tournament.ranking import correlate_tables, rank_systems
+from fcconan.scoring import (
+    Bleu,
+    Floats,
+    Metric,
+    Novelty,
+    RepetitionRate,
+    bootstrap_means,
+    correlate_tables,
+    csv_cell,
+    measure_agreement,
+    rank_systems,
+    score_texts,
+    verdict_table,
+)
 
 PAPER = "pairwise-ranking"
 DATASET = "cn-ranking"

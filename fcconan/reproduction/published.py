@@ -9,9 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.building.recipes import Source
-from fcconan.data.content import content_folder
-from fcconan.data.yaml_files import YamlFile, explain
+from fcconan.building import Source
+from fcconan.data import YamlFile, content_folder, explain
 from fcconan.errors import InputError
 
 Without = Literal["needs_model", "not_released"]

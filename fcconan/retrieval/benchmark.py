@@ -9,17 +9,30 @@ import numpy as np
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.models.client import EndpointError
+from fcconan.models import EndpointError
 from fcconan.retrieval.benchmark_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieval.collections import FULL, Collection
 from fcconan.retrieval.primary import choose_primary, family_notes, family_signature, read_primary
 from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.retrieval.warnings import notes, problem, without_texts
-from fcconan.scoring.retrieval.evaluation import ALL, TABLE_4, Evaluation, Rule, chance_levels, evaluate, metric_names
-from fcconan.scoring.retrieval.metrics import TieKey, order, tie_by_corpus, tie_by_hash
-from fcconan.scoring.significance.families import system_pairs
-from fcconan.scoring.significance.intervals import means, percentile_interval, summary
+from fcconan.scoring import (
+    ALL,
+    TABLE_4,
+    Evaluation,
+    Rule,
+    TieKey,
+    chance_levels,
+    evaluate,
+    means,
+    metric_names,
+    order,
+    percentile_interval,
+    summary,
+    system_pairs,
+    tie_by_corpus,
+    tie_by_hash,
+)
 
 PROTOCOLS = ("paper", "sound")
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)

@@ -9,16 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.retrieval.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
-from fcconan.scoring.retrieval.evaluation import Evaluation
-from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY, Family, system_pairs
-from fcconan.scoring.significance.intervals import (
+from fcconan.scoring import (
+    EXPLORATORY,
+    PRIMARY,
+    Evaluation,
+    Family,
     bootstrap_means,
     kendall_tau_interval,
     means,
     percentile_interval,
+    sign_flip_tests,
     summary,
+    system_pairs,
 )
-from fcconan.scoring.significance.max_t import sign_flip_tests
 
 if TYPE_CHECKING:
     from fcconan.retrieval.benchmark import Scored, Settings

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Call, CallReason, Reply, Sampling
-from fcconan.models.client import Client, EndpointError
-from fcconan.models.endpoint import EndpointModel
+from fcconan.models import Call, CallReason, Client, EndpointError, EndpointModel, Reply, Sampling
 from fcconan.retrieval.prompts import Messages, Prompt
 
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]

@@ -15,13 +15,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.releases import table_path
-from fcconan.data.addresses import environment_secrets, without_secrets
-from fcconan.data.content import check_built
-from fcconan.data.hub_folders import hub_release, is_hub_name
-from fcconan.data.manifest import MANIFEST, read_manifest
-from fcconan.data.parquet import read_table
-from fcconan.data.schemas import TIERS
+from fcconan.building import table_path
+from fcconan.data import (
+    MANIFEST,
+    TIERS,
+    check_built,
+    environment_secrets,
+    hub_release,
+    is_hub_name,
+    read_manifest,
+    read_table,
+    without_secrets,
+)
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import NOT_IN_CATALOGUE, TrainingPair
 from fcconan.retrieval.trec import read_qrels
@@ -182,7 +187,7 @@ def _place(dataset: str) -> Path:
 
 def _without_kin(pairs: Sequence[TrainingPair], messages: Iterable[str]) -> tuple[list[TrainingPair], int]:
     """Returns the pairs that are kin of none of some messages, and how many are."""
-    from fcconan.data.leakage import Kinship, kin_of
+    from fcconan.data import Kinship, kin_of
 
     kinship = Kinship(
         [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in pairs], [pair.hate_speech for pair in pairs]

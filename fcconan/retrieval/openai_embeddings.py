@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.models.client import Client, EndpointError
+from fcconan.models import Client, EndpointError
 from fcconan.retrieval.chat import refusals
 
 Vectors = npt.NDArray[np.float32]

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.retrieval.evaluation import metric_names
-from fcconan.scoring.significance.families import EXPLORATORY, PRIMARY, Family, family_parts, floor_notes
-from fcconan.scoring.significance.intervals import Floats
-from fcconan.scoring.significance.max_t import Ints, p_floor
+from fcconan.scoring import EXPLORATORY, PRIMARY, Family, Floats, Ints, family_parts, floor_notes, metric_names, p_floor
 
 if TYPE_CHECKING:
     from fcconan.retrieval.benchmark import Settings

@@ -181,7 +181,7 @@ def _bridge(answers: Floats, written: Vectors) -> Floats:
 
 def mean_metrics(scores: Floats, relevance: Floats) -> list[float]:
     """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 for every query."""
-    from fcconan.scoring.retrieval.metrics import PAPER_METRICS, Ranked
+    from fcconan.scoring import PAPER_METRICS, Ranked
 
     order = np.argsort(-scores, axis=1, kind="stable")
     gains = np.take_along_axis(relevance, order, axis=1).astype(np.int64)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Reply
-from fcconan.models.client import Client
+from fcconan.models import Client, Reply
 from fcconan.retrieval.chat import Chat, Reason, Tally, read_choice, read_field
 from fcconan.retrieval.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all

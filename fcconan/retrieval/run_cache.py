@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data.checkpoints import Checkpoint
-from fcconan.data.ids import digest
-from fcconan.models.answers.store import Answers
+from fcconan.data import Checkpoint, short_hash
+from fcconan.models import Answers
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
 
@@ -50,7 +49,7 @@ class KeptRuns:
         }
         if epoch := self._epoch(configuration):
             inputs["epoch"] = epoch
-        key = digest(json.dumps(inputs, sort_keys=True))
+        key = short_hash(json.dumps(inputs, sort_keys=True))
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 

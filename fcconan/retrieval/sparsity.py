@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring.retrieval.evaluation import Rule
-from fcconan.scoring.retrieval.metrics import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, chance, parse_metric, see
-from fcconan.scoring.significance.intervals import kendall_tau
+from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, Rule, chance, kendall_tau, parse_metric, see
 
 if TYPE_CHECKING:
     from fcconan.retrieval.benchmark import Settings

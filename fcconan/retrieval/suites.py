@@ -7,10 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data.content import content_folder
-from fcconan.data.messages import did_you_mean
-from fcconan.data.terminal import TRACEBACK
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieval.fusion import Fusion

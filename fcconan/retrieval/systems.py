@@ -5,8 +5,7 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from fcconan.data.addresses import environment_secrets, without_secrets
-from fcconan.data.terminal import show_traceback
+from fcconan.data import environment_secrets, show_traceback, without_secrets
 from fcconan.errors import InputError
 
 Ranking = list[tuple[str, float]]

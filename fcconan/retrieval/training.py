@@ -25,10 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.checkpoints import Checkpoint
+from fcconan.data import Checkpoint, write_whole
 from fcconan.errors import InputError
-from fcconan.models.weights import quiet_training
+from fcconan.models import quiet_training
 from fcconan.retrieval.batches import clean_batches
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieval.folds import grouped_folds, groups_of

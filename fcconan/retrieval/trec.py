@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import Ranking
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.models.client import Client
+from fcconan.models import Client
 from fcconan.retrieval.chat import Chat, Tally, read_choice
 from fcconan.retrieval.prompts import ZERO_SHOT, labelled
 from fcconan.retrieval.systems import Rankings

@@ -1,0 +1,5 @@
+"""Scores: retrieval metrics, agreement, correlation, significance, tournaments, leaderboards and text metrics."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

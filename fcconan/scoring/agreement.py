@@ -208,7 +208,7 @@ def measure_agreement(
 
 
 def has_pair_intervals(raters: int, asked: bool | None = None) -> bool:
-    """Tells whether `measure_agreement` of so many raters has intervals of pairs, which is what was asked for, if anything."""
+    """Tells whether pairs of raters get intervals: the choice of the caller, otherwise only on small panels."""
     return raters <= PANEL if asked is None else asked
 
 

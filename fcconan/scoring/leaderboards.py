@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fcconan
-from fcconan.data.schemas import RATER_KINDS
+from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.ratings import HUMAN, RatedReplies

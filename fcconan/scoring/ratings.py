@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data.row_ids import cell_number, id_of, is_missing, required_id
-from fcconan.data.schemas import RATER_KINDS
+from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.reply_metadata import by_id, joined, learn, lengths
 from fcconan.scoring.score_table import Floats, ScoreTable

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data.row_ids import id_of, required_id
-from fcconan.data.schemas import VOTE_LABELS
+from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.ratings import HUMAN, RatedReplies

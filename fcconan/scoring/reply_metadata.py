@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data.row_ids import id_of, required_id
+from fcconan.data import id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.score_table import Floats
 

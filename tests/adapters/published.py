@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publish.hub import Blob, Hub, Repository
+from tests.publishing.hub import Blob, Hub, Repository
 
 NAME = "our-group/small"
 

@@ -14,9 +14,9 @@ from fcconan.data.hub_folders import release_folder
 from fcconan.errors import InputError
 from tests import small
 from tests.adapters.published import NAME, publish, reached
-from tests.build.test_release import contents
+from tests.building.test_release import contents
 from tests.conftest import RunCli
-from tests.publish.hub import READER, Blob, Hub
+from tests.publishing.hub import READER, Blob, Hub
 
 GOLD = "gold/test-00000-of-00001.parquet"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fcconan.judging.tasks import load_task
 from tests.conftest import run_here
-from tests.llm.server import Action, Behaviour, Body, completion
+from tests.models.server import Action, Behaviour, Body, completion
 
 ASPECTS = {aspect.title: aspect for aspect in load_task("cseval").aspects}
 

@@ -20,8 +20,8 @@ from fcconan.models.answers.store import Answers
 from fcconan.retrieval.suites import load_suite
 from fcconan.scoring.retrieval.ranx_metrics import ranx_values
 from tests.conftest import RunCli
-from tests.llm.server import KEY, Action, Server, always, error, says
-from tests.retrieve.tiny import tiny_encoder
+from tests.models.server import KEY, Action, Server, always, error, says
+from tests.retrieval.tiny import tiny_encoder
 
 TWELVE = (
     "random", "tfidf", "bm25", "sbert-minilm", "sbert-mpnet", "sbert-roberta-large", "text-embedding-3-large", "gpt-4o",
@@ -226,7 +226,7 @@ def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_pa
     log = tmp_path / "requests"
     root = Path(__file__).parents[2]
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.llm.server", str(log), "0.15"], stdout=subprocess.PIPE, text=True, cwd=root
+        [sys.executable, "-m", "tests.models.server", str(log), "0.15"], stdout=subprocess.PIPE, text=True, cwd=root
     )
     try:
         assert server.stdout is not None

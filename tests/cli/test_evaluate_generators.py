@@ -15,13 +15,13 @@ from scipy.optimize import minimize
 
 from fcconan.building.builds import build
 from fcconan.data.content import content_folder
-from fcconan.data.ids import cn_id, hs_id, item_id
+from fcconan.data.ids import make_cn_id, make_hs_id, make_item_id
 from fcconan.data.row_files import read_rows
 from fcconan.judging.replies import load_replies
 from tests.cli.judging import fcconan, longer, rated
 from tests.cli.scored import write_rows
-from tests.llm.server import KEY, Body, Server, error, says
-from tests.llm.tiny_chat import TEXTS, tiny_chat
+from tests.models.server import KEY, Body, Server, error, says
+from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Message, what people answer, what the model is trained to say, and what the catalogue has for it.
 ASKED = (TEXTS[0], TEXTS[2], TEXTS[4], TEXTS[5])
@@ -168,7 +168,7 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
     replies = list(read_rows(Path("out/replies.parquet")))
     said = {name: tuple(row["text"] for row in replies if row["system"] == name) for name in SYSTEMS}
     assert said == REPLIES
-    assert replies[0]["item_id"] == item_id(hs_id(ASKED[0]), [cn_id(PEOPLE[0])])
+    assert replies[0]["item_id"] == make_item_id(make_hs_id(ASKED[0]), [make_cn_id(PEOPLE[0])])
     assert [row["flags"] for row in replies if row["system"] == "tiny"] == [[], [], [], ["refusal:request"]]
     assert _json("safety.json")["systems"]["tiny"]["flags"]["refusal"]["count"] == 1
     assert _json("safety.json")["systems"]["gold"]["flags"]["refusal"]["count"] == 0

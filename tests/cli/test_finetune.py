@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import RunCli
-from tests.llm.tiny_chat import tiny_chat
+from tests.models.tiny_chat import tiny_chat
 
 FAST = ("--task", "message", "--epochs", 1, "--batch-size", 8, "--validation", 0.2, "--schedule", "constant")
 

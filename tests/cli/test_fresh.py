@@ -18,7 +18,7 @@ from fcconan.data.row_files import read_rows
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import Done, fcconan, texts_of
 from tests.cli.scored import write_rows
-from tests.llm.server import KEY, Action, Body, Server, completion, use_key
+from tests.models.server import KEY, Action, Body, Server, completion, use_key
 
 REPLIES = [
     {"hate_speech": f"The Ombrey took it {number}.", "text": f"They did not {number}.", "system": "one"}

@@ -21,9 +21,9 @@ from fcconan.generation.generators import PASSING
 from fcconan.generation.item import GENERATED
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import Done, fcconan, judge
-from tests.generate.folders import write_lines
-from tests.llm.server import Action, Behaviour, Body, Server, completion, error, use_key
-from tests.llm.tiny_chat import tiny_chat
+from tests.generation.folders import write_lines
+from tests.models.server import Action, Behaviour, Body, Server, completion, error, use_key
+from tests.models.tiny_chat import tiny_chat
 
 Row = dict[str, Any]
 OMBREY = "The Ombrey never return a book."
@@ -112,8 +112,10 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
         ("stub:zero-shot", "zero-shot", "stub", "stub-stub", "greedy")
     }
     first = found[0]
-    assert first["item_id"] == ids.item_id(ids.hs_id(OMBREY), [ids.cn_id(text) for text in MESSAGES[0]["references"]])
-    assert first["reply_id"] == ids.reply_id(first["item_id"], "stub:zero-shot", first["text"])
+    assert first["item_id"] == ids.make_item_id(
+        ids.make_hs_id(OMBREY), [ids.make_cn_id(text) for text in MESSAGES[0]["references"]]
+    )
+    assert first["reply_id"] == ids.make_reply_id(first["item_id"], "stub:zero-shot", first["text"])
     said = summary()
     (counts,) = said["systems"]
     assert (counts["n"], counts["missing"], counts["tokens"]) == (3, {}, {"prompt": 21, "completion": 9})

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.judging import judge
 from tests.conftest import RunCli
-from tests.llm.server import Action, Body, Server, completion, use_key
+from tests.models.server import Action, Body, Server, completion, use_key
 
 # A colour, a cursor movement, C1, a carriage return, bidirectional controls, separators, and characters that hide.
 SHOWN = (

@@ -16,7 +16,7 @@ import yaml
 
 from fcconan.data.row_files import read_rows
 from tests.cli.judging import ASPECTS, Done, aspect_of, fcconan, grade, judge, rated, texts_of
-from tests.llm.server import KEY, Action, Behaviour, Body, Server, always, completion, error, says, use_key
+from tests.models.server import KEY, Action, Behaviour, Body, Server, always, completion, error, says, use_key
 
 Row = dict[str, Any]
 NAMES = [aspect.name for aspect in ASPECTS.values()]

@@ -23,7 +23,7 @@ from fcconan.cli import app
 from fcconan.judging.rating_cache import KeptRatings
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import slowly, texts_of
-from tests.llm.server import Body, Server, use_key
+from tests.models.server import Body, Server, use_key
 
 REPLIES = 40
 REQUESTS = REPLIES * 4  # the aspects of cseval

@@ -15,8 +15,8 @@ from fcconan.models.answers.store import Answers
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
-from tests.llm.server import Action, Body, Server, completion, error, says, use_key
 from tests.models.old import old_line
+from tests.models.server import Action, Body, Server, completion, error, says, use_key
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from fcconan.data import ids
 from fcconan.judging.tasks import load_task
 from tests.cli.judging import aspect_of, fcconan, judge, texts_of
 from tests.cli.test_judge import OMBREY, REPLIES, TESSOK, Row, rate, rows, summary, values, write
-from tests.llm.server import Action, Body, Server, completion, says, use_key
+from tests.models.server import Action, Body, Server, completion, says, use_key
 
 LIBRARY = "The library of the Ombrey has every book that it ever lent."
 BAKERS = "Velmari bakers, all of them, rise at three."
@@ -45,7 +45,7 @@ def known(folder: str, texts: dict[str, str]) -> Path:
     """A kn-conan with knowledge about messages."""
     pairs = Path(folder) / "pairs"
     pairs.mkdir(parents=True)
-    table = [{"hs_id": ids.hs_id(message), "knowledge": text} for message, text in texts.items()]
+    table = [{"hs_id": ids.make_hs_id(message), "knowledge": text} for message, text in texts.items()]
     pq.write_table(pa.Table.from_pylist(table), pairs / "train-00000-of-00001.parquet")
     return Path(folder)
 

@@ -15,7 +15,7 @@ from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_t
 from fcconan.scoring.text.questions import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
-from tests.score.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures
+from tests.scoring.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures
 
 HS = "The Ombrey never return a book."
 TEXTS = {

@@ -13,7 +13,7 @@ from fcconan.building.builds import build
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import judge
 from tests.conftest import RunCli
-from tests.llm.server import KEY, Action, Behaviour, Body, Server, completion, use_key
+from tests.models.server import KEY, Action, Behaviour, Body, Server, completion, use_key
 
 USER, PASSWORD = "ombrey-user", "tarn/lamp@9"
 LOGIN = f"{USER}:{quote(PASSWORD, safe='')}"

@@ -11,7 +11,7 @@ import fcconan
 from fcconan.building.releases import table_path
 from fcconan.retrieval.dense import SentenceEncoder
 from tests.conftest import RunCli
-from tests.retrieve.tiny import tiny_encoder
+from tests.retrieval.tiny import tiny_encoder
 
 
 def test_a_model_is_trained_on_a_dataset_and_its_folder_loads(run_cli: RunCli, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from fcconan.data.content import recipe_names
 from tests.conftest import MIRROR
-from tests.llm.server import Action, Body, completion, embeddings
-from tests.llm.tiny_chat import tiny_chat
-from tests.retrieve.tiny import tiny_bart, tiny_bert, tiny_encoder
+from tests.models.server import Action, Body, completion, embeddings
+from tests.models.tiny_chat import tiny_chat
+from tests.retrieval.tiny import tiny_bart, tiny_bert, tiny_encoder
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # as pages write it
 MODEL = "path/to/model"

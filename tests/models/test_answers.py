@@ -388,7 +388,7 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
     first = Answers(path)
     first.put(request(1), RESPONSE)
     Answers(path).get(request(1))  # looks at the file, and closes it
-    code = "import sys; from pathlib import Path; from fcconan.models.answers.store import Answers as A; A(Path(sys.argv[1]))"
+    code = "import sys, pathlib, fcconan.models; fcconan.models.Answers(pathlib.Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
     # Without the locks, the other process would have thought that it is the last one, and removed this.
     assert path.with_name("answers-wal").exists()

@@ -15,7 +15,7 @@ import pytest
 
 from fcconan.models.answers.store import Answers
 from fcconan.models.client import Client
-from tests.llm.server import Action, Body, Server, embeddings, use_key
+from tests.models.server import Action, Body, Server, embeddings, use_key
 
 PATH = "/embeddings"
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from fcconan.annotation.imports import import_files
 from fcconan.annotation.tools import exchange, label_studio, task_view
 from fcconan.annotation.tools.suggestions import Suggestions
 from fcconan.errors import InputError
-from tests.annotate.handed_out import RATERS, campaign_of
+from tests.annotation.handed_out import RATERS, campaign_of
 
 pytestmark = pytest.mark.tools
 SERVER = os.environ.get("FCCONAN_LABEL_STUDIO")

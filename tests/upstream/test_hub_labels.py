@@ -6,8 +6,8 @@ import pytest
 
 from fcconan.building.hydration import hydrate
 from tests.adapters.published import NAME, publish, reached
-from tests.build.test_release import contents
-from tests.publish.hub import Hub
+from tests.building.test_release import contents
+from tests.publishing.hub import Hub
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

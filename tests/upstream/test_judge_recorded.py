@@ -14,7 +14,7 @@ from fcconan.data.row_files import read_rows
 from fcconan.parsing.parsers import ParsedRating, parse_rating
 from tests.cli.judging import aspect_of, texts_of
 from tests.conftest import RunCli
-from tests.llm.server import Body, Server, says, use_key
+from tests.models.server import Body, Server, says, use_key
 from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream

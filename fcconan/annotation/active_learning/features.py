@@ -80,7 +80,7 @@ def _likeness(texts: Sequence[str], encoder: str) -> Floats:
         except ValueError:  # no word in any of them
             return found
     else:
-        from fcconan.retrieval.dense import DOCUMENT, SentenceEncoder
+        from fcconan.retrieval import DOCUMENT, SentenceEncoder
 
         vectors = SentenceEncoder(encoder).encode(spoken, role=DOCUMENT)
     found[np.ix_(there, there)] = likeness(vectors)

@@ -17,7 +17,7 @@ from fcconan.annotation.active_learning.selection import RANDOM_SHARE, choose, s
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, State, decide, estimate
 from fcconan.annotation.active_learning.target import Positive, labels_of
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
-from fcconan.data.row_files import read_rows
+from fcconan.data import read_rows
 from fcconan.errors import InputError
 
 FILE = "queue.jsonl"

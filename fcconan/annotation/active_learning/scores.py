@@ -7,10 +7,9 @@ from pathlib import Path
 
 from fcconan.annotation.active_learning.target import Positive
 from fcconan.annotation.campaigns import LABEL, Row, Unit
-from fcconan.data.ids import pair_id
-from fcconan.data.row_files import SUFFIXES, read_rows
+from fcconan.data import SUFFIXES, make_pair_id, read_rows
 from fcconan.errors import InputError
-from fcconan.retrieval.trec import read_run
+from fcconan.retrieval import read_run
 
 NOT_SURE, VERDICTS = 0.5, {"a": 1.0, "tie": 0.0, "b": -1.0}
 
@@ -52,7 +51,7 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
         scorers = _rows(path, positive)
     else:
         _, run = read_run(path)
-        scorers = {"": {pair_id(query, cn): value for query, ranking in run.items() for cn, value in ranking}}
+        scorers = {"": {make_pair_id(query, cn): value for query, ranking in run.items() for cn, value in ranking}}
     found = []
     for name, values in scorers.items():
         known = {unit_id: value for unit_id, value in values.items() if unit_id in units}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Task
+from fcconan.judging import Task
 
 USUAL = "appropriate"
 _GRADES = re.compile(r"([a-z][a-z0-9_]*)(>=|<=)(-?\d+(?:\.\d+)?)")

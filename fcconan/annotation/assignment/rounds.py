@@ -31,7 +31,7 @@ from fcconan.annotation.campaigns import (
     Unit,
     as_lines,
 )
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 
 Key = tuple[str, str]  # rater and unit

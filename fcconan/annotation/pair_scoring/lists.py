@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fcconan.annotation.campaigns import SETTINGS, Campaign
-from fcconan.data import ids as identity
-from fcconan.data.row_files import SUFFIXES, read_rows
+from fcconan.data import SUFFIXES, is_blank, make_cn_id, make_hs_id, normalise, read_rows
 from fcconan.errors import InputError
 
 _TEXTS = {"hs": ("hate_speech", "text"), "cn": ("counter_narrative", "text")}
 _IDS = {"hs": ("hs_id", "_id"), "cn": ("cn_id", "_id")}
-_OF_TEXT = {"hs": identity.hs_id, "cn": identity.cn_id}
+_OF_TEXT = {"hs": make_hs_id, "cn": make_cn_id}
 _LINES = ".txt"
 _FORMS = "a campaign, a dataset with pairs or with queries and corpus, a file of pairs, or a file of HS and one of CNs"
 
@@ -69,7 +68,7 @@ def _read(side: str, files: Iterable[Path], *, paired: bool = False) -> dict[str
     for file in files:
         for number, row in enumerate(_rows(file), start=1):
             key, text = _entry(side, row, f"{file}, row {number}", paired=paired)
-            if found.setdefault(key, text) != text and identity.normalise(found[key]) != identity.normalise(text):
+            if found.setdefault(key, text) != text and normalise(found[key]) != normalise(text):
                 raise InputError(
                     f"{file}, row {number}: {key} has another text above: give every text an id of its own"
                 )
@@ -95,7 +94,7 @@ def _entry(side: str, row: dict[str, Any], place: str, *, paired: bool) -> tuple
     if column is None:
         raise InputError(f"{place} has the columns {', '.join(row)}, expected {' or '.join(names)}: rename one")
     text = row[column]
-    if not isinstance(text, str) or identity.is_blank(text):
+    if not isinstance(text, str) or is_blank(text):
         raise InputError(f"{place}: {column} is {text!r}, expected a text: remove the row or mend it")
     given = next((row[name] for name in _IDS[side] if row.get(name)), None)
     return str(given or _OF_TEXT[side](text)), text

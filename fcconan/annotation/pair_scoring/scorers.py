@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data.addresses import endpoint_address
-from fcconan.data.ids import pair_id
+from fcconan.data import endpoint_address, make_pair_id
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.tasks import Task
-    from fcconan.models.answers.origins import Origins
-    from fcconan.models.budget import Budget
-    from fcconan.models.calls import Model
-    from fcconan.retrieval.dense import Encoder
+    from fcconan.judging import ModelJudge, Task
+    from fcconan.models import Budget, Model, Origins
+    from fcconan.retrieval import Encoder
 
 MINILM = "minilm"
 UNSCORED = "not_scored"  # the reason of a pair that a system left out of its ranking
@@ -252,9 +248,7 @@ def named(name: str) -> Scorer:
     Raises:
         InputError: There is no such scorer, or its scores would mean nothing.
     """
-    from fcconan.retrieval.dense import Dense
-    from fcconan.retrieval.lexical import Random, TfIdf
-    from fcconan.retrieval.suites import Maker, load_suite
+    from fcconan.retrieval import Dense, Maker, Random, TfIdf, load_suite
 
     suite = load_suite()
     maker = Maker(suite, ())
@@ -322,12 +316,12 @@ class _SparseScores:
 
 class _SystemScores:
     def __init__(self, name: str, texts: Texts) -> None:
-        from fcconan.retrieval.suites import Maker, load_suite
+        from fcconan.retrieval import Maker, load_suite
 
         self._system, self._texts = Maker(load_suite(), ()).make(name), texts
 
     def block(self, hs: range, cn: range, journal: Path) -> Block:
-        from fcconan.retrieval.systems import rank_all
+        from fcconan.retrieval import rank_all
 
         queries = dict(zip(self._texts.ids("hs", hs), self._texts.texts("hs", hs), strict=True))
         # Always the whole list, which weights of words follow from.
@@ -378,14 +372,12 @@ def pairs_of(texts: Texts, hs: range, cn: range) -> Iterator[dict[str, Any]]:
     cns = list(zip(texts.ids("cn", cn), texts.texts("cn", cn), strict=True))
     for hs_key, message in zip(texts.ids("hs", hs), texts.texts("hs", hs), strict=True):
         for cn_key, text in cns:
-            key = pair_id(hs_key, cn_key)
+            key = make_pair_id(hs_key, cn_key)
             yield {"pair_id": key, "reply_id": key, "hate_speech": message, "text": text}
 
 
 def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.strategies import Plan
-    from fcconan.judging.tasks import Task
+    from fcconan.judging import ModelJudge, Plan, Task
 
     plan = Plan(Task.model_validate(asked["task"]), asked["strategy"])
     return ModelJudge(model, plan)
@@ -394,17 +386,16 @@ def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
 def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "Model":
     kind, _, rest = name.partition(":")
     if kind == "replay" and rest:
-        from fcconan.models.replay import ReplayModel
+        from fcconan.models import ReplayModel
 
         return ReplayModel(Path(rest))
     if kind == "local" and rest:
-        from fcconan.models.local import LocalModel
+        from fcconan.models import LocalModel
 
         model = LocalModel(rest, journal=journal)
         model.origins = asking.origins or model.origins
         return model
-    from fcconan.models.client import Client
-    from fcconan.models.endpoint import EndpointModel
+    from fcconan.models import Client, EndpointModel
 
     client = Client(
         journal=journal,

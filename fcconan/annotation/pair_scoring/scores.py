@@ -29,13 +29,11 @@ import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
 from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened, pairs_of
-from fcconan.building.cross_product import SCHEMA as PAIRS
-from fcconan.building.cross_product import dictionary, digest_of, open_writer, require_distinct
-from fcconan.data.atomic_folders import put_in_place
-from fcconan.data.checkpoints import is_sealed, seal_folder
-from fcconan.data.stale_files import leftovers, mark
+from fcconan.building import SCHEMA as PAIRS
+from fcconan.building import dictionary, digest_of, open_writer, require_distinct
+from fcconan.data import is_sealed, leftovers, mark, put_in_place, seal_folder
 from fcconan.errors import InputError
-from fcconan.parallel.shards import Shard, claim, cut, is_finished, share
+from fcconan.parallel import Shard, claim, cut, is_finished, share
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000

@@ -15,9 +15,9 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
-from fcconan.data import ids as identity
+from fcconan.data import make_pair_id
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Ranking, Rankings, Retriever, rank_all
+from fcconan.retrieval import Ranking, Rankings, Retriever, rank_all
 
 # Of the streams of random numbers, so that a draw of one kind changes none of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
@@ -124,7 +124,7 @@ def construct(
     cns = drawn[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
     cn_rows = [{"cn_id": key, "text": corpus.cns[key], **corpus.about(key), **found.provenance(key)} for key in cns]
     texts = {"hs.jsonl": hs_rows(corpus, hs), "cn.jsonl": cn_rows}
-    units = [Unit(identity.pair_id(one, other), hs_id=one, cn_id=other) for one in hs for other in cns]
+    units = [Unit(make_pair_id(one, other), hs_id=one, cn_id=other) for one in hs for other in cns]
     counts |= {"cns_sampled": len(cns), "pairs": len(units), **prove_new(units, texts, corpus)}
     made_from = {
         "kind": "corpus",
@@ -201,7 +201,7 @@ def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus
     """
     words = {row["hs_id"]: words_of(row["text"]) for row in texts["hs.jsonl"]}
     words |= {row["cn_id"]: words_of(row["text"]) for row in texts["cn.jsonl"]}
-    ids = {identity.pair_id(hs, cn) for hs, cn in corpus.pairs}
+    ids = {make_pair_id(hs, cn) for hs, cn in corpus.pairs}
     spoken = spoken_pairs(corpus)
     by_id = by_text = 0
     for unit in units:

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fcconan.data import ids as identity
+from fcconan.data import is_blank, make_cn_id, make_hs_id, normalise
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -59,7 +59,7 @@ def words_of(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     bare = "".join(" " if unicodedata.category(character)[0] in _NOT_WORDS else character for character in folded)
-    return " ".join(bare.split()) or identity.normalise(text)
+    return " ".join(bare.split()) or normalise(text)
 
 
 def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: str | None = None) -> Corpus:
@@ -81,7 +81,7 @@ def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: st
             continue
         place = getattr(row, "place", f"row {number}")
         hs_text, cn_text = (text_in(row, name, place) for name in ("hate_speech", "counter_narrative"))
-        hs, cn = identity.hs_id(hs_text), identity.cn_id(cn_text)
+        hs, cn = make_hs_id(hs_text), make_cn_id(cn_text)
         corpus.hs.setdefault(hs, hs_text)
         corpus.cns.setdefault(cn, cn_text)
         corpus.pairs.add((hs, cn))
@@ -110,7 +110,7 @@ def text_in(row: Row, column: str, place: str) -> str:
     if column not in row:
         raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --column")
     text = row[column]
-    if not isinstance(text, str) or identity.is_blank(text):
+    if not isinstance(text, str) or is_blank(text):
         raise InputError(f"{place}: {column} is {text!r}, expected a text; fill it in, or remove the row")
     return text
 

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from fcconan.annotation.campaigns import SETTINGS, Settings, create
 from fcconan.annotation.sampling.combinations import Material
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Task
+from fcconan.judging import Task
 
 
 def make_once(folder: Path, settings: Settings, task: Task, material: Material, guidelines: str | None = None) -> bool:

@@ -6,11 +6,9 @@ from typing import Any, Literal
 from fcconan.annotation.campaigns import LABEL, Unit
 from fcconan.annotation.sampling.combinations import Material
 from fcconan.annotation.sampling.corpus import Row, text_in
-from fcconan.data import ids
-from fcconan.data.row_ids import cell_number
-from fcconan.data.schemas import REPLY
+from fcconan.data import REPLY, cell_number, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Task
+from fcconan.judging import Task
 
 Role = Literal["anchor", "quiz"]
 _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
@@ -83,8 +81,8 @@ _Added = tuple[Unit, list[tuple[str, Row]]]
 
 def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
     hs_text, cn_text = text_in(row, "hate_speech", place), text_in(row, "counter_narrative", place)
-    hs, cn = ids.hs_id(hs_text), ids.cn_id(cn_text)
-    unit = Unit(ids.pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
+    hs, cn = make_hs_id(hs_text), make_cn_id(cn_text)
+    unit = Unit(make_pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
     return unit, [("hs.jsonl", {"hs_id": hs, "text": hs_text}), ("cn.jsonl", {"cn_id": cn, "text": cn_text})]
 
 
@@ -111,12 +109,12 @@ def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Add
 
 def _reply_row(row: Row, column: str, system: str, place: str) -> Row:
     hs_text, text = text_in(row, "hate_speech", place), text_in(row, column, place)
-    hs = ids.hs_id(hs_text)
+    hs = make_hs_id(hs_text)
     given = row.get("references") or row.get("reference")
     references = [given] if isinstance(given, str) else [each for each in given or [] if each]
-    item = ids.item_id(hs, map(ids.cn_id, references))
+    item = make_item_id(hs, map(make_cn_id, references))
     reply: Row = {
-        "reply_id": ids.reply_id(item, system, text),
+        "reply_id": make_reply_id(item, system, text),
         "item_id": item,
         "hs_id": hs,
         "hate_speech": hs_text,

@@ -7,17 +7,16 @@ from typing import Any, Literal
 from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
-from fcconan.data import ids
-from fcconan.data.schemas import REPLY
+from fcconan.data import REPLY, is_blank, make_cn_id, make_hs_id, make_pair_id, normalise
 from fcconan.errors import InputError
-from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
+from fcconan.judging import Pair, all_pairs, budgeted_pairs
 
 Side = Literal["hs", "cn"]
 _COLUMNS: dict[Side, tuple[str, ...]] = {
     "hs": ("hate_speech", "text", "hs_type", "hs_subtype", "source_id"),
     "cn": ("counter_narrative", "text", "cn_type", "age", "gender", "education", "source_id"),
 }
-_ID = {"hs": ids.hs_id, "cn": ids.cn_id}
+_ID = {"hs": make_hs_id, "cn": make_cn_id}
 
 WHY_LISTS = {
     "hs_given": "in the list",
@@ -111,7 +110,7 @@ def pair_lists(
     chosen = order[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
     texts = {"hs.jsonl": chosen_hs, "cn.jsonl": chosen}
     combinations = [(one["hs_id"], other["cn_id"]) for one in chosen_hs for other in chosen]
-    units = [Unit(ids.pair_id(*pair), hs_id=pair[0], cn_id=pair[1]) for pair in combinations if pair not in known]
+    units = [Unit(make_pair_id(*pair), hs_id=pair[0], cn_id=pair[1]) for pair in combinations if pair not in known]
     counts = {
         "hs_given": len(hs),
         "hs_twice": len(hs) - len(different["hs"]),
@@ -179,7 +178,7 @@ def comparison_units(
     Args:
         replies: Complete rows, as `fcconan.judging.replies.load_replies` gives them.
         context: What the task shows beside the texts.
-        n_pairs: A choice of so many that connects all systems (`fcconan.judging.comparison.pairs.budgeted_pairs`); None for all.
+        n_pairs: Number of pairs that connect all systems (`fcconan.judging.budgeted_pairs`); None for all pairs.
         seed: Of the choice.
 
     Raises:
@@ -214,19 +213,19 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
     rows = []
     empty = 0
     for row in replies:
-        if ids.is_blank(row["text"]):
+        if is_blank(row["text"]):
             empty += 1
             continue
         kept = {name: row.get(name) for name in (*REPLY.kinds, "background")}
         rows.append({name: value for name, value in kept.items() if value not in (None, "", [])})
     if not rows:
         raise InputError(f"none of {empty} replies has a word: check the column of their text")
-    wordless = next((row for row in rows if ids.is_blank(row.get("hate_speech", ""))), None)
+    wordless = next((row for row in rows if is_blank(row.get("hate_speech", ""))), None)
     if wordless is not None:
         raise InputError(
             f"the reply {wordless['reply_id']} has no hate speech that it answers: fill it in, or remove it"
         )
-    texts = {(row["item_id"], ids.normalise(row["text"])) for row in rows}
+    texts = {(row["item_id"], normalise(row["text"])) for row in rows}
     counts = {
         "replies": len(rows) + empty,
         "systems": len({row["system"] for row in rows}),
@@ -245,7 +244,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
 
 
 def _identical(pair: Pair) -> bool:
-    return ids.normalise(str(pair.a["text"])) == ids.normalise(str(pair.b["text"]))
+    return normalise(str(pair.a["text"])) == normalise(str(pair.b["text"]))
 
 
 def _comparison(pair: Pair) -> Unit:

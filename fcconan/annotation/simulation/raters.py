@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.annotation.campaigns import Campaign, Rater
 from fcconan.annotation.votes import NOT_SURE
-from fcconan.data.yaml_files import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Aspect, Task
+from fcconan.judging import Aspect, Task
 
 Floats = npt.NDArray[np.float64]
 Role = Literal["annotator", "validator"]

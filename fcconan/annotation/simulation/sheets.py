@@ -29,9 +29,9 @@ from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import COMMENT, SECONDS, SKIP, VERDICT, Item
 from fcconan.annotation.validation import AGREE, DISAGREE, SHOWN
 from fcconan.annotation.votes import NOT_SURE
-from fcconan.data.row_files import read_rows
+from fcconan.data import read_rows
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Task
+from fcconan.judging import Task
 
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded

@@ -13,7 +13,7 @@ from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_stud
 from fcconan.annotation.tools.files import decoded, json_list
 from fcconan.annotation.tools.suggestions import Suggestions, suggest
 from fcconan.annotation.tools.task_view import Item
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 
 TOOLS = tuple(task_view.ENDS)

@@ -4,8 +4,8 @@ import html
 
 from fcconan.annotation.campaigns import VALIDATION, Campaign
 from fcconan.annotation.tools.task_view import SHOWN, TITLES, Question, questions
-from fcconan.data.content import task_names, task_path
-from fcconan.judging.tasks import load_task
+from fcconan.data import task_names, task_path
+from fcconan.judging import load_task
 
 FILE = "guidelines.md"
 _VALIDATORS = """# Guidelines: do you agree?

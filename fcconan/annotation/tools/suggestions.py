@@ -7,7 +7,7 @@ from typing import Any
 
 from fcconan.annotation.campaigns import VALIDATION, Campaign, Unit
 from fcconan.annotation.tools.task_view import Item, questions, turned
-from fcconan.data.row_files import read_rows
+from fcconan.data import read_rows
 from fcconan.errors import InputError
 
 Row = dict[str, Any]

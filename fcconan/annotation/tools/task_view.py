@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Unit
-from fcconan.data.ids import digest, normalise
-from fcconan.data.row_files import read_rows
+from fcconan.data import normalise, read_rows, short_hash
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -112,7 +111,7 @@ class Item:
 
 def text_sha(texts: Mapping[str, str]) -> str:
     """Returns 12 hexadecimal digits of the sha256 of what is shown, each text normalised (version 1)."""
-    return digest(*(f"{name}={normalise(texts[name])}" for name in texts))
+    return short_hash(*(f"{name}={normalise(texts[name])}" for name in texts))
 
 
 def turned(value: Any, assignment: Assignment, unit: Unit) -> Any:

@@ -18,10 +18,21 @@ from fcconan.building.recipes import Rater, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data import ids
-from fcconan.data.schemas import COMPARISON, LABELS, PAIR, RATING, REPLY, VERDICTS, VOTE, VOTE_LABELS, Columns
+from fcconan.data import (
+    COMPARISON,
+    LABELS,
+    PAIR,
+    RATING,
+    REPLY,
+    VERDICTS,
+    VOTE,
+    VOTE_LABELS,
+    Columns,
+    make_cn_id,
+    make_hs_id,
+)
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import krippendorff_alpha
+from fcconan.scoring import krippendorff_alpha
 
 Row = dict[str, Any]
 ABOUT_HS = ("hs_type", "hs_subtype")
@@ -84,7 +95,7 @@ def _read(upstream: Upstream, key: str, *texts: str) -> Rows:
 def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Row]:
     """Returns text and further columns by id."""
     rows = _read(upstream, key, "text")
-    id_of = {"hs": ids.hs_id, "cn": ids.cn_id}[key]
+    id_of = {"hs": make_hs_id, "cn": make_cn_id}[key]
     found: dict[str, Row] = {}
     for row in range(len(rows)):
         given, text = rows[f"{key}_id"][row], rows["text"][row]
@@ -217,7 +228,7 @@ def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
     found = []
     for row in range(len(rows)):
         reply: Row = {name: rows[name][row] or None for name in COLUMNS["replies"]}
-        if ids.hs_id(reply["hate_speech"]) != reply["hs_id"]:
+        if make_hs_id(reply["hate_speech"]) != reply["hs_id"]:
             raise rows.fail(row, f"the HS does not have the id {reply['hs_id']}; it was changed: take the file anew")
         try:
             reply["references"] = json.loads(rows["references"][row] or "[]")

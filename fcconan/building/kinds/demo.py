@@ -18,9 +18,7 @@ from fcconan.building.pair_rows import benchmark_tables, ids_of
 from fcconan.building.recipes import Aspect, Rater, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
-from fcconan.data.content import content_folder
-from fcconan.data.schemas import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
 SKIPPED = 0.35

@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Upstream
-from fcconan.data import ids
+from fcconan.data import make_cn_id, make_hs_id
 
 TURN = {
     "dialogue_id": "string",
@@ -44,7 +44,7 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
                 row,
                 f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}",
             )
-        name = ids.hs_id if role == "hs" else ids.cn_id
+        name = make_hs_id if role == "hs" else make_cn_id
         turns.append(
             {
                 "dialogue_id": dialogue,

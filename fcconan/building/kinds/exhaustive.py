@@ -9,9 +9,9 @@ from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data.schemas import PAIR, TIERS, VOTE
+from fcconan.data import PAIR, TIERS, VOTE
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import krippendorff_alpha
+from fcconan.scoring import krippendorff_alpha
 
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}

@@ -8,7 +8,7 @@ from fcconan.building.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topi
 from fcconan.building.recipes import PairsConfig, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data.schemas import PAIR
+from fcconan.data import PAIR
 from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")

@@ -12,10 +12,9 @@ from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data import ids
-from fcconan.data.schemas import RATING, REPLY
+from fcconan.data import RATING, REPLY, normalise
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import krippendorff_alpha
+from fcconan.scoring import krippendorff_alpha
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
@@ -50,7 +49,7 @@ Row = dict[str, Any]
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
     """Returns CSEval's unified score, 1 to 5 (equation 2).
 
-    `fcconan.scoring.leaderboards.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
+    `fcconan.scoring.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
     fingerprint of the dataset.
 
     Args:
@@ -159,7 +158,7 @@ class _Builder:
                     raise rows.fail(
                         row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed"
                     )
-                respelt += ids.normalise(part["text"][there]) != ids.normalise(text)
+                respelt += normalise(part["text"][there]) != normalise(text)
                 text = part["text"][there]  # the rounds keep the punctuation that the test file lost
             self._add_reply("test", self._reply(rows, row, text))
             self._add_score("test", rows, row, _panel(*originals[row]) if row < len(originals) else None)

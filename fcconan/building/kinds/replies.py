@@ -7,8 +7,7 @@ from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data import ids
-from fcconan.data.schemas import REPLY
+from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")
@@ -70,10 +69,10 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
         system: Who wrote it.
         source_id: Upstream's id of the record, which tells equal replies apart.
     """
-    hs = ids.hs_id(hate_speech)
-    item = ids.item_id(hs, [ids.cn_id(reference)])
+    hs = make_hs_id(hate_speech)
+    item = make_item_id(hs, [make_cn_id(reference)])
     return {
-        "reply_id": ids.reply_id(item, system, text, source_id),
+        "reply_id": make_reply_id(item, system, text, source_id),
         "item_id": item,
         "hs_id": hs,
         "hate_speech": hate_speech,

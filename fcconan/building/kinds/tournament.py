@@ -13,11 +13,10 @@ from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data import ids
-from fcconan.data.schemas import COMPARISON, RATING, REPLY
+from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, normalise
 from fcconan.errors import InputError
-from fcconan.parsing.parsers import parse_comparison
-from fcconan.scoring.agreement import cohen_kappa
+from fcconan.parsing import parse_comparison
+from fcconan.scoring import cohen_kappa
 
 JUDGES = ("7b", "13b", "33b")
 HUMANS = ("1", "2", "3")
@@ -84,7 +83,7 @@ def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Row
     prefix = _prefix(corpus)
     test = upstream.read(f"{prefix}_test", text_columns=("hate_speech", "counter_narrative"))
     question = {
-        ids.pair_id(ids.hs_id(hs), ids.cn_id(cn)): row
+        make_pair_id(make_hs_id(hs), make_cn_id(cn)): row
         for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
     }
     judged = {judge: _read_judged(upstream, f"{prefix}_judged_{judge}") for judge in JUDGES}
@@ -122,24 +121,24 @@ class _Compared:
             if sorted(texts) != sorted(systems):
                 raise InputError(f"{corpus}: an instance has the systems {sorted(texts)}, expected {sorted(systems)}")
             gold = texts["gold_truth"]
-            pair = ids.pair_id(ids.hs_id(hate_speech), ids.cn_id(gold))
+            pair = make_pair_id(make_hs_id(hate_speech), make_cn_id(gold))
             if pair not in question:
                 raise InputError(f"{corpus}: the instance {pair} is not in the test set; the files do not go together")
             where = {"corpus": corpus, "question_id": question[pair]}
             replies = {system: reply_row(hate_speech, gold, texts[system], system) | where for system in systems}
             rows.append(replies)
             self.replies += replies.values()
-        self.instances = [(ids.hs_id(hs), texts) for hs, texts in instances]
+        self.instances = [(make_hs_id(hs), texts) for hs, texts in instances]
         for (hs, texts), replies in zip(self.instances, rows, strict=True):
             for a in systems:
                 for b in systems:
                     if a != b:
-                        key = (hs, ids.normalise(texts[a]), ids.normalise(texts[b]))
+                        key = (hs, normalise(texts[a]), normalise(texts[b]))
                         self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
     def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Row, Row]]:
         """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
-        key = (ids.hs_id(hate_speech), ids.normalise(text_a), ids.normalise(text_b))
+        key = (make_hs_id(hate_speech), normalise(text_a), normalise(text_b))
         return self.by_texts.get(key, [])
 
 
@@ -282,8 +281,8 @@ def _items(test: Rows, compared: set[str]) -> list[Row]:
     items = []
     for row in range(len(test)):
         hate_speech, reference = test["hate_speech"][row], test["counter_narrative"][row]
-        hs, cn = ids.hs_id(hate_speech), ids.cn_id(reference)
-        item = ids.item_id(hs, [cn])
+        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
+        item = make_item_id(hs, [cn])
         items.append(
             {
                 "item_id": item,
@@ -330,11 +329,11 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
     """Checks that the file of the compared replies holds those of the verdict files, and says what it lacks."""
     prefix = _prefix(compared.corpus)
     rows = upstream.read(f"{prefix}_evaluation")
-    known = {(reply["hs_id"], reply["system"], ids.normalise(reply["text"])) for reply in compared.replies}
+    known = {(reply["hs_id"], reply["system"], normalise(reply["text"])) for reply in compared.replies}
     for row in range(len(rows)):
-        hs = ids.hs_id(rows["hate_speech"][row])
+        hs = make_hs_id(rows["hate_speech"][row])
         for system in upstream.recipe.systems:
-            if (hs, system, ids.normalise(rows[system][row])) not in known:
+            if (hs, system, normalise(rows[system][row])) not in known:
                 raise rows.fail(row, f"the reply of {system} is not the one of the verdict files")
     built.facts[f"{prefix}_instances"] = len(compared.instances)
     lacking = len(compared.instances) - len(rows)
@@ -350,14 +349,14 @@ def _feature_rows(upstream: Upstream, replies: list[Row], built: Built) -> tuple
     corpus = upstream.recipe.corpora[0]
     items = built.table("items", _prefix(corpus)).data
     questions = dict(zip(items["item_id"], items["question_id"], strict=True))
-    known = {(r["hs_id"], r["system"], ids.normalise(r["text"])): r["reply_id"] for r in replies}
+    known = {(r["hs_id"], r["system"], normalise(r["text"])): r["reply_id"] for r in replies}
     ratings: list[Row] = []
     extra: dict[str, Row] = {}
     for rater in upstream.recipe.raters:
         rows = upstream.read(rater.source, text_columns=("hate_speech", "text"))
         for row in range(len(rows)):
             hate_speech, text, system = rows["hate_speech"][row], rows["text"][row], rows["system"][row]
-            reply = known.get((ids.hs_id(hate_speech), system, ids.normalise(text)))
+            reply = known.get((make_hs_id(hate_speech), system, normalise(text)))
             if reply is None:
                 if system != "gold_truth":
                     raise rows.fail(row, f"this reply of {system} is in no verdict file")

@@ -8,8 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fcconan.annotation.adjudication import Outcome
-    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation import Campaign, Outcome
 
 NAME = "adjudicate"
 EXAMPLE = "Example: fcconan annotate adjudicate my-campaign --export conflicts.csv"
@@ -46,10 +45,18 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Decide the final label of every unit: by the votes, by rule, or by a person; discard what has none."""
-    from fcconan.annotation.adjudication import adjudicate, counts_of, decisions_of_persons
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.disagreements import conflict_rows, counted, merged, read_conflicts, write_conflicts
-    from fcconan.annotation.votes import answers_of
+    from fcconan.annotation import (
+        Campaign,
+        adjudicate,
+        answers_of,
+        conflict_rows,
+        counted,
+        counts_of,
+        decisions_of_persons,
+        merged,
+        read_conflicts,
+        write_conflicts,
+    )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
     from fcconan.errors import InputError
@@ -135,8 +142,7 @@ def _tell_of_persons(outcome: "Outcome") -> None:
 
 def _tell_exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Campaign") -> None:
     """Prints how many conflicts are in a file, and what to do with it."""
-    from fcconan.annotation.adjudication import decisions_of_persons, final_labels
-    from fcconan.annotation.disagreements import DISCARD
+    from fcconan.annotation import DISCARD, decisions_of_persons, final_labels
 
     mine = {each.unit_id for each in decisions_of_persons(campaign)}
     free = [unit for unit in listed if unit not in mine]

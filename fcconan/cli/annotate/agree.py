@@ -9,7 +9,7 @@ from fcconan.cli import row_sources
 from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
-    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation import Campaign
 
 NAME = "agree"
 PERMUTATIONS = 10_000  # where no intervals are wanted
@@ -41,12 +41,10 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Measure how far raters agree, and show who drifts, answers by reflex or fails anchors."""
-    from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.campaigns import Campaign
+    from fcconan.annotation import Campaign, derived_seed
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.reporting.campaigns import not_made, quality_tables, write_quality_page
-    from fcconan.reporting.sections import check_page
+    from fcconan.reporting import check_page, not_made, quality_tables, write_quality_page
 
     check_files({"--json": json_file, "--report": report}, folders=[folder])
     check_json_target(json_file, folder)
@@ -71,13 +69,19 @@ def run(
 
 
 def _result(campaign: "Campaign", rounds: list[str], drawn: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    from fcconan.annotation.attention import check_families, checks, family_notes
-    from fcconan.annotation.campaigns import VALIDATION
-    from fcconan.annotation.quality import agreement_rows, disputed_units, mean_of_subsets, rated
-    from fcconan.annotation.votes import votes_of
+    from fcconan.annotation import (
+        VALIDATION,
+        agreement_rows,
+        check_families,
+        checks,
+        disputed_units,
+        family_notes,
+        mean_of_subsets,
+        rated,
+        votes_of,
+    )
     from fcconan.errors import InputError
-    from fcconan.scoring.agreement import agreement_signature, has_pair_intervals
-    from fcconan.scoring.significance.families import family_parts
+    from fcconan.scoring import agreement_signature, family_parts, has_pair_intervals
 
     if VALIDATION in rounds:
         raise InputError(

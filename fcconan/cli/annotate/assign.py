@@ -10,8 +10,7 @@ from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotation.campaigns import Assignment, Campaign
-    from fcconan.annotation.workload import Effort, Pace
+    from fcconan.annotation import Assignment, Campaign, Effort, Pace
 
 NAME = "assign"
 EXAMPLE = "Example: fcconan annotate assign my-campaign --blocks cn --twice 0.2 --thrice 0.05 --session-size 100"
@@ -76,12 +75,18 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign units to raters, in rounds and sessions, with overlaps, anchors, a quiz, and an estimate of the cost."""
-    from fcconan.annotation.assignment.assignments import BLOCKS
-    from fcconan.annotation.assignment.reassignment import reassign
-    from fcconan.annotation.assignment.rounds import Plan, make_round, review_cases
-    from fcconan.annotation.campaigns import QUALIFICATION, Campaign
-    from fcconan.annotation.qualification import quiz_round
-    from fcconan.annotation.workload import Pace, measured_pace
+    from fcconan.annotation import (
+        BLOCKS,
+        QUALIFICATION,
+        Campaign,
+        Pace,
+        Plan,
+        make_round,
+        measured_pace,
+        quiz_round,
+        reassign,
+        review_cases,
+    )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, write_json
 
@@ -150,7 +155,7 @@ def _check_numbers(**given: float | None) -> None:
 def _check(plan: Any, *, again: bool, moving: bool, qualify: bool, quiz: bool) -> None:
     from dataclasses import replace
 
-    from fcconan.annotation.assignment.rounds import Plan
+    from fcconan.annotation import Plan
 
     if moving and not again:
         raise InputError("--skipped and --relieve go with --again: give it, or leave them out")
@@ -169,7 +174,7 @@ def _check(plan: Any, *, again: bool, moving: bool, qualify: bool, quiz: bool) -
 def _qualify(campaign: "Campaign", pass_mark: float, within: float) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from fcconan.annotation.qualification import qualify
+    from fcconan.annotation import qualify
     from fcconan.cli.output import print_table
 
     results = qualify(campaign, pass_mark=pass_mark, within=within)
@@ -194,9 +199,7 @@ def _summary(
     from collections import Counter
     from dataclasses import asdict
 
-    from fcconan.annotation.assignment.assignments import spread_of
-    from fcconan.annotation.assignment.rounds import done_in, items_of
-    from fcconan.annotation.workload import effort
+    from fcconan.annotation import done_in, effort, items_of, spread_of
     from fcconan.cli.output import print_table
 
     units, done = campaign.units(), done_in(campaign, round_name)

@@ -22,9 +22,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was written to this file.")] = None,
 ) -> None:
     """Write what raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines."""
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.tools import exchange
-    from fcconan.annotation.tools.suggestions import read_suggestions
+    from fcconan.annotation import Campaign, export, read_suggestions, write
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.errors import InputError
@@ -35,10 +33,8 @@ def run(
     if out.resolve().is_relative_to(campaign.resolve()):
         raise InputError(f"{out} is in the folder of the campaign, which holds the campaign only: choose another --out")
     suggested = read_suggestions(suggestions, opened, round_name) if suggestions else None
-    export = exchange.export(
-        opened, tool, round_name=round_name, raters=rater, suggestions=suggested, unanswered=unanswered
-    )
-    written = exchange.write(out, export.files)
+    exported = export(opened, tool, round_name=round_name, raters=rater, suggestions=suggested, unanswered=unanswered)
+    written = write(out, exported.files)
     rows = [
         (
             name,
@@ -47,7 +43,7 @@ def run(
             sum(bool(item.suggestions) for item in items),
             str(out / file),
         )
-        for name, (file, items) in export.handed.items()
+        for name, (file, items) in exported.handed.items()
     ]
     title = f"Round {round_name} for {tool}" + ("" if written else ": everything was there already")
     print_table(title, ("rater", "units", "sessions", "with a suggestion", "file"), rows)

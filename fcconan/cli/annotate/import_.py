@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fcconan.annotation.imports import Imported
+    from fcconan.annotation import Imported
 
 NAME = "import"
 EXAMPLE = "Example: fcconan annotate import my-campaign handed-back/*.csv"
@@ -29,9 +29,7 @@ def run(
     """Check what raters handed back and add it to the campaign: everything or nothing."""
     from dataclasses import asdict
 
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.imports import import_files, read_people
-    from fcconan.annotation.tools.exchange import read_file
+    from fcconan.annotation import Campaign, import_files, read_file, read_people
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
 

@@ -13,9 +13,8 @@ from fcconan.cli.row_sources import PlacedRow, RowSources
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotation.sampling.combinations import Material
-    from fcconan.annotation.sampling.corpus import Corpus
-    from fcconan.judging.tasks import Task
+    from fcconan.annotation import Corpus, Material
+    from fcconan.judging import Task
 
 NAME = "new"
 EXAMPLE = (
@@ -101,14 +100,12 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report to this file.")] = None,
 ) -> None:
     """Make a campaign: what is judged, from a corpus, two lists of texts, or replies."""
-    from fcconan.annotation.campaigns import Settings
-    from fcconan.annotation.sampling.folder import make_once
-    from fcconan.annotation.sampling.gold_questions import add_known
+    from fcconan.annotation import Settings, add_known, make_once
     from fcconan.cli.files import check_files
     from fcconan.cli.judge.inputs import named
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.data.content import task_path
-    from fcconan.judging.tasks import load_task
+    from fcconan.data import task_path
+    from fcconan.judging import load_task
 
     asked = load_task(task)
     settings = Settings(name=_name(name, campaign), language=_language(language), seed=seed)
@@ -253,8 +250,7 @@ def _from_corpus(
     divisible_by: int,
     seed: int,
 ) -> "Material":
-    from fcconan.annotation.sampling.combinations import Neighbours, construct
-    from fcconan.annotation.sampling.neighbours import neighbour_finder, usual_encoder
+    from fcconan.annotation import Neighbours, construct, neighbour_finder, usual_encoder
 
     if encoder is None:
         encoder, why = usual_encoder(language)
@@ -274,7 +270,7 @@ def _from_lists(
     divisible_by: int,
     seed: int,
 ) -> "Material":
-    from fcconan.annotation.sampling.lists import list_texts, pair_lists
+    from fcconan.annotation import list_texts, pair_lists
 
     given.sources |= {"hs_file": _named_file(hs_file), "cn_file": _named_file(cn_file)} | given.options()
     return pair_lists(
@@ -289,8 +285,8 @@ def _from_lists(
 
 
 def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None, seed: int) -> "Material":
-    from fcconan.annotation.sampling.lists import comparison_units, reply_units
-    from fcconan.judging.replies import load_replies
+    from fcconan.annotation import comparison_units, reply_units
+    from fcconan.judging import load_replies
 
     config = given.config or "replies"
     with RowSources([source], given.split) as sources:
@@ -303,14 +299,14 @@ def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None
 
 
 def _hs_list(given: _Given, file: Path) -> list[str]:
-    from fcconan.annotation.sampling.lists import list_texts
+    from fcconan.annotation import list_texts
 
     given.sources["hs_file"] = _named_file(file)
     return list(dict.fromkeys(row["hs_id"] for row in list_texts(_placed(file, given.columns), "hs")))
 
 
 def _corpus(given: _Given, source: str, one_per: str | None) -> "Corpus":
-    from fcconan.annotation.sampling.corpus import read_corpus
+    from fcconan.annotation import read_corpus
 
     with RowSources([source], given.split, given.columns, given.where) as sources:
         config = given.config or _config(sources, source, given.language)
@@ -357,7 +353,7 @@ def _chosen(rows: Iterable[Row], where: dict[str, set[str]]) -> Iterator[Row]:
 
 def _placed(file: Path, columns: dict[str, str] | None = None) -> Iterator[PlacedRow]:
     """Yields the rows of a file of rows, or the lines of a text file as rows with `text`."""
-    from fcconan.data.row_files import SUFFIXES, read_rows
+    from fcconan.data import SUFFIXES, read_rows
 
     if file.suffix == ".txt":
         yield from _lines(file)
@@ -382,7 +378,7 @@ def _lines(file: Path) -> Iterator[PlacedRow]:
 
 
 def _named_file(file: Path) -> str:
-    from fcconan.data.sources import name_with_hash
+    from fcconan.data import name_with_hash
 
     if not file.is_file():
         raise InputError(f"there is no file {file}: check the path")
@@ -390,8 +386,7 @@ def _named_file(file: Path) -> str:
 
 
 def _explained(made: "Material") -> list[tuple[str, int, str]]:
-    from fcconan.annotation.sampling.combinations import WHY
-    from fcconan.annotation.sampling.lists import WHY_LISTS, WHY_REPLIES
+    from fcconan.annotation import WHY, WHY_LISTS, WHY_REPLIES
 
     kind = {"corpus": WHY, "lists": WHY_LISTS}.get(made.made_from["kind"], WHY_REPLIES) | _KNOWN
     return [(key.replace("_", " "), number, kind[key]) for key, number in made.made_from["counts"].items()]

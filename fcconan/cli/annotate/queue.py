@@ -8,7 +8,7 @@ import typer
 from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
-    from fcconan.annotation.active_learning.queue import Batch
+    from fcconan.annotation import Batch
 
 NAME = "queue"
 EXAMPLE = "Example: fcconan annotate queue my-campaign --scores minilm.trec --scores judge.parquet --batch 100"
@@ -50,14 +50,19 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to this file.")] = None,
 ) -> None:
     """Give raters the next batch: likely positives by what a model learned so far, and some by chance."""
-    from fcconan.annotation.active_learning.features import problem_of
-    from fcconan.annotation.active_learning.queue import Queue, check_size, queue_summary, step
-    from fcconan.annotation.active_learning.scores import read_scores
-    from fcconan.annotation.active_learning.stopping import check
-    from fcconan.annotation.active_learning.target import read_positive
-    from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.sampling.neighbours import usual_encoder
+    from fcconan.annotation import (
+        Campaign,
+        Queue,
+        check,
+        check_size,
+        derived_seed,
+        problem_of,
+        queue_summary,
+        read_positive,
+        read_scores,
+        step,
+        usual_encoder,
+    )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
 

@@ -38,8 +38,7 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Let raters join or leave, under pseudonyms, and list them; `assign --again` then gives their work to others."""
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.qualification import join, leave
+    from fcconan.annotation import Campaign, join, leave
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
 

@@ -12,10 +12,9 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fcconan.annotation.pair_scoring.scorers import JudgeScorer, Scorer
-    from fcconan.annotation.pair_scoring.scores import Scoring
-    from fcconan.models.calls import Model
-    from fcconan.parallel.shards import Progress, Shard
+    from fcconan.annotation import JudgeScorer, Scorer, Scoring
+    from fcconan.models import Model
+    from fcconan.parallel import Progress, Shard
 
 NAME = "score"
 EXAMPLE = "Example: fcconan annotate score campaign --scorer tfidf --out scores --jobs 2"
@@ -65,13 +64,11 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
 ) -> None:
     """Pair every HS with every CN and score each pair, in shards, on one machine or many."""
-    from fcconan.annotation.pair_scoring.lists import read_lists
-    from fcconan.annotation.pair_scoring.scorers import Asking, JudgeScorer
-    from fcconan.annotation.pair_scoring.scores import Selection, open_questions, plan, scoring_summary
+    from fcconan.annotation import Asking, JudgeScorer, Selection, open_questions, plan, read_lists, scoring_summary
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.models.answers.origins import origins_of
-    from fcconan.parallel import dask_cluster, shards
+    from fcconan.models import origins_of
+    from fcconan.parallel import run, run_on_cluster, share
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
@@ -117,12 +114,12 @@ def run(
         rows_per_shard=rows_per_shard,
         asking=Asking(concurrency=concurrency, budget=budget, origins=None if several else origins_of(opened)),
     )
-    mine = whole if rank is None or world is None else shards.share(whole, rank, world)
+    mine = whole if rank is None or world is None else share(whole, rank, world)
     with _finished_are_told(work, mine), _Bar(len(lists.cn)) as progress:
         if scheduler is not None:
-            dask_cluster.run_on_cluster(work, mine, scheduler, progress=progress)
+            run_on_cluster(work, mine, scheduler, progress=progress)
         else:
-            shards.run(work, mine, jobs=jobs or 1, progress=progress)
+            run(work, mine, jobs=jobs or 1, progress=progress)
     found = scoring_summary(work, whole)
     print_table(f"Scored pairs in {out}", list(found), [list(found.values())])
     if found["finished"] < found["shards"]:
@@ -138,13 +135,13 @@ def run(
 def _scorer(
     name: str, task: str, aspect: str | None, strategy: str, model: str | None, base_url: str | None
 ) -> "Scorer":
-    from fcconan.annotation.pair_scoring.scorers import JudgeScorer, named
+    from fcconan.annotation import JudgeScorer, named
 
     if name != JUDGE:
         if model is not None or aspect is not None or base_url is not None:
             raise InputError(f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {name}: leave them out")
         return named(name)
-    from fcconan.judging.rubrics import load_rubric
+    from fcconan.judging import load_rubric
 
     if model is None:
         raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
@@ -167,8 +164,7 @@ def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple
 @contextmanager
 def _finished_are_told(work: "Scoring", mine: "Sequence[Shard]") -> "Iterator[None]":
     """Says how far the work has come where the money ends."""
-    from fcconan.models.answers.store import Answers
-    from fcconan.models.budget import CostLimitError
+    from fcconan.models import Answers, CostLimitError
 
     try:
         yield

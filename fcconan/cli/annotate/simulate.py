@@ -10,10 +10,7 @@ from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.simulation.forecast import Panel
-    from fcconan.annotation.simulation.raters import Behaviour, Behaviours, Role
-    from fcconan.annotation.simulation.sheets import Truth
+    from fcconan.annotation import Behaviour, Behaviours, Campaign, Panel, Role, Truth
 
 NAME = "simulate"
 EXAMPLE = "Example: fcconan annotate simulate my-campaign --out handed-back --accuracy 0.85 --bias appropriate=0.1"
@@ -74,8 +71,7 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Answer for raters who err as described, to try a campaign; or plan one: cost, agreement, tiers, label errors."""
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.simulation.sheets import POSITIVE_RATE
+    from fcconan.annotation import POSITIVE_RATE, Campaign
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target
 
@@ -109,7 +105,7 @@ def run(
 def _described(file: Path | None, everybody: dict[str, Any], bias: list[str] | None) -> "Behaviours":
     from pydantic import ValidationError
 
-    from fcconan.annotation.simulation.raters import Behaviours, read_behaviours
+    from fcconan.annotation import Behaviours, read_behaviours
 
     described = Behaviours() if file is None else read_behaviours(file)
     if bias:
@@ -135,10 +131,16 @@ def _simulate(
     rate: float,
     seed: int | None,
 ) -> dict[str, Any]:
-    from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.simulation.raters import behaviours_of
-    from fcconan.annotation.simulation.sheets import draw_truth, filled_in, read_truth, right_shares, sheets
-    from fcconan.annotation.tools.exchange import write
+    from fcconan.annotation import (
+        behaviours_of,
+        derived_seed,
+        draw_truth,
+        filled_in,
+        read_truth,
+        right_shares,
+        sheets,
+        write,
+    )
     from fcconan.cli.output import print_table
 
     if out.resolve().is_relative_to(campaign.folder.resolve()):
@@ -167,8 +169,8 @@ def _panels(
     rule: str,
     dawid_skene: bool,
 ) -> "dict[int, Panel]":
-    from fcconan.annotation.simulation.forecast import Panel
-    from fcconan.building.tiers import load_tier_rule
+    from fcconan.annotation import Panel
+    from fcconan.building import load_tier_rule
 
     tiers = load_tier_rule(rule) if campaign.task.unit == "pair" else None
     staff = _people(campaign, described, "validator", validators)
@@ -180,7 +182,7 @@ def _panels(
 
 def _people(campaign: "Campaign", described: "Behaviours", role: "Role", size: int) -> "list[Behaviour]":
     """Those who are known by name once each, and as many others as there are beside them; says who they are."""
-    from fcconan.annotation.simulation.raters import check_names, named_raters
+    from fcconan.annotation import check_names, named_raters
 
     named = named_raters(campaign, described, role)
     found = [described.of(name, role) for name in named] + [described.of("", role)] * (size - len(named))
@@ -203,9 +205,7 @@ def _plan(
     pay: float | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.simulation.forecast import expected, simulated_pace
-    from fcconan.annotation.workload import Pace, measured_pace
+    from fcconan.annotation import Pace, derived_seed, expected, measured_pace, simulated_pace
     from fcconan.cli.output import print_table
 
     known = Pace(seconds) if seconds is not None else measured_pace(campaign.answers().values())

@@ -27,8 +27,7 @@ def run(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write what was published to this file.")] = None,
 ) -> None:
     """Publish a campaign: sort its pairs into tiers, and write data files with a recipe that `fcconan build` takes."""
-    from fcconan.annotation.campaigns import Campaign
-    from fcconan.annotation.release_recipe import write_dataset
+    from fcconan.annotation import Campaign, write_dataset
     from fcconan.cli.output import check_json_target, print_table, write_json
 
     check_json_target(json_file, out)

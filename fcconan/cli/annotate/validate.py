@@ -40,10 +40,11 @@ def run(
     json_file: row_sources.Json = None,
 ) -> None:
     """Assign final labels to validators who had no part in them, and sum up how many they agree with."""
-    from fcconan.annotation.assignment.assignments import derived_seed
-    from fcconan.annotation.campaigns import VALIDATION, Campaign
-    from fcconan.annotation.validation import (
+    from fcconan.annotation import (
         STATES,
+        VALIDATION,
+        Campaign,
+        derived_seed,
         options_of,
         plan_validation,
         validated_things,
@@ -52,7 +53,7 @@ def run(
     )
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.reporting.scores import agreement_tables
+    from fcconan.reporting import agreement_tables
 
     check_files({"--json": json_file}, folders=[folder])
     check_json_target(json_file, folder)

@@ -39,9 +39,7 @@ def run(
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.judging.audit.analysis import audit_judge
-    from fcconan.judging.comparison.judge import COLUMNS
-    from fcconan.judging.rating import RATED
+    from fcconan.judging import COLUMNS, RATED, audit_judge
 
     if not ratings and not comparisons:
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
@@ -84,7 +82,7 @@ def run(
 
 def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dict[str, str]) -> Any:
     """Reads the rows of files, and of the config of dataset folders; None where none are given."""
-    from fcconan.data.row_files import read_typed_rows
+    from fcconan.data import read_typed_rows
 
     if not paths:
         return None
@@ -92,7 +90,7 @@ def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dic
 
 
 def _files(paths: list[Path], split: str | None, config: str) -> list[Path]:
-    from fcconan.judging.replies import files_of
+    from fcconan.judging import files_of
 
     return [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
 
@@ -101,7 +99,7 @@ def _population(
     ratings: list[Path] | None, comparisons: list[Path] | None, replies: Path | None, split: str | None, config: str
 ) -> str:
     """Returns the files that are read, each with 12 digits of its sha256."""
-    from fcconan.data.sources import sha256_of
+    from fcconan.data import sha256_of
 
     given = {"ratings": ratings, "comparisons": comparisons, config: [replies] if replies else None}
     files = [file for kind, paths in given.items() for file in _files(paths or [], split, kind)]

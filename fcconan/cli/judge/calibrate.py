@@ -11,16 +11,12 @@ from fcconan.cli import models
 from fcconan.cli.judge import inputs, rate
 from fcconan.cli.judge.ending import figure, finish, interval
 from fcconan.cli.options import MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, seed_option
-from fcconan.data import messages
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fcconan.judging.calibration.data import Example
-    from fcconan.judging.calibration.settings import Calibration
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.replies import Replies
+    from fcconan.judging import Calibration, Example, ModelJudge, Replies
 
 NAME = "calibrate"
 EXAMPLE = (
@@ -79,13 +75,8 @@ def run(
     from fcconan.cli.judge.rehearse import rehearse
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched
-    from fcconan.judging.calibration.data import split as split_parts
-    from fcconan.judging.calibration.rater import StepsRater
-    from fcconan.judging.calibration.search import calibrate
-    from fcconan.judging.calibration.settings import Settings
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.rubrics import load_rubric
-    from fcconan.judging.strategies import Plan
+    from fcconan.judging import ModelJudge, Plan, Settings, StepsRater, calibrate, load_rubric
+    from fcconan.judging import split as split_parts
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
@@ -156,8 +147,7 @@ def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", n
     Raises:
         InputError: None is left.
     """
-    from fcconan.judging.calibration.data import Example
-    from fcconan.judging.strategies import TEXTS
+    from fcconan.judging import TEXTS, Example
 
     plan = nobody.plan
     examples, n_rated = [], 0
@@ -209,15 +199,16 @@ def _print_result(result: "Calibration", out: Path, failed: int) -> None:
             "too many HS share their replies to be kept apart"
         )
     if failed:
-        print(f"{messages.failed(failed)}, which may have changed the result: run the command again")
+        from fcconan.data import failed as failure
+
+        print(f"{failure(failed)}, which may have changed the result: run the command again")
 
 
 def _people(
     dataset: Path, ratings: Path | None, split: str | None, aspect: str, raters: list[str] | None
 ) -> dict[str, float]:
-    from fcconan.data.row_files import read_rows
-    from fcconan.judging.people import mean_of_people
-    from fcconan.judging.replies import files_of
+    from fcconan.data import read_rows
+    from fcconan.judging import files_of, mean_of_people
 
     if ratings is None and not dataset.is_dir():
         raise InputError(f"{dataset} is no dataset folder, so it has no ratings: give people's ratings with --ratings")

@@ -15,9 +15,7 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fcconan.judging.comparison.context import ContextBudget
-    from fcconan.judging.comparison.judge import ComparisonResult
-    from fcconan.judging.replies import Replies
+    from fcconan.judging import ComparisonResult, ContextBudget, Replies
 
 NAME = "compare"
 EXAMPLE = "Example: fcconan judge compare demo-dataset --model gpt-4o-mini --budget 60 --out comparisons.parquet"
@@ -81,9 +79,8 @@ def run(
     """Compare the replies of systems in pairs; what cannot be read is invalid, with a reason."""
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched, why_nothing
-    from fcconan.data.row_files import check_row_target
-    from fcconan.judging.comparison.judge import compare
-    from fcconan.judging.comparison.pairs import all_pairs, budgeted_pairs
+    from fcconan.data import check_row_target
+    from fcconan.judging import all_pairs, budgeted_pairs, compare
 
     check_row_target(out)
     connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
@@ -142,7 +139,7 @@ def run(
 
 def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
     """Returns what a model can read and write, counted by its own tokeniser where it has one here."""
-    from fcconan.judging.comparison.context import ContextBudget
+    from fcconan.judging import ContextBudget
 
     counter = getattr(model, "count_tokens", None)
     counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
@@ -151,10 +148,8 @@ def _room(tokens: int, overflow: str, model: Any) -> "ContextBudget":
 
 def _write(results: "Iterable[ComparisonResult]", out: Path) -> tuple[dict[str, Any], int]:
     """Writes comparisons; returns their counts, and how many requests failed for a passing reason."""
-    from fcconan.data.row_files import RowWriter
-    from fcconan.judging.comparison.judge import COLUMNS
-    from fcconan.judging.comparison.summary import ComparisonSummary
-    from fcconan.judging.rating import RETRIED
+    from fcconan.data import RowWriter
+    from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
 
     summary, failed = ComparisonSummary(), 0
     with RowWriter(out, COLUMNS) as writer:
@@ -212,10 +207,8 @@ def judge_of(
     Raises:
         InputError: The options do not go together, or the prompt file cannot be used.
     """
-    from fcconan.judging.comparison.protocols import FAST_TOKENS, ChoiceJudge, JudgeLM
-    from fcconan.judging.prompts import load_prompt
-    from fcconan.judging.tasks import load_task
-    from fcconan.models.calls import Sampling
+    from fcconan.judging import FAST_TOKENS, ChoiceJudge, JudgeLM, load_prompt, load_task
+    from fcconan.models import Sampling
 
     check_protocol(protocol, explain=explain, reference=reference)
     shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if reference else ()))
@@ -241,7 +234,7 @@ def check_systems(dataset: Path, replies: "Replies") -> None:
     Raises:
         InputError: None does, as pairs do not.
     """
-    from fcconan.judging.replies import UNKNOWN
+    from fcconan.judging import UNKNOWN
 
     if all(row["system"] == UNKNOWN for row in replies):
         raise InputError(

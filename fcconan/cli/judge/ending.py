@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from fcconan.data import messages
+from fcconan.data import failed as failure
 
 FAILED = 1
 
@@ -23,7 +23,7 @@ def interval(low: float | None, high: float | None) -> str:
 def print_failed(requests: int) -> None:
     """Says how many requests another run would send again, if there are any."""
     if requests:
-        print(f"{messages.failed(requests)}: run the command again to ask for them anew")
+        print(f"{failure(requests)}: run the command again to ask for them anew")
 
 
 def finish(result: dict[str, Any], json_file: Path | None, *, failed: bool) -> None:

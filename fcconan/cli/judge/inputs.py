@@ -9,7 +9,7 @@ import typer
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.judging.replies import Replies
+    from fcconan.judging import Replies
 
 Dataset = Annotated[
     Path,
@@ -37,7 +37,7 @@ def open_replies(dataset: Path, *, config: str, split: str | None, column: list[
     Raises:
         InputError: They are not there, or a column option is wrong.
     """
-    from fcconan.judging.replies import load_replies
+    from fcconan.judging import load_replies
 
     return load_replies(dataset, split=split, columns=columns_of(column), config=config)
 
@@ -48,7 +48,7 @@ def columns_of(given: list[str] | None) -> dict[str, str]:
     Raises:
         InputError: One is written otherwise, or names what no reply has.
     """
-    from fcconan.data.schemas import REPLY
+    from fcconan.data import REPLY
 
     found = named("--column", given, "NAME=COLUMN, such as text=predicted_reply")
     known = [*REPLY.kinds, "pair_id", "source_id", "background"]
@@ -86,7 +86,7 @@ def knowledge_of(folder: Path | None, passages: int | None, *, shown: bool) -> A
     Raises:
         InputError: It cannot be used, or nobody would see it.
     """
-    from fcconan.judging.background import KnownKnowledge, Passages
+    from fcconan.judging import KnownKnowledge, Passages
 
     if folder is None:
         if passages is not None:

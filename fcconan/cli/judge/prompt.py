@@ -11,7 +11,7 @@ from fcconan.cli.judge import compare, inputs, rate
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.models.calls import Call, Messages, Reply
+    from fcconan.models import Call, Messages, Reply
 
 NAME = "prompt"
 EXAMPLE = "Example: fcconan judge prompt --task cseval --strategy g-eval --aspect relevance"
@@ -39,8 +39,7 @@ def run(
     passages: inputs.PassageCount = None,
 ) -> None:
     """Print what a model will see: the messages, as a prompt file; several, with `---` between them."""
-    from fcconan.judging.rubrics import load_rubric
-    from fcconan.judging.strategies import Plan
+    from fcconan.judging import Plan, load_rubric
 
     chosen = load_rubric(task or (TASK if protocol is None else COMPARISON))
     if protocol is not None or chosen.unit == "comparison":
@@ -71,7 +70,7 @@ def run(
     if dataset is None:
         _print([{"role": role, "content": content} for role, content in each.prompt.messages] for each in questions)
         return
-    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging import ModelJudge
 
     rating = ModelJudge(models.Nobody(), plan, background=knowledge)
     for row in inputs.open_replies(dataset, config=config, split=split, column=column):
@@ -83,8 +82,8 @@ def run(
 
 def _first_pair(judge: Any, replies: Any) -> "Messages":
     """The messages about the first pair that can be compared; without replies, with variables for their texts."""
-    from fcconan.judging.comparison.judge import compare as compare_pairs
-    from fcconan.judging.comparison.pairs import Pair, all_pairs
+    from fcconan.judging import Pair, all_pairs
+    from fcconan.judging import compare as compare_pairs
 
     marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
     a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
@@ -111,6 +110,6 @@ class _Listener(models.Nobody):
 
 
 def _print(prompts: "Iterable[Messages]") -> None:
-    from fcconan.judging.prompts import dump_prompt
+    from fcconan.judging import dump_prompt
 
     typer.echo("---\n".join(dump_prompt(messages) for messages in prompts), nl=False)

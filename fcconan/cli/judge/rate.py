@@ -16,12 +16,9 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections import Counter
 
-    from fcconan.data.schemas import Columns
-    from fcconan.judging.rating import Row
-    from fcconan.judging.strategies import Plan, Question
-    from fcconan.judging.tasks import Task
-    from fcconan.models.answers.store import Answers
-    from fcconan.models.calls import Model
+    from fcconan.data import Columns
+    from fcconan.judging import Plan, Question, RatingSummary, Row, Task
+    from fcconan.models import Answers, Model
 
 NAME = "rate"
 EXAMPLE = "Example: fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet"
@@ -81,10 +78,8 @@ def run(
     """Rate every reply on every aspect of a task; what fails is missing, with a reason."""
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target
-    from fcconan.data.row_files import check_row_target
-    from fcconan.judging.rating import LABELLED, RATED
-    from fcconan.judging.rubrics import load_rubric
-    from fcconan.judging.strategies import Plan
+    from fcconan.data import check_row_target
+    from fcconan.judging import LABELLED, RATED, Plan, load_rubric
 
     check_row_target(out)
     connection.check_files(
@@ -161,7 +156,7 @@ def steps_of(paths: list[Path] | None, task: "Task") -> "dict[str, list[str]] | 
     Raises:
         InputError: A file holds none, or was calibrated for another scale.
     """
-    from fcconan.judging.calibration.settings import load_steps
+    from fcconan.judging import load_steps
 
     if not paths:
         return None
@@ -192,7 +187,7 @@ def _check_models(names: list[str], panel: str | None, name: str | None) -> None
     Raises:
         InputError: They do not.
     """
-    from fcconan.judging.panel import RULES
+    from fcconan.judging import RULES
 
     if panel is not None and panel not in RULES:
         raise InputError(f"there is no panel {panel!r}: choose one of {', '.join(RULES)}")
@@ -212,7 +207,7 @@ def _rehearsed(
     Raises:
         InputError: There is no model.
     """
-    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging import ModelJudge
 
     rehearsals = [models.Rehearsal(each) for each in opened if each is not None]
     for rehearsal in rehearsals:
@@ -226,8 +221,7 @@ def _rehearsed(
 def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
     """Returns the judges, each with a model; None stands for the lexical baseline."""
     from fcconan.cli.watch import Watched
-    from fcconan.judging.lexical import LexicalJudge
-    from fcconan.judging.rating import ModelJudge
+    from fcconan.judging import LexicalJudge, ModelJudge
 
     return [
         LexicalJudge(plan.task) if each is None else ModelJudge(Watched(each), plan, name=name, background=knowledge)
@@ -243,9 +237,7 @@ def _rated(
 
     What is kept goes once the rows are written: a run that is stopped before goes on with it.
     """
-    from fcconan.judging.panel import rate_together
-    from fcconan.judging.rating import ModelJudge
-    from fcconan.judging.rating_cache import KeptRatings
+    from fcconan.judging import KeptRatings, ModelJudge, rate_together
 
     if panel is not None:
         yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
@@ -262,9 +254,9 @@ def _rated(
             each.forget()
 
 
-def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "Summary":
-    from fcconan.data.row_files import RowWriter
-    from fcconan.judging.summaries import RatingSummary
+def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path) -> "RatingSummary":
+    from fcconan.data import RowWriter
+    from fcconan.judging import RatingSummary
 
     summary = RatingSummary()
     with RowWriter(out, columns) as writer:

@@ -11,11 +11,8 @@ from fcconan.cli.models import Rehearsal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fcconan.judging.calibration.data import Example, Parts
-    from fcconan.judging.calibration.settings import Settings
-    from fcconan.judging.strategies import Plan
-    from fcconan.judging.tasks import Aspect
-    from fcconan.models.calls import Call, Model
+    from fcconan.judging import Aspect, Example, Parts, Plan, Settings
+    from fcconan.models import Call, Model
 
 _LEAST_RESAMPLES = 100
 _STEP = "Read the message and the reply, and compare them with what every grade means."
@@ -43,8 +40,7 @@ def rehearse(
     Raises:
         InputError: Settings and ratings do not go together.
     """
-    from fcconan.judging.calibration.rater import StepsRater
-    from fcconan.judging.calibration.search import calibrate
+    from fcconan.judging import StepsRater, calibrate
 
     own = list(aspect.steps) or [_STEP] * _STEPS
 

@@ -31,10 +31,9 @@ def run(
     connection: models.Connection = SLOW,
 ) -> None:
     """Draft the grade descriptions of a new aspect with a model, for a person to edit."""
-    from fcconan.data.atomic_files import may_be_written, write_whole
+    from fcconan.data import may_be_written, write_whole
     from fcconan.errors import InputError
-    from fcconan.judging.rubric_drafts import draft_rubric
-    from fcconan.judging.tasks import dump_task
+    from fcconan.judging import draft_rubric, dump_task
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no task file: expected a name that ends in .yaml")

@@ -29,8 +29,7 @@ def run(
     from fcconan.cli.models import Connection
     from fcconan.cli.output import print_table, write_json
     from fcconan.errors import InputError
-    from fcconan.models.answers.file import store_path
-    from fcconan.models.answers.store import Answers
+    from fcconan.models import Answers, store_path
 
     path = Connection(journal=journal).journal_path()  # refuses other files
     for other in merge or ():

@@ -13,17 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan.data import ids
-from fcconan.data.leakage import Kinship, codes_of_row, kin_of, simplified
-from fcconan.data.row_files import SUFFIXES
+from fcconan.data import SUFFIXES, Kinship, codes_of_row, kin_of, make_cn_id, make_hs_id, make_pair_id, simplified
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import Encoded
 from fcconan.generation.item import Item, Shown
 from fcconan.generation.items import APPROPRIATE
 from fcconan.generation.splits import is_judged, open_part
-from fcconan.models.weights import one_line
-from fcconan.retrieval.folds import groups_of
-from fcconan.retrieval.systems import TrainingPair
+from fcconan.models import one_line
+from fcconan.retrieval import TrainingPair, groups_of
 
 NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
@@ -66,7 +63,7 @@ class TrainingExample:
     @property
     def pair_id(self) -> str:
         """The id of the pair."""
-        return ids.pair_id(self.hs_id, self.cn_id)
+        return make_pair_id(self.hs_id, self.cn_id)
 
 
 @dataclass(frozen=True)
@@ -336,7 +333,7 @@ def encode(
     Raises:
         InputError: The prompt shows more than the message, or none can be learnt from.
     """
-    from fcconan.models.chat_template import control_tokens, encode_pair, held_token
+    from fcconan.models import control_tokens, encode_pair, held_token
 
     shown = sorted(set(prompt.variables) - {"hate_speech", "language"})
     if shown:
@@ -387,8 +384,8 @@ def _example(
 ) -> TrainingExample:
     codes = codes_of_row(row, dataset=dataset, judged=judged)
     return TrainingExample(
-        ids.hs_id(hate_speech),
-        ids.cn_id(counter_narrative),
+        make_hs_id(hate_speech),
+        make_cn_id(counter_narrative),
         hate_speech,
         counter_narrative,
         kin_of(hate_speech, [counter_narrative], codes=codes, judged=judged),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.models.weights import loading, locate
+from fcconan.models import loading, locate
 
 if TYPE_CHECKING:
     import torch

@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fcconan.data.checkpoints import Checkpoint
+from fcconan.data import Checkpoint
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.models.weights import one_line, quiet_training
+from fcconan.models import one_line, quiet_training
 
 RESULT = "result.json"
 DIVERGED = "diverged"

@@ -1,8 +1,8 @@
 """Fine-tuning of a causal language model on pairs: adapters or all weights, and the learning rate that serves best.
 
-Each learning rate is trained on its own (`fcconan.generation.finetuning.run`), in `<out>.partial`; the one with the lowest
-validation perplexity becomes the folder `out`, which `local:FOLDER` generates with in the same prompt and format.
-Perplexity is the exponential of the mean negative log likelihood of all reply tokens, the end token among them.
+Each learning rate is trained on its own (`fcconan.generation.finetuning.run`), in `<out>.partial`; the one with the
+lowest validation perplexity becomes the folder `out`, which `local:FOLDER` generates with in the same prompt and
+format. Perplexity is the exponential of the mean negative log likelihood of all reply tokens, including the end token.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.reporting.loss_curve import curve_plot
+from fcconan.reporting import curve_plot
 
 try:
     import fcntl
@@ -77,7 +77,7 @@ class Finetuner:
             check_four_bit(self.device)
         self.tokenizer = base.tokenizer()
         if lesson.template is None and not self.tokenizer.chat_template:
-            from fcconan.models.chat_formats import format_names
+            from fcconan.models import format_names
 
             raise InputError(
                 f"{base.name} has no chat template: name a format with --format ({', '.join(format_names())})"

@@ -5,8 +5,7 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
-from fcconan.data.content import content_folder
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import YamlFile, content_folder
 from fcconan.errors import InputError
 
 METHODS = ("lora", "qlora", "full")

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from fcconan.generation.safety.language import in_other_language
-from fcconan.parsing.refusals import refusal_kind
+from fcconan.parsing import refusal_kind
 
 FLAGS = (
     "empty",  # no letter and no digit
@@ -25,7 +25,7 @@ FLAGS = (
     "role_play",  # goes on as the other side
     "truncated",  # was cut at the most tokens allowed; only the generator knows
 )
-INSULTS = Path(__file__).with_name("safety_insults.yaml")
+INSULTS = Path(__file__).with_name("insults.yaml")
 MOST_READ = 50_000  # characters of a reply; ten times what a model writes
 MOST_OF_MESSAGE = 5_000  # characters
 TAKEN = 0.9  # of a sentence's words, in one run
@@ -70,7 +70,7 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
       which nine words in ten stand in one run in the message, outside of quotations, and no questions, unless the
       message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes
       a sentence the reply's own. A dash ends a sentence. A reply that repeats and then counters has the flag.
-    - `insult`: it insults the reader outside of quotations, by the lists of `safety_insults.yaml` (seven languages).
+    - `insult`: it insults the reader outside of quotations, by the lists of `insults.yaml` (seven languages).
     - `other_language`: see `fcconan.generation.safety.language`.
     - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`. Words
       that also begin a sentence (`Example:`, `Answer:`) are labels unless a small letter follows.

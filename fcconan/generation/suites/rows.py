@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.row_files import RowWriter, read_typed_rows
-from fcconan.data.schemas import Columns
+from fcconan.data import Columns, RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generation.item import GENERATED, Generated, Item, Row
 from fcconan.generation.writing import row_maker
-from fcconan.judging.comparison.judge import COLUMNS as COMPARED
-from fcconan.judging.rating import RATED
+from fcconan.judging import COLUMNS as COMPARED
+from fcconan.judging import RATED
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
 _BYTES = 4  # of a token, as in `fcconan.models.budget`

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.checkpoints import Checkpoint, report
-from fcconan.data.content import content_folder
-from fcconan.data.ids import digest
-from fcconan.data.sources import sha256_of
+from fcconan.data import Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
 
 try:
@@ -174,7 +170,7 @@ def alone(folder: Path) -> Iterator[None]:
 def key_of(**what: Any) -> str:
     """Returns a digest of options and of what is read; another version of the package is another key."""
     everything = {"version": fcconan.__version__, "content": _annotations(), **what}
-    return digest(json.dumps(everything, sort_keys=True, default=str))
+    return short_hash(json.dumps(everything, sort_keys=True, default=str))
 
 
 def content_of(path: Path) -> str:
@@ -187,7 +183,7 @@ def content_of(path: Path) -> str:
         if path.is_file():
             return sha256_of(path)[:12]
         files = sorted(each for each in path.rglob("*") if each.is_file())
-        return digest(*(f"{each.relative_to(path).as_posix()} {sha256_of(each)}" for each in files))
+        return short_hash(*(f"{each.relative_to(path).as_posix()} {sha256_of(each)}" for each in files))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from error
 

@@ -11,8 +11,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from fcconan.data.content import content_folder, recipe_names
-from fcconan.data.yaml_files import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, content_folder, explain, recipe_names
 from fcconan.errors import InputError
 from fcconan.generation.suites.steps import content_of
 
@@ -89,7 +88,7 @@ class MetricsConfig(_Strict):
     @field_validator("metric")
     @classmethod
     def _known(cls, names: list[str] | None) -> list[str] | None:
-        from fcconan.scoring.text.evaluation import TEXT_METRICS
+        from fcconan.scoring import TEXT_METRICS
 
         unknown = next((name for name in names or () if name not in (*TEXT_METRICS, "novelty")), None)
         if unknown is not None:
@@ -99,7 +98,7 @@ class MetricsConfig(_Strict):
     @field_validator("several")
     @classmethod
     def _of_several(cls, name: str) -> str:
-        from fcconan.scoring.text.scores import SEVERAL
+        from fcconan.scoring import SEVERAL
 
         if name not in SEVERAL:
             raise ValueError(f"give one of {', '.join(SEVERAL)}")

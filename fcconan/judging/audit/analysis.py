@@ -2,9 +2,9 @@
 
 Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and an
 interval whose unit is the HS with all that belongs to it: Wilson's for shares, a percentile bootstrap for the rest.
-Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.intervals`. People are
-audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets its
-rows, by `check`:
+Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.intervals`. People
+are audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets
+its rows, by `check`:
 
 - `length_wins`: how often the longer reply (words) wins, ties counting half.
 - `length_correlation`: Spearman between words and grade, the grade's sign turned where a low one is praise.
@@ -37,9 +37,8 @@ from fcconan import __version__
 from fcconan.errors import InputError
 from fcconan.judging.audit.findings import Findings, deviation, difference, entropy, ratio
 from fcconan.judging.audit.rows import Graded, Replies, Verdict, read_comparisons, read_ratings
-from fcconan.parsing.refusals import PATTERNS
-from fcconan.scoring.significance.families import family_parts
-from fcconan.scoring.significance.intervals import Floats
+from fcconan.parsing import PATTERNS
+from fcconan.scoring import Floats, family_parts
 
 MOST_LEVELS = 401  # 1.00 to 5.00 in hundredths
 _PEOPLE = "human"

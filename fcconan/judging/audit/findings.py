@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.judging.audit.intervals import Codes, codes_of, crossed, share_interval, weights
-from fcconan.scoring.significance.families import Family
-from fcconan.scoring.significance.intervals import Floats, bootstrap_means, divided, percentile_interval
+from fcconan.scoring import Family, Floats, bootstrap_means, divided, percentile_interval
 
 Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
 NoInterval = Literal[

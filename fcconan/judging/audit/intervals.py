@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring.significance.intervals import CHUNK, Floats
+from fcconan.scoring import CHUNK, Floats
 
 Codes = npt.NDArray[np.intp]
 

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fcconan.data.ids import normalise
-from fcconan.data.schemas import VERDICTS
+from fcconan.data import VERDICTS, normalise
 from fcconan.errors import InputError
-from fcconan.parsing.refusals import is_refusal
+from fcconan.parsing import is_refusal
 
 Row = Mapping[str, Any]
 Order = Literal["ab", "ba"]

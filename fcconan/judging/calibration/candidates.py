@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from fcconan.judging.calibration.scores import Score, Undefined
 from fcconan.judging.drafting import StepsReason
-from fcconan.models.calls import CallReason
+from fcconan.models import CallReason
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
 FailedReason = CallReason | StepsReason

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fcconan.data.ids import digest, normalise
+from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
 
 PARTS = ("draft", "select", "report")
@@ -82,7 +82,7 @@ class Parts:
                 "items": len({example.item for example in examples}),
                 "examples": len(examples),
                 "shared_texts": sum(_text(example, "counter_narrative") in elsewhere[name] for example in examples),
-                "fingerprint": digest(*(repr((e.item, sorted(e.variables.items()), e.value)) for e in examples)),
+                "fingerprint": short_hash(*(repr((e.item, sorted(e.variables.items()), e.value)) for e in examples)),
             }
             for name, examples in self
         }

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fcconan.judging.calibration.data import Example
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import TEXTS, Plan
-from fcconan.models.calls import Model
+from fcconan.models import Model
 
 
 class StepsRater:

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring.ranks import middle_ranks
-from fcconan.scoring.significance.intervals import percentile_interval
+from fcconan.scoring import middle_ranks, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

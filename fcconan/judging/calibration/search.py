@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import fcconan
-from fcconan.data.ids import digest
+from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.judging.calibration.candidates import Candidate, FailedReason
 from fcconan.judging.calibration.data import Example, Parts, spread
@@ -35,7 +35,7 @@ from fcconan.judging.calibration.settings import Calibration, Log, Settings, Ste
 from fcconan.judging.drafting import EDITS, SCHEMA, Edit, copies, draft_messages, parse_steps, refine_messages
 from fcconan.judging.rating import RETRIED
 from fcconan.judging.tasks import Aspect
-from fcconan.models.calls import Call, Messages, Model, Reply, Sampling
+from fcconan.models import Call, Messages, Model, Reply, Sampling
 
 Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
 """Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""
@@ -244,7 +244,9 @@ class _Work:
         replies = list(self.drafter.replies([self._call(request) for request in requests])) if requests else []
         for number, (request, reply) in enumerate(zip(requests, replies, strict=True), start=1):
             self.progress(f"{what}: scoring {number} of {len(requests)}")
-            made = Candidate(len(self.candidates) + 1, **request.origin, prompt=digest(json.dumps(request.messages)))
+            made = Candidate(
+                len(self.candidates) + 1, **request.origin, prompt=short_hash(json.dumps(request.messages))
+            )
             self._score(made, self._read(reply, request.examples))
             self.candidates.append(made)
             self.log.write(made.record())

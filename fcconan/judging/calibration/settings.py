@@ -10,8 +10,7 @@ from typing import Any, Literal, Self, TextIO, get_args
 import yaml
 
 import fcconan
-from fcconan.data.atomic_files import write_whole
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import YamlFile, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.calibration.data import Parts
 from fcconan.judging.calibration.scores import Metric, Score

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Literal, get_args
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Messages
+from fcconan.models import Messages
 
 Overflow = Literal["shorten", "invalid"]
 CountTokens = Callable[[Messages], int]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from fcconan.judging.comparison.pairs import Pair
 from fcconan.judging.injection import readable
-from fcconan.parsing.parsers import Verdict, parse_comparison
+from fcconan.parsing import Verdict, parse_comparison
 
 Side = Literal["a", "b"]
 EXCHANGED: dict[Verdict, Verdict] = {"a": "b", "b": "a", "tie": "tie"}

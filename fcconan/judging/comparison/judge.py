@@ -11,14 +11,14 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from fcconan.data import ids, schemas
+from fcconan.data import COMPARED, normalise, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.comparison.hints import EXCHANGED, Side, suspicious
 from fcconan.judging.comparison.pairs import Pair, Row
 from fcconan.judging.comparison.protocols import Question, QuestionReason
-from fcconan.models.calls import Call, CallReason, Model, Reply
-from fcconan.parsing.parsers import ParsedComparison, Verdict
-from fcconan.parsing.parsers import Reason as ParseReason
+from fcconan.models import Call, CallReason, Model, Reply
+from fcconan.parsing import ParsedComparison, Verdict
+from fcconan.parsing import Reason as ParseReason
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]
@@ -32,7 +32,7 @@ Reason = Literal[
     "orders_disagree",
 ]
 
-COLUMNS = schemas.COMPARED.kinds
+COLUMNS = COMPARED.kinds
 
 
 class ComparisonProtocol(Protocol):
@@ -195,9 +195,9 @@ def _compare(
 
 def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
     nothing = Question(None, None)
-    if not ids.normalise(pair.a["hate_speech"] or ""):
+    if not normalise(pair.a["hate_speech"] or ""):
         return _Asked(pair, nothing, reason="no_hate_speech")
-    texts = [ids.normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
+    texts = [normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
     if not all(texts):
         return _Asked(pair, nothing, reason="empty_reply")
     if texts[0] == texts[1]:
@@ -211,7 +211,7 @@ def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) ->
 
 
 def _drawn(pair: Pair, seed: int) -> Side:
-    key = int(ids.digest(pair.a["reply_id"], pair.b["reply_id"]), 16)
+    key = int(short_hash(pair.a["reply_id"], pair.b["reply_id"]), 16)
     return "b" if np.random.default_rng([seed, key]).integers(2) else "a"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data import ids as identity
+from fcconan.data import normalise
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -71,7 +71,7 @@ def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterato
     """
     every = _by_item(replies)
     items = {
-        item: {system: row for system, row in answers.items() if identity.normalise(row.get("text") or "")}
+        item: {system: row for system, row in answers.items() if normalise(row.get("text") or "")}
         for item, answers in every.items()
     }
     systems = sorted({system for answers in items.values() for system in answers})

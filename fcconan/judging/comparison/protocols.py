@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from fcconan.data import ids
+from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.judging.comparison.context import ContextBudget, Fitted, fit
 from fcconan.judging.comparison.pairs import Row
 from fcconan.judging.tasks import Task
-from fcconan.models.calls import Call, Messages, Sampling
-from fcconan.parsing.parsers import ParsedComparison, parse_comparison, parse_verdict
+from fcconan.models import Call, Messages, Sampling
+from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
 
 QuestionReason = Literal["too_long", "no_reference"]
 VARIABLES = ("hate_speech", "reply_1", "reply_2")
@@ -74,7 +74,7 @@ class _Judge:
             "protocol": name,
             **settings,
             "reference": reference,
-            "prompt": ids.digest(json.dumps(sample, sort_keys=True)),
+            "prompt": short_hash(json.dumps(sample, sort_keys=True)),
             "context": None
             if context is None
             else {
@@ -224,7 +224,7 @@ class ChoiceJudge(_Judge):
             schema=schema,
             context=context,
             reference="references" in task.context,
-            settings={"task": task.name, "schema": ids.digest(json.dumps(schema, sort_keys=True))},
+            settings={"task": task.name, "schema": short_hash(json.dumps(schema, sort_keys=True))},
         )
 
     def read(self, text: str) -> ParsedComparison:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcconan.data.atomic_files import write_whole
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.reporting.tables import Table
 

@@ -91,7 +91,7 @@ def _scores(each: Input, texts: bool) -> Page:
 
 def _reproduction(each: Input, texts: bool) -> Page:
     from fcconan.reporting.ledger import ledger_page
-    from fcconan.reproduction.ledger import Cell
+    from fcconan.reproduction import Cell
 
     return replace(ledger_page([Cell(**row) for row in each.data]), files={"reproduce.json": each.text})
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fcconan.data.messages import counted
+from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.reporting.folders import check_folder, replace_folder
 from fcconan.reporting.site.page import Link, Page, markup, render

@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
-from fcconan.building.card_fields import Card, read_card
-from fcconan.data.hub_folders import release_folder
+from fcconan.building import Card, read_card
+from fcconan.data import release_folder
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import BROADEST, Collection, load_collection
 

@@ -5,8 +5,8 @@ section 4) puts both metrics on one scale and swaps their values reply by reply 
 coefficients is compared with those after the swaps. Swapping whole items (their PERM-INPUT) keeps the replies to one HS
 together and is the safer choice where they resemble each other.
 
-All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance.max_t`). A family is all pairs for one
-aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
+All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance.max_t`). A family is all
+pairs for one aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
 """
 
 import os
@@ -97,8 +97,7 @@ def permutation_tests(
     Args:
         table: The values.
         levels: From `LEVELS`.
-        coefficients: From `fcconan.scoring.correlation.coefficients.COEFFICIENTS`, except the calibrated accuracy, whose thresholds
-            belong to one metric each.
+        coefficients: From `COEFFICIENTS`, except the calibrated accuracy, whose thresholds belong to one metric each.
         swaps: How many.
         seed: Decides them.
         unit: What is swapped: `reply` (PERM-BOTH) or `item` (PERM-INPUT).

@@ -31,7 +31,7 @@ class Rule:
     """What changes a figure besides the rankings and the judgements.
 
     Attributes:
-        metrics: Names with cutoffs, such as `ndcg@10`; what is not in `fcconan.scoring.retrieval.metrics.RETRIEVAL_METRICS` is ranx's.
+        metrics: Names with cutoffs, such as `ndcg@10`; names that are not in `RETRIEVAL_METRICS` are ranx's.
         capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
         all_queries: Queries without a positive count as 0; otherwise they are left out.
         brackets: Compute what the figures would be if unjudged CNs were right.
@@ -201,7 +201,7 @@ def evaluate_run(
     Raises:
         InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
     """
-    from fcconan.retrieval.systems import check_run
+    from fcconan.retrieval import check_run
     from fcconan.scoring.retrieval.metrics import order, tie_by_hash
 
     known = {key for judged_cns in qrels.values() for key in judged_cns}

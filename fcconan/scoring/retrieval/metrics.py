@@ -1,7 +1,7 @@
 """Retrieval metrics at a cutoff, query by query, from one matrix of gains.
 
 Every metric is a pure function of what was ranked (`Ranked`). The figures are those of ranx wherever ranx defines the
-metric; `tests/score/test_retrieval.py` compares them with ranx and with trec_eval. `ap` as FC-CONAN's Table 4 has it
+metric; `tests/scoring/test_retrieval.py` compares them with ranx and with trec_eval. `ap` as FC-CONAN's Table 4 has it
 divides by min(k, positives), ranx and trec_eval by the positives: both are here, under their own names.
 """
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from fcconan.data.messages import counted, did_you_mean
+from fcconan.data import counted, did_you_mean
 from fcconan.errors import InputError
 from fcconan.scoring.significance.max_t import units_floor
 

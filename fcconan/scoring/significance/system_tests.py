@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data.messages import counted, did_you_mean
+from fcconan.data import counted, did_you_mean
 from fcconan.errors import InputError
 from fcconan.scoring.leaderboards import item_sums, rated_series
 from fcconan.scoring.ratings import RatedReplies

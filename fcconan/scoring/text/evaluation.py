@@ -15,7 +15,7 @@ from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
 from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
 from fcconan.scoring.text.scores import SEVERAL, Metric, Reason, Series, Several, TextScores, Unit, mean
 
-__all__ = ["METRICS", "OF_REFERENCES", "score_texts"]
+__all__ = ["OF_REFERENCES", "TEXT_METRICS", "score_texts"]
 
 _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "bleu": lambda ends: Bleu([int(end) for end in ends]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.models.weights import loading, locate
+from fcconan.models import loading, locate
 from fcconan.scoring.text.scores import signature
 
 Kind = Literal["encoder", "sequence-to-sequence", "classifier"]

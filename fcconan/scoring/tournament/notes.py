@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fcconan.data.messages import counted
+from fcconan.data import counted
 
 LONGEST = 10  # names in a note
 MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` beside it

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data.row_ids import id_of, required_id
-from fcconan.data.schemas import RATER_KINDS, VERDICTS
+from fcconan.data import RATER_KINDS, VERDICTS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.significance.intervals import Floats
 
@@ -322,7 +321,7 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
-    """Returns verdicts as `fcconan.scoring.agreement.measure_agreement` takes them, with the domain (0, 1, 2): a, b, tie.
+    """Returns verdicts as `fcconan.scoring.measure_agreement` takes them, with the domain (0, 1, 2): a, b, tie.
 
     Sides are those of the row that comes first: Cohen's kappa depends on which system stands at which side.
 

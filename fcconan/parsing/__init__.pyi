@@ -1,0 +1,48 @@
+from .answers import (
+    without_thoughts as without_thoughts,
+)
+from .parsers import (
+    AspectField as AspectField,
+)
+from .parsers import (
+    ParsedComparison as ParsedComparison,
+)
+from .parsers import (
+    ParsedLabel as ParsedLabel,
+)
+from .parsers import (
+    ParsedRating as ParsedRating,
+)
+from .parsers import (
+    Reason as Reason,
+)
+from .parsers import (
+    Verdict as Verdict,
+)
+from .parsers import (
+    parse_comparison as parse_comparison,
+)
+from .parsers import (
+    parse_label as parse_label,
+)
+from .parsers import (
+    parse_multi as parse_multi,
+)
+from .parsers import (
+    parse_rating as parse_rating,
+)
+from .parsers import (
+    parse_result as parse_result,
+)
+from .parsers import (
+    parse_verdict as parse_verdict,
+)
+from .refusals import (
+    PATTERNS as PATTERNS,
+)
+from .refusals import (
+    is_refusal as is_refusal,
+)
+from .refusals import (
+    refusal_kind as refusal_kind,
+)

@@ -1,0 +1,76 @@
+"""No file of a campaign is read once a unit, once a rater or once a round."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation.attention import checks
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
+from fcconan.annotation.quality import disputed_units, rated
+from fcconan.annotation.simulation.raters import Behaviour
+from fcconan.annotation.simulation.sheets import draw_truth, filled_in
+from fcconan.annotation.tools import exchange
+from fcconan.annotation.validation import plan_validation, validation_summary, write_plan
+from fcconan.annotation.votes import votes_of
+from fcconan.data.row_files import read_rows
+from tests.annotation.answered import labelled
+
+
+def everything(campaign: Campaign) -> list[str]:
+    return [name for name in campaign.rounds() if name != VALIDATION]
+
+
+STEPS: dict[str, Callable[[Campaign], Any]] = {
+    "adjudicate": lambda it: adjudicate(it, rounds=everything(it)),
+    "plan": lambda it: plan_validation(it, twice=1.0),
+    "summary": lambda it: validation_summary(it, resamples=0),
+    "checks": lambda it: checks(it, everything(it), permutations=9),
+    "rated": lambda it: rated(it, votes_of(it, everything(it))),
+    "disputed": lambda it: disputed_units(it, votes_of(it, everything(it))),
+    "reassign": lambda it: reassign(it, "main", relieve=True),
+    "export": lambda it: exchange.export(it, "csv"),
+    "simulate": lambda it: filled_in(it, "main", dict.fromkeys(it.raters(), Behaviour()), draw_truth(it), seed=0),
+}
+
+
+def validated(folder: Path, *, raters: int, units: int, rounds: int) -> Campaign:
+    """All judge all units, once more in other rounds, and two validators agree with them."""
+    campaign = labelled(folder, *["02" * (units // 2)] * raters, validators=["v-1", "v-2"])
+    first = campaign.history()
+    answers = [*first]
+    for name in (f"again-{number}" for number in range(2, rounds + 1)):
+        campaign.write(f"rounds/{name}.jsonl", campaign.assignments())
+        answers += [Answer(name, each.rater, each.unit_id, LABEL, each.value) for each in first]
+    campaign.write("answers.jsonl", answers)
+    campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
+    plan = plan_validation(campaign, twice=1.0)
+    write_plan(campaign, plan)
+    said = [Answer(VALIDATION, each.rater, each.unit_id, LABEL, "agree") for each in plan.assignments]
+    campaign.write("answers.jsonl", [*answers, *said])
+    return campaign
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_how_often_a_file_is_read_follows_from_nothing_in_it(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = Counter[str]()
+
+    def counting(path: Path) -> Iterable[Any]:
+        counts[path.name] += 1
+        return read_rows(path)
+
+    monkeypatch.setattr("fcconan.annotation.campaigns.read_rows", counting)
+    found = []
+    for sizes in ({"raters": 2, "units": 4, "rounds": 2}, {"raters": 5, "units": 12, "rounds": 6}):
+        campaign = validated(tmp_path / str(sizes["units"]), **sizes)
+        counts.clear()
+        STEPS[step](campaign)
+        found.append({name: n for name, n in counts.items() if not name.startswith("again-")})
+    assert found[0] == found[1]
+    assert found[1]["units.jsonl"] < 5

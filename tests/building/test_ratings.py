@@ -1,0 +1,988 @@
+"""A miniature of CSEval: six replies in `test`, the first four of which are the two agreement rounds."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.kinds import ratings
+from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
+from fcconan.building.recipes import Recipe
+from fcconan.building.tables import Built
+from fcconan.data import ids as identity
+from fcconan.data.schemas import RATING, REPLY
+from fcconan.errors import InputError
+from tests import small
+
+Row = dict[str, str]
+Files = dict[str, list[Row]]
+HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards.", "Nobody needs Velmari bakers."]
+SHARED = ("source_id", "hate_speech", "reference", "text", "strategy")
+PANEL = tuple(f"{aspect}_{number}" for aspect in ASPECTS for number in (1, 2, 3))
+ROUNDS = ("agreement_round1", "agreement_round2")
+
+
+def _row(columns: tuple[str, ...], *cells: str) -> Row:
+    return dict(zip(columns, cells, strict=True))
+
+
+# The texts of the rounds. The test file spells the first and the fourth differently.
+TEXTS = ["Ask a librarian: they come back early!", "Which cards?", "None", "Bread is for all, isn't it?"]
+TEST = [
+    ("u0", HS[0], "Lists differ.", "Ask a librarian they come back early", "Informative", "dialoGPT"),
+    ("u1", HS[1], "Cards are banned.", "Which  cards? ", "Questioning", "GPS"),
+    ("u2", HS[1], "Cards are banned.", "None", "Denouncing", "QUARC"),
+    ("u3", HS[2], "We do.", "bread is for all isnt it", "Positive", "GPT3.5_ZS"),
+    ("u4", HS[2], "We do.", "Who bakes at night?", "Positive", "GPT3.5_FS"),
+    ("u5", HS[1], "Cards are banned.", "none.", "Denouncing", ""),
+]
+# Relevance, coherence, aggressiveness, suitableness: aggregated, as released.
+SCORES = [
+    ("4.0", "4", "2", "3"),
+    ("", "3", "5", "1.3333333"),
+    ("1", "2", "1", "2"),
+    ("4.6666667", "4.3333333", "0", "2.6666667"),
+    ("3", "3", "3", "2"),
+    ("5", "5", "1", "4"),
+]
+# Each aspect's three annotators, in the order of `PANEL`.
+VOTES = [
+    ("5", "4", "3", "4", "4", "4", "1", "2", "3", "3", "3", "3"),
+    ("2", "", "2", "3", "3", "3", "5", "5", "5", "1", "2", "1"),
+    ("1", "1", "1", "2", "2", "2", "1", "1", "1", "2", "2", "2"),
+    ("5", "5", "4", "4", "4", "5", "", "", "", "3", "2", "3"),
+]
+MEANS = [*SCORES[:3], ("4.6666667", "4.3333333", "", "2.6666667")]
+# judge-a (two aspects, with the raw output), judge-b (all four, none), and a metric.
+MODELS = (
+    "a_relevance",
+    "a_relevance_raw",
+    "a_suitableness",
+    "a_suitableness_raw",
+    *(f"b_{aspect}" for aspect in ASPECTS),
+    "tox",
+)
+MODEL_CELLS = [
+    ("5", "5 (very)", "3", "3", "1", "2", "3", "1", "0.25"),
+    ("-1", "no idea", "-1", "", "", "", "", "", "-1"),
+    ("0", "0", "1", "1", "", "", "", "", ""),
+    ("", "", "4", "4!", "", "", "", "", "7"),
+    ("3.5", "3.5", "2", "2", "", "", "6", "", "0"),
+    ("1", "1", "1", "1", "5", "5", "5", "3", "1e-3"),
+]
+DEV = [
+    # The fifth reply of the test split again, without its question mark, and with other scores.
+    ("u4", HS[2], "We do.", "Who bakes at night", "Positive", "1", "1", "1", "1"),
+    ("d1", HS[1], "Cards are banned.", "Why?", "Questioning", "5", "5", "1", "3"),
+    ("", "Quillish shops are dirty.", "Spotless.", "NA", "Informative", "", "", "", ""),
+]
+FULL = [
+    ("u1", HS[1], "Cards are banned.", "Which cards?", "Questioning", "2", "3", "5", "1"),
+    ("f1", "The Dravene shout at the moon.", "They sing.", "Listen.", "Informative", "5", "5", "1", "3"),
+]
+RANKED = ("source_id", "hate_speech", "reference", "text", "strategy", "system")
+ANSWERS = ["They do.", "Who says?", "Stop it.", "Read on."]
+# The first reply of the first group is the first one of the test split; upstream left the second group out.
+RANKINGS = [
+    ("u0", HS[0], "Lists differ.", "Ask a librarian they come back early", "Informative", "dialoGPT"),
+    *(("", HS[0], "Lists differ.", text, "Positive", "GPS") for text in ANSWERS),
+    *(("", HS[2], "We do.", text, "Denouncing", "QUARC") for text in [*ANSWERS, "None"]),
+]
+RANKS = {
+    "ranks_1": ["1", "2", "3", "4", "5", "5", "4", "3", "2", "1"],
+    "ranks_3": ["2", "1", "3", "4", "5", "1", "2", "3", "4", ""],
+    "ranks_analysis": ["2", "1", "3", "4", "5"],
+}
+# judge-c: coherence of every ranked reply, with the raw output.
+RANKED_CELLS = [("5", "five"), ("-1", "?"), ("", ""), ("6", "6"), *[("1", "1")] * 6]
+
+
+def _files() -> Files:
+    plain = (*SHARED, *ASPECTS)
+    test = [
+        _row((*SHARED, "system", *ASPECTS, *MODELS), *reply, *scores, *cells)
+        for reply, scores, cells in zip(TEST, SCORES, MODEL_CELLS, strict=True)
+    ]
+    panel = [
+        _row(("hate_speech", "text", "strategy", *PANEL, *ASPECTS), TEST[at][1], text, TEST[at][4], *votes, *means)
+        for at, (text, votes, means) in enumerate(zip(TEXTS, VOTES, MEANS, strict=True))
+    ]
+    ranked = [_row(RANKED, *row) for row in RANKINGS]
+    keys = [{name: row[name] for name in ("hate_speech", "text", "strategy")} for row in ranked]
+    files: Files = {
+        "test": test,
+        "dev": [_row(plain, *row) for row in DEV],
+        "agreement_round1": panel[:2],
+        "agreement_round2": panel[2:],
+        "agreement": panel,
+        "rankings": ranked,
+        "predicted": [key | {"c": c, "c_raw": raw} for key, (c, raw) in zip(keys, RANKED_CELLS, strict=True)],
+    }
+    for name, ranks in RANKS.items():
+        files[name] = [key | {"Rank": rank} for key, rank in zip(keys, ranks, strict=False)]
+    blank = dict.fromkeys(files["ranks_1"][0], "")
+    for name in ("ranks_1", "ranks_3"):
+        files[name].insert(5, blank)
+    # A file that lists its replies in another order is read by text, not by position.
+    files["predicted"].reverse()
+    return {name: [dict(row) for row in rows] for name, rows in files.items()}
+
+
+RATERS: list[dict[str, Any]] = [
+    {
+        "name": "judge-a",
+        "kind": "model",
+        "source": "test",
+        "columns": {"relevance": "a_relevance", "suitableness": "a_suitableness"},
+        "outputs": "a_<aspect>_raw",
+    },
+    {"name": "judge-b", "kind": "model", "source": "test", "pattern": "b_<aspect>"},
+    {"name": "toxic", "kind": "metric", "source": "test", "columns": {"score": "tox"}, "higher_is_better": False},
+    *(
+        {
+            "name": name,
+            "kind": "human",
+            "source": source,
+            "split": "rankings",
+            "columns": {aspect: "Rank"},
+        }
+        for name, source, aspect in (
+            ("rank-rater-1", "ranks_1", "preference_rank"),
+            ("rank-rater-3", "ranks_3", "preference_rank"),
+            ("rank-analysis-file", "ranks_analysis", "rank_as_analysed"),
+        )
+    ),
+    {
+        "name": "judge-c",
+        "kind": "model",
+        "source": "predicted",
+        "split": "rankings",
+        "columns": {"coherence": "c"},
+        "outputs": "c_raw",
+    },
+]
+FACTS = {
+    "replies_respelt": 2,
+    "ranked_groups": 2,
+    "ranked_groups_flagged": 1,
+    "analysis_groups_as_rank-rater-1": 0,
+    "analysis_groups_reversed_from_rank-rater-1": 0,
+    "analysis_groups_as_rank-rater-3": 1,
+    "analysis_groups_reversed_from_rank-rater-3": 0,
+    "replies": 17,  # 6 of test, 2 more of dev, 9 more of the rankings
+    "test_replies_in_dev": 1,
+    "test_records_in_dev": 1,
+    "hs_in_dev_and_test": 2,
+    "test_replies_with_text_of_another": 1,  # the third and the sixth
+}
+EXPECTED_ROWS = {
+    "replies": {"dev": 3, "test": 6, "agreement_round1": 2, "agreement_round2": 2, "rankings": 10},
+    # test: 6 x 4 of the annotators, 11 of judge-a, 9 of judge-b, 5 of the metric.
+    "ratings": {"dev": 12, "test": 49, "agreement_round1": 24, "agreement_round2": 24, "rankings": 40},
+    "scores": {"dev": 3, "test": 6, "agreement_round1": 2, "agreement_round2": 2},
+}
+
+
+def _recipe(folder: Path, files: Files) -> dict[str, Any]:
+    """Writes the files and returns the recipe as plain data, pinned to them."""
+    read_by_raters = {"test": MODELS, "predicted": ("c", "c_raw"), **dict.fromkeys(RANKS, ("Rank",))}
+    sources: dict[str, Any] = {}
+    for name, rows in files.items():
+        path = folder / f"{name}.csv"
+        small.write_csv(path, rows)
+        sources[name] = {
+            "path": path.name,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "columns": {column: column for column in rows[0] if column not in read_by_raters.get(name, ())},
+            "empty_texts": 2 if name in ("ranks_1", "ranks_3") else 0,
+        }
+    scale = {"low": 1, "high": 5}
+    return small.recipe_data(folder / "nothing") | {
+        "kind": "ratings",
+        "expect_by_tier_rule": {},
+        "aspects": {
+            "relevance": scale,
+            "coherence": scale,
+            "aggressiveness": scale | {"higher_is_better": False},
+            "suitableness": {"low": 1, "high": 3},
+            "preference_rank": scale | {"higher_is_better": False},
+            "rank_as_analysed": scale | {"higher_is_better": None},
+            "score": {},
+        },
+        "raters": RATERS,
+        "sources": sources,
+        "expect": {"optional_splits": ["full"], "rows": EXPECTED_ROWS, "facts": FACTS},
+    }
+
+
+def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Built:
+    files = _files()
+    change(files)
+    recipe = Recipe.model_validate(_recipe(folder, files))
+    built = ratings.build(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    for table in built.tables:
+        table.check()
+    return built
+
+
+def _fails(folder: Path, change: Callable[[Files], None]) -> str:
+    with pytest.raises(InputError) as caught:
+        _build(folder, change)
+    return str(caught.value)
+
+
+def _reply_id(row: tuple[str, ...], text: str, system: str, source_id: str) -> str:
+    item = identity.make_item_id(identity.make_hs_id(row[1]), [identity.make_cn_id(row[2])])
+    return identity.make_reply_id(item, system, text, source_id)
+
+
+SYSTEMS = ("dialogpt", "gps", "quarc", "gpt-3.5-zs", "gpt-3.5-fs", "unknown")
+CANONICAL = [*TEXTS, "Who bakes at night?", "none."]
+TEST_IDS = [_reply_id(row, text, system, row[0]) for row, text, system in zip(TEST, CANONICAL, SYSTEMS, strict=True)]
+
+
+def _ratings(built: Built, split: str, rater: str) -> list[tuple[str, str, float | None, str | None]]:
+    """Returns reply, aspect, value and reason of one rater's ratings."""
+    return [
+        (row["reply_id"], row["aspect"], row["value"], row["reason"])
+        for row in built.table("ratings", split).rows()
+        if row["rater"] == rater
+    ]
+
+
+def test_replies_of_the_test_split_have_the_text_of_the_rounds(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    table = built.table("replies", "test")
+    assert table.columns == REPLY.kinds | {"source_id": "string", "also_in": "strings"}
+    assert table.data["text"] == CANONICAL
+    assert table.data["system"] == list(SYSTEMS)
+    assert table.data["strategy"] == [
+        "informative",
+        "questioning",
+        "denouncing",
+        "positive",
+        "positive",
+        "denouncing",
+    ]
+    assert table.data["reply_id"] == TEST_IDS
+    assert table.data["source_id"] == ["u0", "u1", "u2", "u3", "u4", "u5"]
+    assert table.data["references"] == [[row[2]] for row in TEST]
+    # The second reply differs in white space only.
+    assert built.facts["replies_respelt"] == 2
+    assert built.notes[0] == (
+        "The first 4 replies of `test` are those of the two agreement rounds. 2 of them lost punctuation in the "
+        "upstream file of the test split; the text here is that of the rounds."
+    )
+
+
+def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    replies = {split: built.table("replies", split) for split in ("test", "dev", *ROUNDS, "rankings")}
+    assert {split: table.data["also_in"] for split, table in replies.items()} == {
+        "test": [
+            ["agreement_round1", "rankings"],
+            ["agreement_round1"],
+            ["agreement_round2"],
+            ["agreement_round2"],
+            ["dev"],
+            ["agreement_round2"],  # the reply of the third row, under another record
+        ],
+        "dev": [["test"], [], []],
+        "agreement_round1": [["rankings", "test"], ["test"]],
+        "agreement_round2": [["test"], ["test"]],
+        "rankings": [["agreement_round1", "test"], *[[]] * 9],
+    }
+    assert replies["agreement_round1"].data["reply_id"] == TEST_IDS[:2]
+    assert replies["agreement_round2"].data["reply_id"] == TEST_IDS[2:4]
+    assert replies["rankings"].data["reply_id"][0] == TEST_IDS[0]
+    first = replies["dev"].rows()[0]
+    assert (first["reply_id"], first["text"], first["system"]) == (TEST_IDS[4], "Who bakes at night?", "gpt-3.5-fs")
+    assert built.facts == FACTS
+    assert built.notes[-2:] == [
+        "Upstream put 2 HS into both `dev` and `test`. Rows whose HS and reply are in another split too: 1 of `dev` in "
+        "`test`, 1 of `rankings` in `test`, 1 of `test` in `dev`, 1 of `test` in `rankings`. Nothing was moved: "
+        "`also_in` names the other splits. Leave the rows of `dev` out of `test` when something was tuned on `dev`.",
+        "1 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
+        "kept.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hate_speech", "text", "same"),
+    [
+        (HS[1], "Which cards?", True),
+        (HS[1], "WHICH, cards!", True),  # case and punctuation do not count
+        (HS[1], "Which card?", False),
+        (HS[2], "Which cards?", False),  # said to another HS
+    ],
+)
+def test_a_reply_under_another_record_is_in_the_other_split_too(
+    tmp_path: Path, hate_speech: str, text: str, same: bool
+) -> None:
+    def change(files: Files) -> None:
+        files["dev"][1] |= {"hate_speech": hate_speech, "text": text}
+
+    built = _build(tmp_path, change)
+    test, dev = built.table("replies", "test"), built.table("replies", "dev")
+    assert test.data["also_in"][1] == (["agreement_round1", "dev"] if same else ["agreement_round1"])
+    assert dev.data["also_in"][1] == (["agreement_round1", "test"] if same else [])
+    assert dev.data["reply_id"][1] not in test.data["reply_id"]  # another record is another reply
+    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (1 + same, 1)
+    assert f"too: {1 + same} of `dev` in `test`, 1 of `rankings` in `test`, {1 + same} of `test` in" in built.notes[-2]
+
+
+def test_every_row_of_a_reply_that_stands_twice_in_a_split_counts(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["dev"][1] |= {"text": "None"}
+
+    built = _build(tmp_path, change)
+    assert built.table("replies", "dev").data["also_in"][1] == ["agreement_round2", "test"]
+    assert [also_in.count("dev") for also_in in built.table("replies", "test").data["also_in"]] == [0, 0, 1, 0, 1, 1]
+    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (3, 1)
+    assert (
+        "too: 2 of `dev` in `test`, 1 of `rankings` in `test`, 3 of `test` in `dev`, 1 of `test` in" in built.notes[-2]
+    )
+
+
+@pytest.mark.parametrize("file", ["rankings", "full"])
+def test_the_system_of_a_record_is_that_of_any_file_that_states_it(tmp_path: Path, file: str) -> None:
+    def change(files: Files) -> None:
+        files["test"][0]["system"] = ""  # the rankings state it
+        files["full"] = [_row((*SHARED, *ASPECTS), *row) | {"system": ""} for row in FULL]
+        if file == "full":
+            files["rankings"][0]["system"] = ""
+            known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
+            files["full"].append(known | dict.fromkeys(ASPECTS, "1") | {"system": "dialoGPT"})
+        # Neither `test` nor `dev` says what the last record of `dev` is of.
+        files["full"].append({**files["dev"][1], "system": "GPS"})
+
+    built = _build(tmp_path, change)
+    for split in ("test", "agreement_round1", "rankings"):
+        first = built.table("replies", split).rows()[0]
+        assert (first["reply_id"], first["system"]) == (TEST_IDS[0], "dialogpt")
+    assert built.table("replies", "test").data["system"] == list(SYSTEMS)
+    assert built.table("replies", "dev").data["system"] == ["gpt-3.5-fs", "gps", "unknown"]
+    assert built.table("replies", "dev").data["reply_id"][1] == _reply_id(DEV[1], "Why?", "gps", "d1")
+    assert built.table("replies", "full").data["system"][:2] == ["gps", "unknown"]
+    assert set(built.table("replies", "rankings").data["system"][1:]) == {"gps", "quarc"}
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "system", "message"),
+    [
+        ("rankings", 0, "GPS", "rankings.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"),
+        ("full", 0, "QUARC", "full.csv, line 2: record u1 is of quarc here, of gps elsewhere"),
+    ],
+)
+def test_files_that_name_different_systems_of_a_record_are_refused(
+    tmp_path: Path, file: str, row: int, system: str, message: str
+) -> None:
+    def change(files: Files) -> None:
+        files["full"] = [_row((*SHARED, *ASPECTS), *cells) | {"system": ""} for cells in FULL]
+        files[file][row]["system"] = system
+
+    assert _fails(tmp_path, change) == message
+
+
+def test_rankings_and_full_that_name_different_systems_of_a_record_are_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["test"][0]["system"] = ""
+        known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
+        files["full"] = [known | dict.fromkeys(ASPECTS, "1") | {"system": "GPS"}]
+
+    assert _fails(tmp_path, change) == "full.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"
+
+
+def test_rows_without_a_record_may_be_of_different_systems(tmp_path: Path) -> None:
+    rows = _build(tmp_path).table("replies", "rankings").rows()
+    assert {row["system"] for row in rows if row["source_id"] is None} == {"gps", "quarc"}
+
+
+def test_a_reply_of_an_unnamed_system_or_record_says_so(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    dev = built.table("replies", "dev").rows()
+    assert [(row["system"], row["source_id"], row["text"]) for row in dev[1:]] == [
+        ("unknown", "d1", "Why?"),
+        ("unknown", None, "NA"),
+    ]
+    ranked = built.table("replies", "rankings").rows()
+    assert [row["source_id"] for row in ranked] == ["u0", *[None] * 9]
+    # Without an upstream record the id comes from the place in the file.
+    assert ranked[1]["reply_id"] == _reply_id(RANKINGS[1], "They do.", "gps", "ranking-1")
+    assert ranked[9]["reply_id"] == _reply_id(RANKINGS[9], "None", "quarc", "ranking-9")
+
+
+def test_every_annotator_of_a_round_is_a_rater(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    table = built.table("ratings", "agreement_round1")
+    assert table.columns == RATING.kinds
+    assert [row["value"] for row in table.rows()] == [
+        *(float(vote) for vote in VOTES[0]),
+        *(float(vote) if vote else None for vote in VOTES[1]),
+    ]
+    assert table.data["rater"] == ["rater-1", "rater-2", "rater-3"] * 8
+    assert [row["aspect"] for row in table.rows()[::3]] == [*ASPECTS, *ASPECTS]
+    assert table.rows()[13] == {
+        "reply_id": TEST_IDS[1],
+        "rater": "rater-2",
+        "rater_kind": "human",
+        "aspect": "relevance",
+        "value": None,
+        "low": 1,
+        "high": 5,
+        "higher_is_better": True,
+        "reason": "not_rated",
+        "explanation": None,
+    }
+    assert [row["reason"] for row in table.rows()].count("not_rated") == 1
+    assert {row["aspect"]: (row["high"], row["higher_is_better"]) for row in table.rows()} == {
+        "relevance": (5, True),
+        "coherence": (5, True),
+        "aggressiveness": (5, False),
+        "suitableness": (3, True),
+    }
+
+
+def test_the_score_of_a_round_is_the_mean_of_a_complete_panel(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    table = built.table("scores", "agreement_round1")
+    assert table.columns == SCORE
+    rows = [row for name in ROUNDS for row in built.table("scores", name).rows()]
+    assert rows == [
+        {
+            "reply_id": TEST_IDS[0],
+            "relevance": 4,
+            "coherence": 4,
+            "aggressiveness": 2,
+            "suitableness": 3,
+            "unified": 4.25,  # (4 + (6 - 2) + 4 + 5) / 4
+            "n_raters": 3,
+            "reason": None,
+        },
+        {
+            "reply_id": TEST_IDS[1],
+            "relevance": None,  # two of three
+            "coherence": 3,
+            "aggressiveness": 5,
+            "suitableness": pytest.approx(4 / 3),
+            "unified": None,
+            "n_raters": 2,
+            "reason": "incomplete_panel",
+        },
+        {
+            "reply_id": TEST_IDS[2],
+            "relevance": 1,
+            "coherence": 2,
+            "aggressiveness": 1,
+            "suitableness": 2,
+            "unified": 2.75,  # (1 + (6 - 1) + 2 + 3) / 4
+            "n_raters": 3,
+            "reason": None,
+        },
+        {
+            "reply_id": TEST_IDS[3],
+            "relevance": pytest.approx(14 / 3),
+            "coherence": pytest.approx(13 / 3),
+            "aggressiveness": None,
+            "suitableness": pytest.approx(8 / 3),
+            "unified": None,
+            "n_raters": 0,
+            "reason": "not_rated",
+        },
+    ]
+
+
+def test_the_scores_of_the_other_splits_are_the_released_ones(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    columns = (*ASPECTS, "unified", "n_raters", "reason")
+    assert [tuple(row[name] for name in columns) for row in built.table("scores", "test").rows()] == [
+        (4, 4, 2, 3, 4.25, 3, None),
+        (None, 3, 5, 1.3333333, None, 2, "not_rated"),
+        (1, 2, 1, 2, 2.75, 3, None),
+        (4.6666667, 4.3333333, None, 2.6666667, None, 0, "out_of_scale"),
+        (3, 3, 3, 2, 3, None, None),  # all in the middle of their scales
+        (5, 5, 1, None, None, None, "out_of_scale"),
+    ]
+    assert [tuple(row[name] for name in columns) for row in built.table("scores", "dev").rows()] == [
+        (1, 1, 1, 1, 2, None, None),  # (1 + 5 + 1 + 1) / 4
+        (5, 5, 1, 3, 5, None, None),
+        (None, None, None, None, None, None, "not_rated"),
+    ]
+    assert _ratings(built, "test", "annotators")[12:16] == [
+        (TEST_IDS[3], "relevance", 4.6666667, None),
+        (TEST_IDS[3], "coherence", 4.3333333, None),
+        (TEST_IDS[3], "aggressiveness", None, "out_of_scale"),
+        (TEST_IDS[3], "suitableness", 2.6666667, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("relevance", "coherence", "aggressiveness", "suitableness", "unified"),
+    [(5, 5, 1, 3, 5), (1, 1, 5, 1, 1), (3, 3, 3, 2, 3), (5, 1, 1, 1, 3), (4, 3, 2, 1.5, 3.25)],
+)
+def test_the_unified_score_maps_every_aspect_to_one_to_five_with_five_best(
+    relevance: float, coherence: float, aggressiveness: float, suitableness: float, unified: float
+) -> None:
+    assert unified_score(relevance, coherence, aggressiveness, suitableness) == unified
+
+
+def test_agreement_of_each_round_and_aspect_is_stated(tmp_path: Path) -> None:
+    # Relevance of the first round, ordinal: values 2 2 | 3 4 5 lie at 1, 2.5, 3.5 and 4.5. Observed 6, expected 23.75.
+    # Coherence: unanimous. Aggressiveness: observed 6, expected 37.2. Suitableness: observed 4.5, expected 36.
+    assert _build(tmp_path).agreement[:4] == [
+        "Krippendorff's alpha (ordinal), agreement_round1, relevance: 0.747 (2 replies)",
+        "Krippendorff's alpha (ordinal), agreement_round1, coherence: 1.000 (2 replies)",
+        "Krippendorff's alpha (ordinal), agreement_round1, aggressiveness: 0.839 (2 replies)",
+        "Krippendorff's alpha (ordinal), agreement_round1, suitableness: 0.875 (2 replies)",
+    ]
+
+
+def test_agreement_without_variation_is_undefined(tmp_path: Path) -> None:
+    lines = _build(tmp_path).agreement
+    assert len(lines) == 8
+    assert lines[6] == "Krippendorff's alpha (ordinal), agreement_round2, aggressiveness: undefined (1 replies)"
+
+
+def test_what_a_model_did_not_give_is_missing_with_a_reason(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    assert _ratings(built, "test", "judge-a") == [
+        (TEST_IDS[0], "relevance", 5, None),
+        (TEST_IDS[0], "suitableness", 3, None),
+        (TEST_IDS[1], "relevance", None, "parse_failed"),
+        (TEST_IDS[1], "suitableness", None, "parse_failed"),
+        (TEST_IDS[2], "relevance", None, "out_of_scale"),
+        (TEST_IDS[2], "suitableness", 1, None),
+        # An empty cell of the fourth reply: the model was not run on it.
+        (TEST_IDS[3], "suitableness", None, "out_of_scale"),
+        (TEST_IDS[4], "relevance", 3.5, None),
+        (TEST_IDS[4], "suitableness", 2, None),
+        (TEST_IDS[5], "relevance", 1, None),
+        (TEST_IDS[5], "suitableness", 1, None),
+    ]
+    rows = [row for row in built.table("ratings", "test").rows() if row["rater"] == "judge-a"]
+    assert [row["explanation"] for row in rows] == [
+        "5 (very)",
+        "3",
+        "no idea",
+        "",
+        "0",
+        "1",
+        "4!",
+        "3.5",
+        "2",
+        "1",
+        "1",
+    ]
+    assert {row["rater_kind"] for row in rows} == {"model"}
+
+
+def test_a_pattern_names_the_column_of_every_aspect(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    assert _ratings(built, "test", "judge-b") == [
+        (TEST_IDS[0], "relevance", 1, None),
+        (TEST_IDS[0], "coherence", 2, None),
+        (TEST_IDS[0], "aggressiveness", 3, None),
+        (TEST_IDS[0], "suitableness", 1, None),
+        (TEST_IDS[4], "aggressiveness", None, "out_of_scale"),
+        (TEST_IDS[5], "relevance", 5, None),
+        (TEST_IDS[5], "coherence", 5, None),
+        (TEST_IDS[5], "aggressiveness", 5, None),
+        (TEST_IDS[5], "suitableness", 3, None),
+    ]
+    rows = [row for row in built.table("ratings", "test").rows() if row["rater"] == "judge-b"]
+    assert {row["explanation"] for row in rows} == {None}
+
+
+def test_a_metric_without_bounds_has_no_value_off_its_scale(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    assert _ratings(built, "test", "toxic") == [
+        (TEST_IDS[0], "score", 0.25, None),
+        (TEST_IDS[1], "score", -1, None),
+        (TEST_IDS[3], "score", 7, None),
+        (TEST_IDS[4], "score", 0, None),
+        (TEST_IDS[5], "score", 0.001, None),
+    ]
+    rows = [row for row in built.table("ratings", "test").rows() if row["rater"] == "toxic"]
+    assert {(row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
+        (None, None, False, "metric")
+    }
+
+
+def test_ranks_are_ratings_of_which_the_lowest_is_best(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    ids = built.table("replies", "rankings").data["reply_id"]
+    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-rater-1")] == [1, 2, 3, 4, 5, 5, 4, 3, 2, 1]
+    assert _ratings(built, "rankings", "rank-rater-3")[8:] == [
+        (ids[8], "preference_rank", 4, None),
+        (ids[9], "preference_rank", None, "not_rated"),
+    ]
+    rows = [row for row in built.table("ratings", "rankings").rows() if row["aspect"] == "preference_rank"]
+    assert {(row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
+        (1, 5, False, "human")
+    }
+    assert len(rows) == 20
+
+
+def test_a_ranking_of_people_together_has_a_split_of_its_own_and_is_compared_all_the_same(tmp_path: Path) -> None:
+    data = _recipe(tmp_path, _files())
+    data["raters"] = [
+        each | ({"split": "rankings_combined"} if each["name"] == "rank-rater-3" else {}) for each in RATERS
+    ]
+    recipe = Recipe.model_validate(data)
+    built = ratings.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    ids = built.table("replies", "rankings").data["reply_id"]
+    assert [
+        (row["reply_id"], row["rater"], row["value"]) for row in built.table("ratings", "rankings_combined").rows()
+    ] == [(reply, "rank-rater-3", value) for reply, value in zip(ids, [2, 1, 3, 4, 5, 1, 2, 3, 4, None], strict=True)]
+    assert {row["rater"] for row in built.table("ratings", "rankings").rows()} == {
+        "rank-rater-1",
+        "rank-analysis-file",
+        "judge-c",
+    }
+    assert "rankings_combined" not in {table.split for table in built.tables if table.config != "ratings"}
+    assert built.facts == FACTS
+
+
+def test_the_rank_of_the_analysis_file_is_an_aspect_without_a_direction(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    rows = [row for row in built.table("ratings", "rankings").rows() if row["rater"] == "rank-analysis-file"]
+    assert {(row["aspect"], row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
+        ("rank_as_analysed", 1, 5, None, "human")
+    }
+    assert len(rows) == 10
+    assert built.table("ratings", "rankings").arrow()["higher_is_better"].null_count == 10
+
+
+def test_a_group_that_the_analysis_file_lacks_is_flagged_and_keeps_the_ranks_of_the_annotators(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    analysis = _ratings(built, "rankings", "rank-analysis-file")
+    assert [(value, reason) for *_, value, reason in analysis] == [
+        (2, None),
+        (1, None),
+        (3, None),
+        (4, None),
+        (5, None),
+        *[(None, "not_rated")] * 5,
+    ]
+    assert (
+        "Ranked groups that upstream flagged and left out of its analysis file: 1 of 2; the ranks that the annotators "
+        "gave are kept."
+    ) in built.notes
+    assert (
+        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no one direction: over 1 groups "
+        "it is that of `rank-rater-1` in 0 and 6 minus it in 0, that of `rank-rater-3` in 1 and 6 minus it in 0. Use "
+        "the annotators' own ranks."
+    ) in built.notes
+
+
+@pytest.mark.parametrize(
+    ("analysed", "as_1", "turned_1", "as_3", "turned_3"),
+    [
+        ("21345", 0, 0, 1, 0),
+        ("45321", 0, 0, 0, 1),  # 6 minus each rank of the third annotator
+        ("12345", 1, 0, 0, 0),
+        ("54321", 0, 1, 0, 0),
+        ("21344", 0, 0, 0, 0),
+        ("45322", 0, 0, 0, 0),
+    ],
+)
+def test_groups_of_the_analysis_file_have_an_annotators_rank_or_that_rank_turned_round(
+    tmp_path: Path, analysed: str, as_1: int, turned_1: int, as_3: int, turned_3: int
+) -> None:
+    def change(files: Files) -> None:
+        for row, rank in zip(files["ranks_analysis"], analysed, strict=True):
+            row["Rank"] = rank
+
+    built = _build(tmp_path, change)
+    assert {name: count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {
+        "analysis_groups_as_rank-rater-1": as_1,
+        "analysis_groups_reversed_from_rank-rater-1": turned_1,
+        "analysis_groups_as_rank-rater-3": as_3,
+        "analysis_groups_reversed_from_rank-rater-3": turned_3,
+    }
+    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-analysis-file")][:5] == [
+        float(rank) for rank in analysed
+    ]
+
+
+def test_a_group_of_ties_is_not_its_own_reverse(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        for name in ("ranks_1", "ranks_analysis"):
+            for row in files[name][:5]:
+                row["Rank"] = "3"
+
+    facts = _build(tmp_path, change).facts
+    assert (facts["analysis_groups_as_rank-rater-1"], facts["analysis_groups_reversed_from_rank-rater-1"]) == (1, 0)
+
+
+def test_groups_of_the_analysis_file_are_compared_with_those_of_the_same_replies(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        keys = [{name: row[name] for name in ("hate_speech", "text", "strategy")} for row in files["rankings"][5:]]
+        files["ranks_analysis"] = [key | {"Rank": rank} for key, rank in zip(keys, "12345", strict=True)]
+
+    built = _build(tmp_path, change)
+    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-analysis-file")] == [None] * 5 + [1, 2, 3, 4, 5]
+    assert built.facts["ranked_groups_flagged"] == 1
+    # The first annotator ranked the second group 5 to 1; the third one left its last reply out.
+    names = [f"analysis_groups_{how}_rank-rater-{rater}" for rater in (1, 3) for how in ("as", "reversed_from")]
+    assert [built.facts[name] for name in names] == [0, 1, 0, 0]
+
+
+def test_a_models_ratings_of_ranked_replies_are_found_by_text(tmp_path: Path) -> None:
+    built = _build(tmp_path)
+    ids = built.table("replies", "rankings").data["reply_id"]
+    assert _ratings(built, "rankings", "judge-c")[:5] == [
+        (ids[0], "coherence", 5, None),
+        (ids[1], "coherence", None, "parse_failed"),
+        (ids[2], "coherence", None, "not_rated"),
+        (ids[3], "coherence", None, "out_of_scale"),
+        (ids[4], "coherence", 1, None),
+    ]
+    rows = [row for row in built.table("ratings", "rankings").rows() if row["rater"] == "judge-c"]
+    assert [row["explanation"] for row in rows[:4]] == ["five", "?", "", "6"]
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "column", "cell", "message"),
+    [
+        (
+            "agreement_round1",
+            0,
+            "relevance",
+            "4.5",
+            "agreement_round1.csv, line 2: relevance is 4.5, the mean of the three annotators is 4.0",
+        ),
+        (
+            "agreement_round1",
+            1,
+            "relevance",
+            "2",
+            "agreement_round1.csv, line 3: relevance is 2.0, the mean of the three annotators is None",
+        ),
+        (
+            "agreement_round2",
+            0,
+            "coherence",
+            "",
+            "agreement_round2.csv, line 2: coherence is None, the mean of the three annotators is 2.0",
+        ),
+        (
+            "agreement_round2",
+            1,
+            "aggressiveness",
+            "0",
+            "agreement_round2.csv, line 3: aggressiveness is 0.0, the mean of the three annotators is None",
+        ),
+        (
+            "test",
+            4,
+            "strategy",
+            "positive",
+            "test.csv, line 6: strategy is 'positive', expected one of 'Informative', 'Questioning', ",
+        ),
+        ("test", 4, "system", "GPT4", "test.csv, line 6: system is 'GPT4', expected one of '', 'dialoGPT', "),
+        ("test", 5, "text", "", "test.csv, line 7: text is empty"),
+        ("test", 5, "relevance", "high", "test.csv, line 7: relevance is 'high', expected a number"),
+        ("test", 5, "tox", "nan", "test.csv, line 7: toxic:score is 'nan', expected a number"),
+        (
+            "test",
+            3,
+            "text",
+            "bread is for some isnt it",
+            "test.csv, line 5: is not the reply of agreement_round2.csv, line 3; their order changed",
+        ),
+        (
+            "test",
+            1,
+            "hate_speech",
+            HS[2],
+            "test.csv, line 3: is not the reply of agreement_round1.csv, line 3; their order changed",
+        ),
+        (
+            "dev",
+            0,
+            "text",
+            "Who bakes by day?",
+            "dev.csv, line 2: record u4 has another HS",
+        ),
+        (
+            "dev",
+            0,
+            "hate_speech",
+            HS[0],
+            "dev.csv, line 2: record u4 has another HS",
+        ),
+        (
+            "rankings",
+            0,
+            "text",
+            "Ask the baker.",
+            "rankings.csv, line 2: record u0 has another HS",
+        ),
+        (
+            "agreement",
+            2,
+            "text",
+            "Nothing.",
+            "agreement.csv: is not the two agreement rounds, one after the other; a file changed",
+        ),
+        (
+            "agreement",
+            3,
+            "suitableness_2",
+            "3",
+            "agreement.csv: is not the two agreement rounds, one after the other; a file changed",
+        ),
+        (
+            "predicted",  # in reverse order: its second row is the last but one of the rankings
+            1,
+            "text",
+            "Read off.",
+            "rankings.csv, line 10: this reply is not in predicted.csv; the files do not go together",
+        ),
+        ("ranks_1", 0, "hate_speech", "", "ranks_1.csv, line 2: hate_speech is empty (3 empty texts, expected 2)"),
+    ],
+)
+def test_files_that_contradict_each_other_are_refused(
+    tmp_path: Path, file: str, row: int, column: str, cell: str, message: str
+) -> None:
+    def change(files: Files) -> None:
+        files[file][row][column] = cell
+
+    assert _fails(tmp_path, change).startswith(message)
+
+
+def test_a_changed_order_of_the_test_split_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["test"][1], files["test"][2] = files["test"][2], files["test"][1]
+
+    assert _fails(tmp_path, change) == (
+        "test.csv, line 3: is not the reply of agreement_round1.csv, line 3; their order changed"
+    )
+
+
+def test_rounds_in_another_order_are_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["agreement"] = files["agreement_round2"] + files["agreement_round1"]
+
+    assert _fails(tmp_path, change).startswith("agreement.csv: is not the two agreement rounds, one after the other")
+
+
+def test_a_reply_that_stands_twice_in_a_split_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["dev"].append(files["dev"][1])
+
+    assert _fails(tmp_path, change).startswith("replies/dev: two rows share reply_id re-")
+
+
+def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> None:
+    data = _recipe(tmp_path, _files())
+    built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    assert left_out == []
+    assert [(table.config, table.split) for table in built.tables] == [
+        (config, split)
+        for config in ("replies", "ratings", "scores")
+        for split in ("dev", "test", *ROUNDS, "rankings")
+        if (config, split) != ("scores", "rankings")
+    ]
+
+
+@pytest.mark.parametrize("why", ["not pinned", "not there"])
+def test_the_optional_full_split_is_left_out_where_its_file_cannot_be_verified(tmp_path: Path, why: str) -> None:
+    files = _files()
+    files["full"] = [_row((*SHARED, *ASPECTS), *row) for row in FULL]
+    data = _recipe(tmp_path, files)
+    data["sources"]["full"] |= {"optional": True, "note": "all rows"}
+    if why == "not pinned":
+        del data["sources"]["full"]["sha256"]
+    else:
+        (tmp_path / "full.csv").unlink()
+    built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    assert left_out == ["full.csv: optional, not to be had (all rows)"]
+    assert {table.split for table in built.tables} == {"dev", "test", *ROUNDS, "rankings"}
+
+
+def test_the_optional_full_split_is_built_from_a_pinned_file(tmp_path: Path) -> None:
+    files = _files()
+    files["full"] = [_row((*SHARED, *ASPECTS), *row) for row in FULL]
+    data = _recipe(tmp_path, files)
+    data["sources"]["full"] |= {"optional": True, "note": "all rows"}
+    data["expect"]["facts"]["replies"] = 18
+    built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    assert left_out == []
+    replies = built.table("replies", "full")
+    assert replies.data["reply_id"] == [TEST_IDS[1], _reply_id(FULL[1], "Listen.", "unknown", "f1")]
+    assert replies.data["also_in"] == [["agreement_round1", "test"], []]
+    assert built.table("replies", "test").data["also_in"][1] == ["agreement_round1", "full"]
+    assert built.table("scores", "full").data["unified"] == [1.75, 5]  # (2 + (6 - 5) + 3 + 1) / 4
+    assert len(built.table("ratings", "full")) == 8
+    assert [table.split for table in built.tables if table.config == "replies"] == [
+        "dev",
+        "test",
+        "full",
+        *ROUNDS,
+        "rankings",
+    ]
+
+
+def test_a_full_split_that_is_there_with_another_hash_is_refused(tmp_path: Path) -> None:
+    files = _files()
+    files["full"] = [_row((*SHARED, *ASPECTS), *row) for row in FULL]
+    data = _recipe(tmp_path, files)
+    data["sources"]["full"] |= {"optional": True, "note": "all rows", "sha256": "0" * 64}
+    with pytest.raises(InputError, match=r"full\.csv .*has sha256 [0-9a-f]{64}, expected 0{64}"):
+        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+
+
+def test_a_ranked_reply_that_a_file_of_ranks_lacks_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["ranks_1"][1]["text"] = "They did."
+
+    assert _fails(tmp_path, change) == (
+        "rankings.csv, line 3: this reply is not in ranks_1.csv; the files do not go together"
+    )
+
+
+def test_a_part_of_a_group_that_the_analysis_file_lacks_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        del files["ranks_analysis"][4]
+
+    assert _fails(tmp_path, change) == (
+        "rankings.csv, line 6: the analysis file lacks this reply and not its whole group"
+    )
+
+
+def test_a_value_of_an_annotator_off_the_scale_is_in_no_mean(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        for name in ("agreement_round1", "agreement"):
+            files[name][0] |= {"relevance_3": "0", "relevance": "3"}
+
+    row = _build(tmp_path, change).table("scores", "agreement_round1").rows()[0]
+    assert (row["relevance"], row["unified"], row["n_raters"], row["reason"]) == (None, None, 2, "out_of_scale")
+
+
+def test_a_test_split_that_is_shorter_than_the_rounds_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        del files["test"][3:]
+
+    assert _fails(tmp_path, change) == "test.csv: has 3 replies, the agreement rounds 4"
+
+
+def test_a_known_record_with_another_reference_is_refused(tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        files["dev"][0]["reference"] = "Others do."
+
+    assert _fails(tmp_path, change).startswith("dev.csv, line 2: record u4 has another HS, reference or reply here")
+
+
+@pytest.mark.parametrize("cell", ["", "6"])
+def test_a_group_of_the_analysis_file_with_a_missing_rank_is_not_compared(tmp_path: Path, cell: str) -> None:
+    def change(files: Files) -> None:
+        files["ranks_analysis"][2]["Rank"] = cell
+
+    built = _build(tmp_path, change)
+    assert {count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {0}
+    assert any("has no one direction: over 0 groups it is" in note for note in built.notes)

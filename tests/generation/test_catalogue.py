@@ -1,0 +1,204 @@
+"""Retrieval as a way to answer, with a scripted retriever and those of the suite."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fcconan.data import ids
+from fcconan.errors import InputError
+from fcconan.generation.retrieval_baseline import Catalogue
+from fcconan.generation.training_pool import Pool
+from fcconan.retrieval import suites
+from fcconan.retrieval.dense import Vectors
+from fcconan.retrieval.systems import Ranking, Rankings
+from tests.generation.test_examples import item, made
+
+OMBREY, TESSOK, VELMARI = (
+    "The Ombrey never return a book",
+    "Every Tessok cheats at cards",
+    "Nobody needs Velmari bakers",
+)
+PAIRS = [
+    made(OMBREY, "They return every book early", code="1"),
+    made(OMBREY, "Which book, and when", code="1"),
+    made(TESSOK, "Nobody cheats at cards where there are none", code="2"),
+    made("Tessok and their cards", "Which book, and when", code="2"),
+    made(VELMARI, "Everybody eats their bread", code="3"),
+]
+
+
+class Scripted:
+    """Ranks the catalogue in its order, for every query alike, and remembers what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, left_out: str = "") -> None:
+        self.asked: list[tuple[dict[str, str], list[str], int]] = []
+        self._left_out = left_out
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Mapping[str, Ranking]:
+        self.asked.append((dict(queries), list(corpus.values()), k))
+        ranking = [(key, float(-place)) for place, key in enumerate(corpus)][:k]
+        failures = {key: "no answer" for key, text in queries.items() if text == self._left_out}
+        return Rankings({key: ranking for key in queries if key not in failures}, failures=failures)
+
+
+def texts(catalogue: Catalogue, message: str, *references: str, code: str = "") -> list[str]:
+    return [each.counter_narrative for each in catalogue.of(item(message, *references, code=code))]
+
+
+def test_all_items_are_ranked_at_once_and_deep_enough() -> None:
+    system = Scripted()
+    catalogue = Catalogue(Pool(PAIRS), system, k=2)
+    asked = [item(OMBREY, code="1"), item(TESSOK, code="2"), item("The Dravene sing", code="9")]
+    catalogue.prepare(asked)
+    # Four distinct CNs. The Ombrey's kin are their two CNs and, with these, the third pair of the Tessok: two CNs. The
+    # Tessok's are two as well. So the depth is two and two.
+    queries, corpus, depth = system.asked[0]
+    assert list(queries.values()) == [OMBREY, TESSOK, "The Dravene sing"]
+    assert corpus == [PAIRS[place].counter_narrative for place in (0, 1, 2, 4)]
+    assert depth == 4
+    assert texts(catalogue, OMBREY, code="1") == [PAIRS[2].counter_narrative, PAIRS[4].counter_narrative]
+    assert texts(catalogue, TESSOK, code="2") == [PAIRS[0].counter_narrative, PAIRS[4].counter_narrative]
+    assert texts(catalogue, "The Dravene sing", code="9") == [PAIRS[0].counter_narrative, PAIRS[1].counter_narrative]
+    assert len(system.asked) == 1
+    first = catalogue.of(asked[1])[0]
+    assert (first.pair_id, first.cn_id, first.score) == (PAIRS[0].pair_id, PAIRS[0].cn_id, 0.0)
+    assert catalogue.fewer == {}
+
+
+def test_an_item_that_was_not_prepared_is_ranked_alone() -> None:
+    system = Scripted()
+    catalogue = Catalogue(Pool(PAIRS), system)
+    assert texts(catalogue, OMBREY, code="1") == [PAIRS[2].counter_narrative]
+    assert [list(queries.values()) for queries, _, _ in system.asked] == [[OMBREY]]
+
+
+def test_references_are_left_out_in_whatever_spelling() -> None:
+    catalogue = Catalogue(Pool(PAIRS), Scripted())
+    assert texts(catalogue, "The Dravene sing", "they return EVERY book, early!", code="9") == [
+        PAIRS[1].counter_narrative
+    ]
+
+
+def test_own_cns_are_left_in_where_finding_them_is_the_task() -> None:
+    catalogue = Catalogue(Pool(PAIRS), "tfidf", own=True)
+    assert texts(catalogue, OMBREY, code="1") == ["They return every book early"]
+    assert catalogue.configuration["own"] is True
+    assert texts(Catalogue(Pool(PAIRS), "tfidf"), OMBREY, code="1") == [PAIRS[2].counter_narrative]
+
+
+def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
+    """Of what is left, people found that it does not fit."""
+    asked = [item(OMBREY, PAIRS[0].counter_narrative, code="1"), item(TESSOK, "Another CN", code="2")]
+    alone = [made("", pair.counter_narrative) for pair in PAIRS]
+    for pairs in (PAIRS, alone):
+        judged = Pool(pairs, judged=True)
+        with pytest.raises(InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --own"):
+            Catalogue(judged, Scripted()).prepare(asked)
+        Catalogue(judged, Scripted()).prepare(asked[1:])
+    # A CN that is there for other messages only.
+    Catalogue(Pool(PAIRS, judged=True), Scripted()).prepare([item("The Dravene sing", PAIRS[0].counter_narrative)])
+    for pairs in (PAIRS, alone):
+        judged = Pool(pairs, judged=True)
+        Catalogue(Pool(pairs), Scripted()).prepare(asked)
+        catalogue = Catalogue(judged, Scripted(), own=True)
+        assert catalogue.of(asked[0])[0].counter_narrative == PAIRS[0].counter_narrative
+
+
+def test_near_copies_are_left_out_with_their_cns() -> None:
+    pool = Pool([*PAIRS, made("Tessok sing", "They return every book early")])
+    assert texts(Catalogue(pool, Scripted(), k=9), "The Ombrey never return any book", code="9") == [
+        PAIRS[place].counter_narrative for place in (2, 4)
+    ]
+
+
+def test_too_few_and_failures_are_told() -> None:
+    catalogue = Catalogue(Pool(PAIRS), Scripted(left_out=TESSOK), k=3)
+    catalogue.prepare([item(OMBREY, code="1"), item(TESSOK, code="2")])
+    assert texts(catalogue, TESSOK, code="2") == []
+    assert len(texts(catalogue, OMBREY, code="1")) == 2
+    assert catalogue.fewer == {f"it-{OMBREY}": 2, f"it-{TESSOK}": 0}
+    assert catalogue.failures == {f"it-{TESSOK}": "no answer"}
+
+
+@pytest.mark.parametrize("name", ["random", "tfidf", "bm25", "bm25-fast"])
+def test_systems_of_the_suite(name: str) -> None:
+    asked = [item(OMBREY, code="1"), item("Nobody needs the bread of Velmari", code="9")]
+    found = []
+    for _ in range(2):
+        catalogue = Catalogue(Pool(PAIRS), name, k=1)
+        catalogue.prepare(asked)
+        found.append([catalogue.of(each) for each in asked])
+        assert catalogue.configuration["retriever"] == name
+        assert catalogue.configuration["catalogue"] == 4
+        assert not {"fit_on", "training_pairs"} & catalogue.configuration["system"].keys()
+    assert found[0] == found[1]
+    kin = {ids.make_cn_id(PAIRS[place].counter_narrative) for place in (0, 1)}
+    assert not kin & {each.cn_id for each in found[0][0]}
+    if name != "random":
+        assert [each.counter_narrative for each in found[0][1]] == ["Everybody eats their bread"]
+
+
+def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+
+    class Learns(Scripted):
+        def __init__(self, train: list[tuple[str, str]]) -> None:
+            super().__init__()
+            seen.append([message for message, _ in train])
+
+    module = type("Module", (), {"Learns": Learns})
+    monkeypatch.setattr(suites, "import_module", lambda _: module)
+    catalogue = Catalogue(Pool(PAIRS), "mine:Learns")
+    catalogue.prepare([item(OMBREY, code="1"), item("The Dravene sing", code="9")])
+    # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
+    assert seen == [[pair.hate_speech for pair in PAIRS], [TESSOK, VELMARI]]
+    assert catalogue.configuration["learns_from"] == "pairs that are kin of no item"
+    Catalogue(Pool([made("", "Which book, and when")]), "mine:Learns", train=Pool(PAIRS[2:])).prepare(
+        [item(VELMARI, code="3")]
+    )
+    assert seen[-1] == [TESSOK, "Tessok and their cards"]
+
+
+@pytest.mark.parametrize("model", ["minilm", "owner/model", "folder"])
+def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Length:
+        """Turns a text into a vector by its number of words."""
+
+        name = "length"
+
+        def __init__(self, model: str, **options: object) -> None:
+            self.configuration = {"model": model, **options}
+
+        def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
+            angles = np.array([len(text.split()) / 10 for text in texts])
+            return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+    monkeypatch.setattr(suites, "SentenceEncoder", Length)
+    named = str(tmp_path) if model == "folder" else model
+    catalogue = Catalogue(Pool(PAIRS), named, k=2)
+    # The Ombrey's message has six words; of the CNs that are left, one has eight and one four. Kin has five.
+    assert sorted(texts(catalogue, OMBREY, code="1")) == ["Everybody eats their bread", PAIRS[2].counter_narrative]
+    assert texts(catalogue, "Quillish towns have no streets", code="9") == [
+        PAIRS[0].counter_narrative,
+        PAIRS[1].counter_narrative,
+    ]
+    assert catalogue.configuration["system"]["encoder"]["model"] == named
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="the number of CNs is 0: give 1 or more"):
+        Catalogue(Pool(PAIRS), k=0)
+    with pytest.raises(InputError, match="unknown system 'tf-idf': did you mean 'tfidf'"):
+        Catalogue(Pool(PAIRS), "tf-idf")
+    with pytest.raises(InputError, match="pair-propagation needs training pairs and the dataset has none"):
+        Catalogue(Pool([made("", "A CN alone")]), "pair-propagation")
+    only_kin = Catalogue(Pool(PAIRS[:2]), "pair-propagation")
+    with pytest.raises(InputError, match="all 2 training pairs are kin of the 1 items, and pair-propagation learns"):
+        only_kin.prepare([item(OMBREY, code="1")])
+    catalogue = Catalogue(Pool(PAIRS), Scripted())
+    catalogue.prepare([])
+    assert catalogue.fewer == {}

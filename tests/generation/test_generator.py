@@ -1,0 +1,266 @@
+"""Systems that answer messages, and the rows of their replies."""
+
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from fcconan.data.ids import make_reply_id
+from fcconan.errors import InputError
+from fcconan.generation.generators import CatalogueGenerator, ModelGenerator, References
+from fcconan.generation.item import GENERATED, Generated, Item
+from fcconan.generation.writing import Tally, generate_rows, row_maker
+from fcconan.judging.replies import load_replies
+from fcconan.models.calls import Call, Reply
+from fcconan.models.token_sampling import stop_in
+from tests.generation.said import (
+    ITEMS,
+    OMBREY,
+    TESSOK,
+    VELMARI,
+    Fixed,
+    drawing,
+    example,
+    in_batches,
+    item,
+    message_of,
+    model,
+    plan,
+)
+from tests.judging.fake_model import FakeModel
+
+
+def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
+    return ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "reason", "flags"),
+    [
+        (Reply("  They do.\n"), "They do.", None, []),
+        (Reply("They do. STOP And more"), "They do.", None, []),
+        (Reply("One  line\n\nand another."), "One  line\n\nand another.", None, []),
+        (Reply(" STOP They do."), None, "empty", []),
+        (Reply("\n\n STOP They do."), None, "empty", []),
+        (Reply("<think>\nNobody STOP knows.\n</think>\n\nNo, that is untrue."), "No, that is untrue.", None, []),
+        (Reply("Nobody knows.\n</think>\n\nNo. STOP And"), "No.", None, []),
+        (Reply("<think>Who?</think> <think>They.</think>```\nNo.\n```"), "```\nNo.\n```", None, []),
+        (Reply("<think>Nobody knows.</think>\n"), None, "empty", []),
+        (Reply("<think>Nobody knows."), None, "empty", []),
+        (Reply(reason="truncated", cut="<think>Nobody knows"), None, "truncated", []),
+        (Reply(reason="truncated", cut="<think>Nobody knows.</think> They"), "They", None, ["truncated"]),
+        (Reply(reason="empty"), None, "empty", []),
+        (Reply(reason="truncated", cut=" They always"), "They always", None, ["truncated"]),
+        (Reply(reason="truncated", cut="They do. STOP and"), "They do.", None, []),
+        (Reply(reason="truncated", cut=" STOP and"), None, "empty", []),
+        (Reply(reason="truncated", cut="  "), None, "truncated", []),
+        (Reply(reason="truncated"), None, "truncated", []),
+        (Reply(reason="refused", detail="a key"), None, "refused", []),
+        (Reply(reason="server_error", detail="They do."), None, "server_error", []),
+    ],
+)
+def test_a_reply_is_words_or_a_reason(reply: Reply, text: str | None, reason: str | None, flags: list[str]) -> None:
+    decoding = drawing(1, None, stop=("STOP",))
+    generator = ModelGenerator(model(lambda call: reply), plan(decoding=decoding))
+    (found,) = generator.answers(ITEMS[:1])
+    assert (found.text, found.reason, found.more["flags"]) == (text, reason, flags)
+    assert generator.failed == (reason == "server_error")
+    assert found.more["picked"] == (None if text is None else 0)
+
+
+def test_a_row_says_how_the_reply_was_made() -> None:
+    def answer(call: Call) -> Reply:
+        if call.sample == 0:
+            return Reply(reason="empty", model="stub-1", prompt_tokens=5, completion_tokens=1)
+        return Reply(f" {call.sample} ", model="stub-2", prompt_tokens=5, completion_tokens=2 + call.sample)
+
+    asked = plan("retrieval", candidates=Fixed(example(1)), examples=Fixed(example(2)), decoding=drawing(3), seed=4)
+    generator = ModelGenerator(model(answer), asked, name="mine", format="zephyr")
+    (row,) = generate_rows(generator, ITEMS[:1], flags=lambda hs, text, *, language=None: (f"{hs}|{text}|{language}",))
+    assert row == {
+        "reply_id": make_reply_id(ITEMS[0].item_id, "mine", "1"),
+        "item_id": ITEMS[0].item_id,
+        "hs_id": ITEMS[0].hs_id,
+        "hate_speech": OMBREY,
+        "text": "1",
+        "system": "mine",
+        "strategy": "retrieval-conditioned",
+        "references": ["The library says otherwise.", "They do."],
+        "reason": None,
+        "flags": [f"{OMBREY}|1|None"],
+        "model": "fake",
+        "revision": "stub-2",
+        "prompt_hash": asked.prompt.hash,
+        "format": "zephyr",
+        "decoding": "several",
+        "seed": 4,
+        "examples": ["p2"],
+        "sources": ["cn-1"],
+        "candidates": 3,
+        "picked": 1,
+        "prompt_tokens": 15,
+        "completion_tokens": 8,
+    }
+    assert set(row) == set(GENERATED)
+    assert generator.configuration["format"] == "zephyr"
+    assert generator.configuration["pick"] == {"pick": "first"}
+
+
+def test_a_row_names_the_passages_that_were_shown_and_the_template_of_the_model() -> None:
+    class Known:
+        def __call__(self, row: object) -> str:
+            return "Books come back.\n\nThe library lends to all."
+
+    asked = plan("grounded", background=Known())
+    generator = ModelGenerator(model(lambda call: Reply("No.")), asked, own_template="0123456789ab")
+    (found,) = generator.answers(ITEMS[:1])
+    texts = ("Books come back.", "The library lends to all.")
+    assert found.more["sources"] == [f"passage-{sha256(text.encode()).hexdigest()[:12]}" for text in texts]
+    assert found.more["format"] == generator.configuration["format"] == "chat template of the model"
+    assert generator.configuration["template"] == "0123456789ab"
+    assert generator.name == "fake:grounded"
+
+
+def test_what_cannot_be_asked_is_not_and_the_order_stays() -> None:
+    nothing = Fixed(example(1), nothing=[ITEMS[0].item_id, ITEMS[2].item_id])
+    asked = model(message_of)
+    generator = ModelGenerator(asked, plan("retrieval", candidates=nothing))
+    found = list(generator.answers(ITEMS))
+    assert [(each.text, each.reason) for each in found] == [
+        (None, "no_candidates"),
+        (TESSOK, None),
+        (None, "no_candidates"),
+    ]
+    assert found[0].more["candidates"] == 0
+    assert [message_of(call) for call in asked.calls] == [TESSOK]
+
+
+def test_items_are_read_when_they_are_needed() -> None:
+    taken: list[str] = []
+
+    def items() -> Iterator[Item]:
+        for number in range(100):
+            taken.append(str(number))
+            yield item(f"Message {number}.")
+
+    read: list[int] = []
+    batched = in_batches(4, read, lambda call: Reply(message_of(call)))
+    rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items(), flags=no_flags)
+    assert next(rows)["text"] == "Message 0."
+    assert (len(taken), len(read)) == (2, 4)
+    assert [row["text"] for row in rows] == [f"Message {number}." for number in range(1, 100)]
+    assert len(read) == 200
+
+
+@pytest.mark.parametrize(("number", "message"), [(0, "fewer replies than calls"), (2, "more replies than calls")])
+def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
+    class Wrong(FakeModel):
+        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+            return iter([Reply("x")] * (number * len(list(calls))))
+
+    with pytest.raises(InputError, match=message):
+        list(ModelGenerator(Wrong(message_of), plan()).answers(ITEMS[:1]))
+
+
+@pytest.mark.parametrize(("number", "message"), [(0, "fewer answers than there"), (2, "more answers than there")])
+def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None:
+    class Wrong(References):
+        def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+            return iter([Generated("x")] * (number * len(list(items))))
+
+    with pytest.raises(InputError, match=message):
+        list(generate_rows(Wrong(), ITEMS[:1], flags=no_flags))
+
+
+def test_the_best_of_a_catalogue_is_the_reply() -> None:
+    source = Fixed(example(1), example(2), nothing=[ITEMS[1].item_id])
+    rows = list(generate_rows(CatalogueGenerator(source), ITEMS[:2], flags=no_flags))
+    assert [(row["text"], row["reason"], row["sources"]) for row in rows] == [
+        ("Answer 1.", None, ["cn-1"]),
+        (None, "no_candidates", []),
+    ]
+    assert {(row["system"], row["strategy"]) for row in rows} == {("fixed:retrieval", "retrieval")}
+    source.failures = {ITEMS[1].item_id: "timeout"}  # type: ignore[attr-defined]
+    assert [each.reason for each in CatalogueGenerator(source).answers(ITEMS[:2])] == [None, "timeout"]
+
+
+def test_a_reference_is_the_reply_and_the_others_its_references() -> None:
+    texts = [f"CN {number}." for number in range(4)]
+    items = [item(f"Message {number}.", *texts) for number in range(40)]
+    found = {each.item_id: got for each, got in zip(items, References().answers(items), strict=True)}
+    assert {got.text for got in found.values()} == set(texts)
+    for got in found.values():
+        assert got.more["references"] == [text for text in texts if text != got.text]
+    again = dict(zip((each.item_id for each in items[::-1]), References().answers(items[::-1]), strict=True))
+    assert again == found
+    other = [got.text for got in References(seed=1).answers(items)]
+    assert other != [got.text for got in found.values()]
+    one, none = References(name="people").answers([item(TESSOK, " Who saw? "), item(VELMARI, " ")])
+    assert (one.text, one.more["references"]) == ("Who saw?", [])
+    assert (none.text, none.reason) == (None, "no_reference")
+
+
+def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        return Reply(reason="refused") if message_of(call) == TESSOK else Reply(f"No: {message_of(call)}")
+
+    rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS, flags=no_flags))
+    bare = [{key: row[key] for key in ("hate_speech", "text", "system", "references")} for row in rows]
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in bare))
+    ids = ("reply_id", "item_id", "hs_id")
+    assert [[each[name] for name in ids] for each in load_replies(path)] == [
+        [row[name] for name in ids] for row in rows
+    ]
+
+
+def test_counts_are_those_of_the_rows() -> None:
+    make = row_maker("one", "few-shot", flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:]))
+    tally = Tally()
+    tokens = {"prompt_tokens": 10, "completion_tokens": 3}
+    for each, got in (
+        (ITEMS[0], Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **tokens})),
+        (ITEMS[1], Generated("x y z w|insult", more={"examples": ["a"], "flags": ["truncated"], **tokens})),
+        (ITEMS[2], Generated(None, "timeout", {"examples": ["a", "b"]})),
+    ):
+        tally.add(make(each, got))
+    tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
+    assert tally.result() == [
+        {
+            "system": "one",
+            "strategy": "few-shot",
+            "n": 2,
+            "n_missing": 1,
+            "missing": {"timeout": 1},
+            "refusals": 1,
+            "flags": {"insult": 2, "refusal:request": 1, "truncated": 1},
+            "mean_words": 3.0,
+            "examples_shown": {"1": 1, "2": 2},
+            "tokens": {"prompt": 20, "completion": 6},
+        },
+        {
+            "system": "two",
+            "strategy": "reference",
+            "n": 0,
+            "n_missing": 1,
+            "missing": {"no_reference": 1},
+            "refusals": 0,
+            "flags": {},
+            "mean_words": None,
+            "examples_shown": {"0": 1},
+            "tokens": {"prompt": 0, "completion": 0},
+        },
+    ]
+    with pytest.raises(InputError, match=r"of two to the item .* stands there twice"):
+        tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
+
+
+def test_what_stands_before_the_first_stop_string() -> None:
+    assert stop_in("a\nb. c", (". ", "\n")) == 1
+    assert stop_in("abc", ("x", "\n")) is None
+    assert stop_in("abc", ()) is None
+    assert stop_in(" \n\nA word.\nMore.", ("\n",)) == 10  # white space before the first word ends nothing
+    assert stop_in("\n \n", ("\n",)) is None
+    assert stop_in("\nSTOP", ("STOP",)) == 1

@@ -1,0 +1,259 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.judging.rubric_drafts import draft_rubric
+from fcconan.judging.rubrics import load_rubric
+from fcconan.judging.tasks import Aspect, dump_task, load_task
+from fcconan.models.calls import Reply
+from tests.judging.fake_model import FakeModel
+
+CSV = (
+    "\ufeffCalm,Inner Depth\r\n"
+    '"How calm, on\nthe whole, is it?\n\n1 star: Not at\n all.\n\n2 Stars: A bit.\n3 star:Wholly.",'
+    '"How deep? ""Very""?\n\n1 Star: Flat.\n2 Stars : Deep."\r\n'
+)
+
+
+def write(path: Path, text: str) -> str:
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+def prometheus(**rubrics: Any) -> str:
+    return json.dumps({"rubrics": rubrics, "references": {"Calm": "Not read."}})
+
+
+def test_a_csv_of_prompts_is_a_task(tmp_path: Path) -> None:
+    found = load_rubric(write(tmp_path / "2024 Prompts.csv", CSV))
+    assert (found.name, found.unit, found.context, found.labels) == (
+        "rubric-2024-prompts",
+        "reply",
+        ["hate_speech"],
+        [],
+    )
+    assert found.aspects == [
+        Aspect(
+            name="calm",
+            title="Calm",
+            question="How calm, on the whole, is it?",
+            low=1,
+            high=3,
+            grades={1: "Not at all.", 2: "A bit.", 3: "Wholly."},
+        ),
+        Aspect(
+            name="inner_depth",
+            title="Inner Depth",
+            question='How deep? "Very"?',
+            low=1,
+            high=2,
+            grades={1: "Flat.", 2: "Deep."},
+        ),
+    ]
+
+
+def test_a_rubric_of_prometheus_is_a_task(tmp_path: Path) -> None:
+    text = prometheus(Calm="[How calm?]\nScore 0: Not.\nScore 1: A bit, 2: say.\nScore 2: Wholly.")
+    found = load_rubric(write(tmp_path / "mine.json", text))
+    assert found.name == "mine"
+    [calm] = found.aspects
+    assert (calm.question, calm.low, calm.high, calm.higher_is_better) == ("How calm?", 0, 2, True)
+    assert calm.grades == {0: "Not.", 1: "A bit, 2: say.", 2: "Wholly."}
+
+
+def test_a_rubric_of_prometheus_eval_is_a_task(tmp_path: Path) -> None:
+    own = {"criteria": "How calm?", "score2_description": "Wholly:\nScore 1: no.", "score1_description": "Not at all."}
+    [calm] = load_rubric(write(tmp_path / "inner_calm.json", json.dumps(own))).aspects
+    assert (calm.name, calm.title, calm.question) == ("inner_calm", "inner_calm", "How calm?")
+    assert calm.grades == {1: "Not at all.", 2: "Wholly: Score 1: no."}
+    both = load_rubric(write(tmp_path / "mine.json", prometheus(Depth=GOOD, Calm=own)))
+    assert [(aspect.title, aspect.grades[1]) for aspect in both.aspects] == [
+        ("Depth", "Flat."),
+        ("Calm", "Not at all."),
+    ]
+
+
+def test_what_only_announces_the_grades_is_no_part_of_the_question(tmp_path: Path) -> None:
+    asked = "Rate how calm it is: wholly, say. Here is what every star stands for, from 1 to 2:"
+    [calm] = load_rubric(write(tmp_path / "a.csv", f'Calm\n"{asked}\n\n1 star: Not.\n2 star: So."\n')).aspects
+    assert calm.question == "Rate how calm it is: wholly, say."
+    # All of it stays where nothing else is asked.
+    [calm] = load_rubric(write(tmp_path / "a.csv", 'Calm\n"How calm:\n\n1 star: Not.\n2 star: So."\n')).aspects
+    assert calm.question == "How calm:"
+
+
+def test_grades_have_as_many_digits_as_they_need(tmp_path: Path) -> None:
+    text = prometheus(Calm="How?\n" + "\n".join(f"Score {grade}: Grade {grade}." for grade in range(1, 11)))
+    [calm] = load_rubric(write(tmp_path / "mine.json", text)).aspects
+    assert (calm.high, calm.grades[1], calm.grades[10]) == (10, "Grade 1.", "Grade 10.")
+
+
+def test_other_names_are_tasks(tmp_path: Path) -> None:
+    assert load_rubric("cseval") == load_task("cseval")
+    found = load_rubric(write(tmp_path / "a.csv", CSV))
+    assert load_rubric(write(tmp_path / "task.yaml", dump_task(found))) == found
+
+
+def test_toxicity_of_the_multi_aspect_paper_praises_with_five() -> None:
+    assert load_task("multi-aspect").aspect("toxicity").higher_is_better
+    assert not load_task("cseval").aspect("aggressiveness").higher_is_better
+
+
+GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "Calm,Depth\n", "has 1 rows with 2 cells, expected two alike"),
+        ("a.csv", "", "has 0 rows with no cells, expected two alike"),
+        ("a.csv", "Calm,Depth\na\n", "has 2 rows with 2 and 1 cells, expected two alike"),
+        ("a.csv", "Calm,Calm\na,b\n", "two columns have one name; rename one of them"),
+        ("a.csv", 'Calm\n"a\n', "not CSV (unexpected end of data); mend it"),
+        (
+            "a.csv",
+            "Calm\nHow calm?\n",
+            "Calm has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade",
+        ),
+        ("a.json", "{", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("a.json", "[]", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("a.json", '{"rubric": {}}', "expected a JSON object with `rubrics`, or with `criteria`, found none"),
+        ("calm.json", '{"criteria": "How?", "best": "Deep."}', "calm has 'best': give texts under `criteria` and"),
+        ("calm.json", '{"criteria": "How?", "score1_description": 1}', "calm has 'score1_description': give texts"),
+        ("calm.json", '{"criteria": "How?"}', "calm has no lines such as `Score 1: ...`"),
+        ("a.json", '{"rubrics": {}}', "`rubrics` is no object of texts; give aspect -> text"),
+        ("a.json", '{"rubrics": ["a"]}', "`rubrics` is no object of texts; give aspect -> text"),
+        ("a.json", '{"rubrics": {"Calm": 3}}', "`rubrics` is no object of texts; give aspect -> text"),
+        ("a.json", prometheus(Calm=GOOD + "\nScore 2: Again."), "Calm describes the grade 2 twice; keep one"),
+        (
+            "a.json",
+            prometheus(Calm=GOOD + "\nScore 4: Odd."),
+            "Calm: grades are given for [1, 2, 4]: give one for each",
+        ),
+        ("a.json", prometheus(Calm="How?\nScore 1: Flat."), "Calm has no lines such as"),
+        ("a.json", prometheus(Calm="How?\nScore 1:\nScore 2: Deep."), "Calm has grade 1 without a text; write what"),
+        ("a.json", prometheus(Calm="Score 1: Flat.\nScore 2: Deep."), "Calm has grades that nothing is asked about"),
+        ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects are named a_b; rename one"),
+        ("a.json", prometheus(**{"5 Ws": GOOD}), "5 Ws: String should match pattern"),
+    ],
+)
+def test_broken_files_are_refused_in_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load_rubric(write(tmp_path / name, text))
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.csv cannot be read \(No such file or directory\): check the path"):
+        load_rubric(str(tmp_path / "a.csv"))
+    (tmp_path / "a.json").write_bytes(b'{"caf\xe9": 1}')
+    with pytest.raises(InputError, match=r"a\.json: byte 5 is not UTF-8: save it as UTF-8"):
+        load_rubric(str(tmp_path / "a.json"))
+
+
+# Rubrics that a model drafts.
+
+DRAFT = {
+    "question": "Is it warm?",
+    "grades": {"1": "Cold.", "2": "Mild.", "3": "Warm."},
+    "steps": ["Read.", "Feel."],
+}
+
+
+def drafted(answer: Reply | str, **settings: Any) -> Any:
+    model = FakeModel(lambda _: answer)
+    wish: dict[str, Any] = {
+        "name": "inner_warmth",
+        "title": "Warmth",
+        "definition": "How warm the reply is.",
+        "high": 3,
+    } | settings
+    return draft_rubric(model, **wish), model
+
+
+def test_a_model_drafts_a_rubric_for_a_person_to_edit(tmp_path: Path) -> None:
+    found, model = drafted("Here you are:\n```json\n" + json.dumps(DRAFT) + "\n```", higher_is_better=False, seed=4)
+    assert found.name == "inner-warmth"
+    assert found.aspects == [
+        Aspect(
+            name="inner_warmth",
+            title="Warmth",
+            question="Is it warm?",
+            low=1,
+            high=3,
+            higher_is_better=False,
+            grades={1: "Cold.", 2: "Mild.", 3: "Warm."},
+            steps=["Read.", "Feel."],
+        )
+    ]
+    [call] = model.calls
+    assert json.loads(call.messages[1]["content"]) == {
+        "aspect": "Warmth",
+        "measures": "How warm the reply is.",
+        "lowest_grade": 1,
+        "highest_grade": 3,
+        "best_grade": 1,
+    }
+    assert (call.sampling.seed, call.variables) == (4, {"aspect": "inner_warmth"})
+    assert list(call.schema["properties"]["grades"]["properties"]) == ["1", "2", "3"]
+    assert load_rubric(write(tmp_path / "task.yaml", dump_task(found))) == found
+
+
+def test_without_a_question_the_definition_is_asked() -> None:
+    for question in ("", None, 3):
+        found, _ = drafted(json.dumps({**DRAFT, "question": question}))
+        assert found.aspects[0].question == "How warm the reply is."
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Reply(reason="timeout"), "fake drafted no rubric (timeout): try again, or another model"),
+        (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): try again"),
+        ("I cannot.", "fake answered no rubric in JSON: look at it with `fcconan judge show`, and try again"),
+        ("{oops}", "fake answered no rubric in JSON"),
+        ('{"question": "Is it?"}', "fake drafted no `grades` with a text for each of 1 to 3"),
+        (json.dumps({**DRAFT, "grades": ["a", "b", "c"]}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b"}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": None}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": " "}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": "c", "4": "d"}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "03": "c", "3": "d"}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "best": "c"}}), "fake drafted no `grades`"),
+        (json.dumps({**DRAFT, "steps": "Read."}), "fake drafted `steps` that are no list of texts"),
+        (json.dumps({**DRAFT, "steps": ["Read.", None]}), "fake drafted `steps` that are no list of texts"),
+    ],
+)
+def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        drafted(answer)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"low": 3}, "no rubric can be drafted for the aspect 'inner_warmth': low is 3 and high 3: low must be"),
+        ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': String should match"),
+        ({"definition": " "}, "the definition of the aspect is empty: write what raters should read"),
+        ({"title": ""}, "the title of the aspect is empty: write what raters should read"),
+        ({"high": 10**9}, "the scale from 1 to 1000000000 has more than 100 grades: give a smaller --high"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_asks_nobody(settings: dict[str, Any], message: str) -> None:
+    model = FakeModel(lambda _: pytest.fail("asked"))
+    wish: dict[str, Any] = {
+        "name": "inner_warmth",
+        "title": "Warmth",
+        "definition": "How warm it is.",
+        "high": 3,
+    } | settings
+    with pytest.raises(InputError, match=message):
+        draft_rubric(model, **wish)
+    assert model.calls == []

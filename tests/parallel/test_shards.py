@@ -1,0 +1,178 @@
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.parallel.shards import MOST_DEATHS, Shard, claim, cut, run, share
+from tests.parallel.counting import Counting, Killed
+
+PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def whole(folder: Path, *, size: int = 7, per_shard: int = 2) -> dict[str, str]:
+    folder.mkdir()
+    run(Counting(folder), cut(size, per_shard))
+    return content(folder)
+
+
+def test_shards_are_cut_evenly_and_named_by_their_place() -> None:
+    assert cut(7, 3) == [Shard(0, 3, 0, 3), Shard(1, 3, 3, 6), Shard(2, 3, 6, 7)]
+    assert [(shard.name, shard.size) for shard in cut(7, 3)] == [
+        ("part-00000-of-00003.parquet", 3),
+        ("part-00001-of-00003.parquet", 3),
+        ("part-00002-of-00003.parquet", 1),
+    ]
+    assert cut(6, 3)[-1] == Shard(1, 2, 3, 6)
+    assert cut(0, 3) == []
+
+
+def test_ranks_share_the_shards_without_rest() -> None:
+    shards = cut(7, 1)
+    assert [[shard.number for shard in share(shards, rank, 3)] for rank in range(3)] == [[0, 3, 6], [1, 4], [2, 5]]
+    assert share(shards[:2], 2, 3) == []
+    for rank, world in ((3, 3), (-1, 3), (0, 0)):
+        with pytest.raises(InputError, match=f"rank {rank} of {world} is none"):
+            share(shards, rank, world)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_shards_hold_the_same_whoever_writes_them(tmp_path: Path, jobs: int) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    told: list[tuple[int, int]] = []
+    run(Counting(folder), cut(7, 2), jobs=jobs, progress=lambda *counts: told.append(counts))
+    assert content(folder) == {
+        "part-00000-of-00004.parquet": "0 1",
+        "part-00001-of-00004.parquet": "2 3",
+        "part-00002-of-00004.parquet": "4 5",
+        "part-00003-of-00004.parquet": "6",
+    }
+    assert len(told) == 4
+    assert (told[-1], {total for _, total in told}) == ((7, 7), {7})
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut short"])
+def test_only_what_is_missing_is_done_again(tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "shards"
+    before = whole(folder)
+    torn = folder / "part-00001-of-00004.parquet"
+    times = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file() and path != torn}
+    if damage == "deleted":
+        torn.unlink()
+    else:
+        torn.write_text("2")
+    told: list[tuple[int, int]] = []
+    run(Counting(folder), cut(7, 2), progress=lambda *counts: told.append(counts))
+    assert content(folder) == before
+    assert {name: (folder / name).stat().st_mtime_ns for name in times} == times
+    assert told == [(5, 7), (7, 7)]
+
+
+def test_a_killed_worker_costs_its_shard_only_which_is_done_again(tmp_path: Path) -> None:
+    expected = whole(tmp_path / "whole")
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    run(Killed(Counting(folder), at=1), cut(7, 2), jobs=2)
+    assert (tmp_path / "killed").exists()
+    assert content(folder) == expected  # and nothing of the torn file is left
+
+
+def test_a_shard_at_which_all_workers_are_killed_ends_the_run(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    with pytest.raises(InputError) as caught:
+        run(Killed(Counting(folder), at=1, always=True), cut(7, 2), jobs=2)
+    assert f"part-00001-of-00004.parquet: {MOST_DEATHS} workers were killed at it (exit code -9)" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "part-00001-of-00004.parquet" not in content(folder)
+    assert all(name.startswith("part-") for name in content(folder))
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_shard_complains_of_is_said_here_and_leaves_no_file(tmp_path: Path, jobs: int) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    with pytest.raises(InputError, match=r"^the unit 3 is odd: make it even$"):
+        run(Counting(folder, fails_at=1), cut(7, 2), jobs=jobs)
+    assert "part-00001-of-00004.parquet" not in content(folder)
+    assert all(name.startswith("part-") for name in content(folder))
+    assert not multiprocessing.active_children()
+
+
+def test_a_fault_in_a_worker_shows_where_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    with pytest.raises(RuntimeError, match=r"(?s)part-00001-of-00004.parquet: Traceback .*ZeroDivisionError: a fault"):
+        run(Counting(folder, breaks_at=1), cut(7, 2), jobs=2)
+
+
+def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Counting(folder), cut(40, 1), jobs=2, progress=stop)
+    assert not multiprocessing.active_children()
+    assert 0 < len(content(folder)) < 40
+    run(Counting(folder), cut(40, 1))
+    assert len(content(folder)) == 40
+
+
+def test_what_another_run_left_when_it_was_killed_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    program = (
+        "import sys, pathlib\nfrom fcconan.parallel.shards import cut, run\n"
+        "from tests.parallel.counting import Counting, Killed\n"
+        "run(Killed(Counting(pathlib.Path(sys.argv[1])), at=1), cut(7, 2))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", program, str(folder)], check=False, env=environment, timeout=60)
+    assert ended.returncode == -9
+    assert [name.startswith(".shard.") for name in sorted(content(folder))] == [True, False]
+    run(Counting(folder), cut(7, 2))
+    assert content(folder) == whole(tmp_path / "whole")
+
+
+def test_a_disk_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"part-00000-of-00001\.parquet cannot be written \(No such file"):
+        run(Counting(tmp_path / "not there"), cut(2, 2))
+
+
+def test_jobs_below_one_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="jobs is 0"):
+        run(Counting(tmp_path), cut(2, 2), jobs=0)
+
+
+def test_a_folder_is_claimed_once_and_for_one_plan(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    claim(folder, "plan.json", PLAN, what="scoring")
+    written = (folder / "plan.json").stat().st_mtime_ns
+    assert json.loads((folder / "plan.json").read_text()) == PLAN
+    time.sleep(0.01)
+    claim(folder, "plan.json", PLAN, what="scoring")
+    assert (folder / "plan.json").stat().st_mtime_ns == written
+    with pytest.raises(InputError) as caught:
+        claim(folder, "plan.json", {"lists": 3, "scorer": {"kind": "dense"}}, what="scoring")
+    assert str(caught.value) == (
+        f"{folder / 'plan.json'}: found the plan of another scoring, expected the plan of this one "
+        "(lists 2 instead of 3, another scorer): give an empty folder or delete this one"
+    )
+    (folder / "part-00000-of-00001.parquet").touch()
+    (folder / "plan.json").unlink()
+    with pytest.raises(InputError, match=r"found shards without plan\.json"):
+        claim(folder, "plan.json", PLAN, what="scoring")

@@ -1,0 +1,81 @@
+"""One stand-in for the Hub, and folders that are built once."""
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fcconan.building.builds import build
+from tests import small
+from tests.publishing.hub import Hub, connect
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Hub]:
+    with Hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    """An empty Hub, to which the clients of this process talk as the owner of `my-name`."""
+    server.reset()
+    connect(monkeypatch, server)
+    return server
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares the seconds of loading every config; what loading finds is tested by itself."""
+    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small dataset, which may not be passed on: `full`, `labels`, and `other` with other training pairs."""
+    folder = tmp_path_factory.mktemp("publish")
+    recipe = str(small.write_small(folder / "upstream"))
+    build(recipe, folder / "full")
+    build(recipe, folder / "labels", labels_only=True)
+    rows = [{"source_id": key, "hate_speech": hs, "counter_narrative": cn} for key, hs, cn in small.TRAIN]
+    rows[2]["counter_narrative"] = "The inspector bakes, too."
+    small.write_csv(folder / "upstream" / "train.csv", rows)
+    small.write_recipe(folder / "upstream")
+    build(recipe, folder / "other", labels_only=True)
+    return folder
+
+
+@pytest.fixture
+def copied(built: Path, tmp_path: Path) -> Path:
+    """Copies of those folders that a test may spoil."""
+    for name in ("full", "labels"):
+        shutil.copytree(built / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    """A file of ratings without any text."""
+    path = tmp_path / "my-ratings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["reply_id", "rater", "rater_kind", "aspect", "value", "low", "high"])
+        writer.writerow(["re-1", "judge-1", "model", "relevance", "4.0", "1", "5"])
+        writer.writerow(["re-2", "judge-1", "model", "relevance", "", "1", "5"])
+    return path
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    """A file of replies with their texts."""
+    path = tmp_path / "my-replies.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["reply_id", "hate_speech", "text", "references", "system", "seed", "remark"])
+        for number, text in enumerate((small.CN[0], small.CN[3])):
+            references = json.dumps([small.CN[0]])
+            writer.writerow([f"re-{number}", small.HS[number], text, references, "system-a", number, "rude"])
+    return path

@@ -1,0 +1,265 @@
+"""What is looked at before the Hub is: files, columns, card, and whether it loads."""
+
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fcconan.data.manifest import read_manifest
+from fcconan.data.sources import sha256_of
+from fcconan.data.stale_files import temporary_folder
+from fcconan.errors import InputError
+from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.contents import Contents, read_contents
+from fcconan.publishing.loading import check_loading
+from fcconan.publishing.publication import HubFailure, publish
+from fcconan.publishing.restricted import check_no_text_in_card, restricted_columns
+from tests import small
+from tests.publishing.hub import Hub
+from tests.publishing.test_publish import leaked
+
+GOLD = "gold/test-00000-of-00001.parquet"
+TEXTS = ["counter_narrative", "hate_speech"]
+
+
+def resigned(folder: Path, **changes: Any) -> Contents:
+    """Writes a manifest that agrees with the files, as somebody who wants to get past the checks would."""
+    manifest = read_manifest(folder) | changes
+    for name, written in manifest["files"].items():
+        written["sha256"] = sha256_of(folder / name)
+    (folder / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False))
+    return read_contents(folder)
+
+
+def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
+    folder = copied / "labels"
+    (folder / "notes.txt").write_text("mine")
+    contents = read_contents(folder)
+    assert contents.left_out == ["notes.txt"]
+    assert "notes.txt" not in contents.hashes
+    (folder / "README.md").write_text("Changed.")
+    with pytest.raises(InputError, match=r"README\.md was changed since it was built .*: build the folder again"):
+        read_contents(folder)
+    (folder / "README.md").unlink()
+    with pytest.raises(InputError, match=r"README\.md cannot be read \(No such file or directory\)"):
+        read_contents(folder)
+    manifest = read_manifest(folder)
+    for name in ("../secret", "/etc/passwd", ".git/config", "manifest.json", "", "texts.csv", "gold/../x.parquet"):
+        (folder / "manifest.json").write_text(
+            json.dumps(manifest | {"files": {name: {"sha256": "0" * 64, "bytes": 0}}})
+        )
+        with pytest.raises(
+            InputError, match=r"which no build writes|has another form than the manifests of fcconan \(files\."
+        ):
+            read_contents(folder)
+
+
+def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
+    full, labels = copied / "full", copied / "labels"
+    columns = restricted_columns(read_contents(full))
+    assert columns == {
+        **dict.fromkeys(("bronze", "diamond", "gold", "silver", "train"), TEXTS),
+        "corpus": ["text"],
+        "queries": ["text"],
+    }
+    assert restricted_columns(read_contents(labels)) == {}
+    # The manifest says that there is no text; the files say otherwise.
+    assert restricted_columns(resigned(full, restricted_columns={})) == columns
+    # A catalogue that knows better, and a dataset of one's own that may be passed on.
+    assert restricted_columns(resigned(full, name="fc-conan", redistributable=True)) == columns
+    assert restricted_columns(resigned(full, name="small", redistributable=True)) == {}
+    with pytest.raises(InputError, match="is said to be labels-only and holds text"):
+        restricted_columns(resigned(full, labels_only=True))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"files": []},
+        {"files": {"README.md": 3}},
+        {"counts": {}},
+        {"versions": None},
+        {"name": 3},
+        {"restricted_columns": ["text"]},
+    ],
+)
+def test_a_manifest_of_another_form_is_refused(copied: Path, changes: dict[str, Any]) -> None:
+    path = copied / "labels" / "manifest.json"
+    path.write_text(json.dumps(read_manifest(copied / "labels") | changes))
+    with pytest.raises(InputError, match=rf"has another form than the manifests of fcconan \({next(iter(changes))}"):
+        read_contents(copied / "labels")
+
+
+SENTENCE = "A sentence of more than eight words is something that somebody wrote."
+
+
+@pytest.mark.parametrize("name", ["remark", "remark.a", "reason", "suspicious", "note"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([SENTENCE] * 6),
+        pa.array([SENTENCE] * 6).dictionary_encode(),
+        pa.array([SENTENCE.encode("utf-16-le")] * 6),
+        pa.array([["short", SENTENCE]] * 6),
+        pa.array([{"a": SENTENCE}] * 6),
+        pa.array(["文" * 20] * 6),  # without spaces
+    ],
+)
+def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, column: Any, name: str) -> None:
+    folder = copied / "labels"
+    # A record of that name with a part of that name, so that a path into the file may lead to either.
+    table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
+    pq.write_table(table.append_column(name, column), folder / GOLD)
+    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\); gold: {name}, "):
+        restricted_columns(resigned(folder))
+
+
+def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
+    folder = copied / "labels"
+    table = pq.read_table(folder / GOLD)
+    first = table.schema.field(0)
+    for bad in (
+        table.append_column(SENTENCE, pa.array([1] * 6)),
+        table.append_column("record", pa.array([{SENTENCE: 1}] * 6)),
+        table.replace_schema_metadata({"comment": SENTENCE}),
+        table.replace_schema_metadata({"huggingface": json.dumps({"info": {"description": [SENTENCE]}})}),
+        table.cast(table.schema.set(0, first.with_metadata({"comment": SENTENCE}))),
+    ):
+        pq.write_table(bad, folder / GOLD)
+        with pytest.raises(InputError, match=r"may hold more than its rows|the name of a column is no|type is struct"):
+            restricted_columns(resigned(folder))
+
+
+def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> None:
+    folder = copied / "full"
+    columns = restricted_columns(read_contents(folder))
+    check_no_text_in_card(read_contents(folder), columns)
+    card = (folder / "README.md").read_text()
+    marked = (f'"{small.HS[1]}"', f"**{small.HS[1]}**", f"({small.HS[1].rstrip('.')}!)")
+    for quoted in (
+        *marked,
+        small.HS[1],
+        small.HS[1].upper(),
+        small.CN[0],
+        " ".join(small.CN[3].split()[2:11]) + " and so on",
+    ):
+        (folder / "README.md").write_text(card + f"\n> {quoted}\n")
+        with pytest.raises(InputError, match=r"README\.md quotes a restricted text"):
+            check_no_text_in_card(resigned(folder), columns)
+    (folder / "README.md").write_text(card + "\nEvery Tessok is welcome.\n")
+    check_no_text_in_card(resigned(folder), columns)
+    with pytest.raises(InputError, match=r"manifest\.json quotes a restricted text"):
+        check_no_text_in_card(resigned(folder, notes=[f"such as {small.CN[0]}"]), columns)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("license: apache-2.0", "license: mine", "the card's license is 'mine', expected one of"),
+        ("- text-retrieval", "- retrieval", "the card's task_categories is 'retrieval'"),
+        ("language:\n- en", "language:\n- English", "the card's language is 'English'"),
+        ("- n<1K", "- small", "the card's size_categories is 'small'"),
+        ("pretty_name: Small (synthetic) (labels only)\n", "", "lacks 'pretty_name'"),
+        (
+            "## Uses and misuse\n\nA test.\n\nA test.\n",
+            "## Uses and misuse\n",
+            "the section 'Uses and misuse' is missing or empty",
+        ),
+        ("## Citation", "## Quotation", "the section 'Citation' is missing or empty"),
+        ("A test.", "TODO", "holds 'TODO'"),
+        ("path: gold/test-*.parquet", "path: golden/test-*.parquet", "no such file is there"),
+        ("num_examples: 6", "num_examples: 7", r"states \{'test': 7\} rows"),
+        ("- config_name: gold\n  data_files", "- config_name: golden\n  data_files", "not in card and manifest alike"),
+        ("path: queries/test-*.parquet", "path: corpus/test-*.parquet", "no config leads to queries/test-00000"),
+        ("  version: 1.", "  version: 2.", "has version 2"),
+    ],
+)
+def test_a_card_that_the_hub_would_not_take_is_refused(copied: Path, old: str, new: str, said: str) -> None:
+    folder = copied / "labels"
+    check_published_card(read_contents(folder))
+    card = (folder / "README.md").read_text()
+    assert old in card
+    (folder / "README.md").write_text(card.replace(old, new))
+    with pytest.raises(InputError, match=said):
+        check_published_card(resigned(folder))
+
+
+def test_a_folder_that_does_not_load_as_its_manifest_says_is_refused(copied: Path, hub: Hub) -> None:
+    folder = copied / "labels"
+    manifest = read_manifest(folder)
+    kept = {"versions", "aliases", "restricted_columns"}
+    few = {name: value for name, value in manifest.items() if name not in kept} | {"counts": {"gold": {"test": 6}}}
+    check_loading(Contents(folder, few, {}))
+    with pytest.raises(InputError, match=r"config 'gold' of .* loads as \{'test': 6\} rows, the manifest says"):
+        check_loading(Contents(folder, few | {"counts": {"gold": {"test": 5}}}, {}))
+    (folder / GOLD).write_bytes((folder / "diamond/test-00000-of-00001.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"config 'gold' of .* cannot be loaded \(NonMatchingSplitsSizesError"):
+        check_loading(Contents(folder, few, {}))
+    # And so it is refused before the Hub is asked, whatever the files' hashes say.
+    resigned(folder)
+    with pytest.raises(InputError, match="cannot be loaded"):
+        publish(folder, "my-name/small")
+    assert hub.log == []
+
+
+CHOICES = list(
+    itertools.product(
+        (True, False), (True, False), (True, False), (None, "auto", "manual"), (None, "public", "private", "auto")
+    )
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(CHOICES), st.booleans(), st.sampled_from([None, "drop", 403, "lose"]))
+def test_no_restricted_text_reaches_a_repository_that_everybody_can_read(
+    hub: Hub,
+    unloaded: None,
+    replies: Path,
+    choice: tuple[bool, bool, bool, str | None, str | None],
+    obedient: bool,
+    fault: int | str | None,
+) -> None:
+    labels_only, may, private, gated, there = choice
+    hub.reset()
+    hub.ignores_settings = not obedient
+    if there is not None:
+        hub.add_repo("my-name/small", private=there == "private", gated="auto" if there == "auto" else False)
+    if fault is not None:
+        hub.break_next("/settings$|repos/create$", fault)
+    try:
+        publish(replies, "my-name/small", may_redistribute=may, private=private, gated=gated, labels_only=labels_only)
+    except (InputError, HubFailure):
+        # Without text it fails for its own reasons only.
+        assert not labels_only or fault is not None or not obedient
+    repo = hub.repos.get("my-name/small")
+    if leaked(hub):
+        assert repo is not None
+        assert may
+        assert not labels_only
+        assert repo.private or repo.gated
+        # Nor was it open when the first of it came.
+        sent = [request.line for request in hub.log]
+        closing = [at for at, line in enumerate(sent) if line.endswith(("/settings", "repos/create"))]
+        assert all(at < sent.index("POST /api/datasets/my-name/small/preupload/main") for at in closing)
+
+
+def test_texts_that_a_killed_process_left_in_a_temporary_folder_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("fcconan.data.stale_files._is_running", lambda process: process != 7)
+    with temporary_folder("some-") as ours:
+        killed = tmp_path / ours.name.replace(f"-{os.getpid()}-", "-7-")
+        (killed / "gold").mkdir(parents=True)
+        with temporary_folder("some-") as another:
+            assert not killed.exists()
+            assert ours.is_dir()
+            assert another.is_dir()
+    assert list(tmp_path.iterdir()) == []

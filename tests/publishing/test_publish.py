@@ -1,0 +1,464 @@
+"""`fcconan publish` with the real client against a stand-in for the Hub: what is sent, in which order, and when."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fcconan.publishing.hub
+from fcconan.data.manifest import read_manifest
+from fcconan.errors import InputError
+from fcconan.publishing.publication import HubFailure, publish
+from tests import small
+from tests.conftest import RunCli
+from tests.publishing.hub import READER, STRANGER, Blob, Hub, Repository
+
+REPO = "my-name/small"
+API = f"/api/datasets/{REPO}"
+pytestmark = pytest.mark.usefixtures("unloaded")
+
+
+def puts(hub: Hub) -> list[str]:
+    return [line for line in hub.lines() if line.startswith("PUT /lfs/")]
+
+
+def steps(hub: Hub) -> list[str]:
+    """What changed something, without ids and repetitions, in order."""
+    names = {
+        "POST /api/repos/create": "create",
+        f"PUT {API}/settings": "settings",
+        f"POST {API}/preupload/main": "preupload",
+        f"POST /datasets/{REPO}.git/info/lfs/objects/batch": "batch",
+        f"POST {API}/commit/main": "commit",
+    }
+    found = [
+        names.get(line) or ("tag" if "/tag/" in line else "large" if "/lfs" in line else line)
+        for line in hub.lines(writing=True)
+    ]
+    return [step for at, step in enumerate(found) if at == 0 or found[at - 1] != step]
+
+
+def texts() -> list[str]:
+    return [*small.HS, *(text for text in small.CN if len(text) > 4), *(cn for _, _, cn in small.TRAIN if len(cn) > 4)]
+
+
+def leaked(hub: Hub) -> list[str]:
+    """Returns the restricted texts and names of columns that reached the Hub."""
+    received = list(hub.received())
+    return [
+        text
+        for text in texts()
+        if any(text.encode() in body or json.dumps(text)[1:-1].encode() in body for body in received)
+    ]
+
+
+def test_a_first_publication_creates_uploads_commits_once_and_tags(hub: Hub, built: Path) -> None:
+    publication = publish(built / "labels", REPO)
+
+    assert steps(hub) == ["create", "preupload", "batch", "large", "commit", "tag"]
+    repo = hub.repos[REPO]
+    manifest = read_manifest(built / "labels")
+    assert set(repo.files) == {".gitattributes", "manifest.json", *manifest["files"]}
+    for path in manifest["files"]:
+        assert repo.files[path] == (built / "labels" / path).read_bytes()
+    assert [commit.title for commit in repo.commits] == [
+        "initial commit",
+        f"Publish small {publication.plan.tag}",
+    ]
+    assert publication.done is not None
+    assert repo.tags == {publication.plan.tag: repo.commits[-1].oid} == {publication.plan.tag: publication.done.commit}
+    assert publication.plan.tag.startswith("v0.")
+    assert not repo.private
+    assert not repo.gated
+    assert leaked(hub) == []
+    # Every large file once, and only after the commit is a file named.
+    assert len(puts(hub)) == len({line.split("/")[-1] for line in puts(hub)}) == len(repo.large)
+
+
+def test_a_second_publication_of_the_same_sends_nothing(hub: Hub, built: Path, run_cli: RunCli) -> None:
+    publish(built / "labels", REPO)
+    hub.log.clear()
+    done = run_cli("publish", built / "labels", REPO)
+    assert done.returncode == 0, done.stderr
+    assert "Nothing to do" in done.stdout
+    assert hub.lines(writing=True) == []
+    assert len(hub.repos[REPO].commits) == 2
+
+
+def test_only_what_changed_is_sent_and_only_our_files_are_removed(hub: Hub, built: Path) -> None:
+    first = publish(built / "labels", REPO)
+    repo = hub.repos[REPO]
+    repo.add("by hand", {**repo.commits[-1].files, "notes/mine.txt": Blob(b"mine", lfs=False)})
+    hub.log.clear()
+
+    second = publish(built / "other", REPO, dry_run=True)
+    changed = {file.path: file.change for file in second.plan.changed}
+    # The third training pair, which alone is about its HS, has another CN.
+    train = "train/train-00000-of-00001.parquet"
+    assert changed == dict.fromkeys(("README.md", "manifest.json", train), "changed")
+    assert hub.lines(writing=True) == []
+
+    second = publish(built / "other", REPO)
+    assert second.plan.kept == ["notes/mine.txt"]
+    assert len(puts(hub)) == 1
+    assert repo.files["notes/mine.txt"] == b"mine"
+    assert len(repo.commits) == 4
+    assert second.plan.tag != first.plan.tag
+    assert repo.tags == {first.plan.tag: repo.commits[1].oid, second.plan.tag: repo.commits[3].oid}
+
+    # A file of an earlier publication that the new one lacks goes; the older tag keeps it.
+    old = json.loads(repo.files["manifest.json"])
+    old["files"]["gone/test-00000-of-00001.parquet"] = {"sha256": "", "bytes": 1}
+    files = dict(repo.commits[-1].files)
+    files["gone/test-00000-of-00001.parquet"] = Blob(b"x", lfs=True)
+    files["manifest.json"] = Blob(json.dumps(old).encode(), lfs=False)
+    repo.add("an earlier publication", files)
+    third = publish(built / "other", REPO, tag="v3")
+    assert [file.path for file in third.plan.files if file.change == "removed"] == ["gone/test-00000-of-00001.parquet"]
+    assert "gone/test-00000-of-00001.parquet" not in repo.files
+    assert repo.files["notes/mine.txt"] == b"mine"
+    assert b"gone/" not in repo.files["manifest.json"]
+
+    # Going back is a commit of its own; the tag of that content is there already and stays where it is.
+    back = publish(built / "labels", REPO)
+    assert back.plan.tag == first.plan.tag
+    assert back.plan.tagged
+    assert repo.tags[first.plan.tag] == repo.commits[1].oid
+
+
+def test_restricted_text_is_refused_before_the_hub_is_asked(hub: Hub, built: Path, run_cli: RunCli) -> None:
+    done = run_cli("publish", built / "full", REPO)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    for part in ("gold: counter_narrative, hate_speech", "--labels-only", "--i-may-redistribute", "--private"):
+        assert part in done.stderr
+    assert hub.log == []
+
+    done = run_cli("publish", built / "full", REPO, "--i-may-redistribute")
+    assert done.returncode == 2
+    assert "would be public" in done.stderr
+    assert "--private or --gated manual" in done.stderr
+    assert hub.lines(writing=True) == []
+
+
+def test_the_gate_is_up_and_looked_at_before_any_text_is_sent(hub: Hub, built: Path) -> None:
+    publication = publish(built / "full", REPO, may_redistribute=True, gated="manual")
+    assert steps(hub) == ["create", "settings", "preupload", "batch", "large", "commit", "tag"]
+    lines = hub.lines()
+    gate = lines.index(f"PUT {API}/settings")
+    assert lines[gate + 1] == f"GET {API}"
+    assert lines.index(f"POST {API}/preupload/main") > gate + 1
+    assert hub.repos[REPO].gated == "manual"
+    assert publication.plan.visibility == "gated (manual approval)"
+    assert set(leaked(hub)) == set(texts())  # so the other tests look for what would be there
+
+
+def test_nothing_is_sent_where_the_hub_does_not_put_the_gate_up(hub: Hub, built: Path) -> None:
+    hub.ignores_settings = True
+    with pytest.raises(InputError, match=r"was to be gated, and the Hub says that it is not: nothing was published"):
+        publish(built / "full", REPO, may_redistribute=True, gated="auto")
+    assert steps(hub) == ["create", "settings"]
+    assert leaked(hub) == []
+    hub.add_repo("my-name/theirs")
+    with pytest.raises(InputError, match="was to be private"):
+        publish(built / "full", "my-name/theirs", may_redistribute=True, private=True)
+    assert leaked(hub) == []
+
+
+def test_a_public_repository_that_is_there_is_refused_or_closed_first(hub: Hub, built: Path) -> None:
+    repo = hub.add_repo(REPO)
+    with pytest.raises(InputError, match="is public and not gated"):
+        publish(built / "full", REPO, may_redistribute=True)
+    assert hub.lines(writing=True) == []
+    publish(built / "full", REPO, may_redistribute=True, private=True)
+    assert steps(hub)[:2] == ["settings", "preupload"]
+    assert repo.private
+    # It stays private if nobody says so again, and nothing ever opens it.
+    hub.log.clear()
+    publish(built / "labels", REPO)
+    assert "settings" not in steps(hub)
+    assert repo.private
+    publish(built / "full", REPO, may_redistribute=True)
+    assert repo.private
+
+
+def test_a_gate_is_never_loosened(hub: Hub, built: Path) -> None:
+    repo = hub.add_repo(REPO, gated="manual")
+    with pytest.raises(InputError, match="loosen"):
+        publish(built / "labels", REPO, gated="auto")
+    publish(built / "labels", REPO)
+    assert repo.gated == "manual"
+    assert "settings" not in steps(hub)
+    other = hub.add_repo("my-name/auto", gated="auto")
+    publish(built / "labels", "my-name/auto", gated="manual")
+    assert other.gated == "manual"
+
+
+def test_an_interrupted_upload_is_resumed(hub: Hub, built: Path, run_cli: RunCli) -> None:
+    hub.break_next("^PUT /lfs/", "drop", nth=4, times=1_000)
+    done = run_cli("publish", built / "labels", REPO)
+    assert done.returncode == 1
+    assert done.stderr.startswith("fcconan: sending the files broke off (")
+    assert "run the same command again" in done.stderr
+    assert done.stderr.count("\n") == 1
+    repo = hub.repos[REPO]
+    assert len(repo.commits) == 1
+    assert repo.tags == {}
+    there = set(repo.large)
+    assert 0 < len(there) <= 3
+
+    hub.mend()
+    hub.log.clear()
+    done = run_cli("publish", built / "labels", REPO)
+    assert done.returncode == 0, done.stderr
+    sent = {line.split("/")[-1] for line in puts(hub)}
+    assert sent == set(repo.large) - there
+    assert len(repo.commits) == 2
+    assert "create" not in steps(hub)
+
+
+@pytest.mark.parametrize("how", [503, "drop"])
+def test_a_fault_that_passes_is_not_noticed(hub: Hub, built: Path, how: int | str) -> None:
+    hub.break_next("^PUT /lfs/", how, nth=2, times=2)
+    hub.break_next("/lfs/objects/batch$", how if how != "drop" else 503)
+    publish(built / "labels", REPO)
+    assert len(hub.repos[REPO].commits) == 2
+
+
+@pytest.mark.parametrize("where", ["whoami", "/refs$", "/preupload/", "/batch$"])
+def test_an_odd_answer_is_one_line(hub: Hub, built: Path, run_cli: RunCli, where: str) -> None:
+    hub.add_repo(REPO)
+    hub.break_next(where, "garble")
+    done = run_cli("publish", built / "labels", REPO)
+    assert done.returncode == 1
+    assert "broke off (Expecting value" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_large_files_go_up_in_parts(hub: Hub, built: Path) -> None:
+    hub.chunk_size = 1_000
+    publish(built / "labels", REPO)
+    path = "gold/test-00000-of-00001.parquet"
+    assert hub.repos[REPO].files[path] == (built / "labels" / path).read_bytes()
+    assert any(line.startswith("PUT /lfs/") and line.endswith("/2") for line in hub.lines())
+
+
+def test_a_commit_whose_answer_was_lost_is_found_again(hub: Hub, built: Path) -> None:
+    hub.break_next("/commit/main$", "lose")
+    with pytest.raises(HubFailure, match=r"committing the files broke off .*run the same command again"):
+        publish(built / "labels", REPO)
+    hub.log.clear()
+    publication = publish(built / "labels", REPO)
+    assert steps(hub) == ["tag"]
+    assert hub.repos[REPO].tags == {publication.plan.tag: hub.repos[REPO].commits[1].oid}
+    assert len(hub.repos[REPO].commits) == 2
+
+
+def test_who_was_quicker_is_not_overwritten(hub: Hub, built: Path) -> None:
+    repo = hub.add_repo(REPO)
+
+    def somebody() -> None:
+        repo.add("somebody else", {**repo.commits[-1].files, "theirs.txt": Blob(b"theirs", lfs=False)})
+
+    hub.before_commit = somebody
+    with pytest.raises(HubFailure, match="was changed by somebody else meanwhile, so nothing was published"):
+        publish(built / "labels", REPO)
+    assert [commit.title for commit in repo.commits] == ["initial commit", "somebody else"]
+    assert repo.tags == {}
+
+
+def test_a_tag_is_never_moved(hub: Hub, built: Path) -> None:
+    publish(built / "labels", REPO, tag="v1.0")
+    repo = hub.repos[REPO]
+    before = dict(repo.tags)
+    hub.log.clear()
+    with pytest.raises(InputError, match=r"the tag v1\.0 of my-name/small names other content .*give another --tag"):
+        publish(built / "other", REPO, tag="v1.0")
+    assert hub.lines(writing=True) == []
+    publish(built / "labels", REPO, tag="v1.0")
+    assert hub.lines(writing=True) == []
+    # Further tags may name the same content, without a commit.
+    publish(built / "labels", REPO, tag="final")
+    assert steps(hub) == ["tag"]
+    assert repo.tags == {**before, "final": before["v1.0"]}
+
+
+@pytest.mark.parametrize("tag", ["main", "v 1", "a..b", "-x", "x.lock", "0" * 40, "", "ä"])
+def test_a_tag_that_git_does_not_take_is_refused(hub: Hub, built: Path, tag: str) -> None:
+    with pytest.raises(InputError, match="--tag"):
+        publish(built / "labels", REPO, tag=tag)
+    assert hub.log == []
+
+
+@pytest.mark.parametrize(
+    "name", ["small", "a/b/c", "my-name/", "/small", "my-name/a..b", "my-name/a b", "my-name/x.git"]
+)
+def test_a_name_that_is_no_repository_is_refused(hub: Hub, built: Path, name: str) -> None:
+    with pytest.raises(InputError, match="OWNER/NAME"):
+        publish(built / "labels", name)
+    assert hub.log == []
+
+
+def test_a_dry_run_prints_the_plan_and_sends_nothing(hub: Hub, built: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    done = run_cli("publish", built / "labels", REPO, "--dry-run", "--json", tmp_path / "plan.json")
+    assert done.returncode == 0, done.stderr
+    assert hub.lines(writing=True) == []
+    assert hub.repos == {}
+    assert "to be created; in the end public" in done.stdout
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    manifest = read_manifest(built / "labels")
+    assert {file["path"]: file["change"] for file in plan["files"]} == dict.fromkeys(
+        [*manifest["files"], "manifest.json"], "new"
+    )
+    assert plan["dry_run"] is True
+    assert plan["exists"] is False
+    assert plan["commit"] is None
+    assert plan["nothing_to_do"] is False
+    for file in plan["files"]:
+        assert file["path"] in done.stdout
+
+    publication = publish(built / "labels", REPO)
+    assert publication.plan.tag == plan["tag"]
+    done = run_cli(
+        "publish", built / "labels", REPO, "--dry-run", "--gated", "manual", "--json", tmp_path / "plan.json"
+    )
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert {file["change"] for file in plan["files"]} == {"unchanged"}
+    assert plan["gate"] == "manual"
+    assert plan["tag_is_there"] is True
+    assert "in the end gated (manual approval)" in done.stdout
+    assert not hub.repos[REPO].gated
+
+
+def test_a_dry_run_needs_no_token_and_no_hub(
+    hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch, run_cli: RunCli
+) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    assert "There is no token" in publish(built / "labels", REPO, dry_run=True).plan.notes[0]
+    assert hub.lines() == [f"GET {API}"]
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    done = run_cli("publish", built / "labels", REPO, "--dry-run")
+    assert done.returncode == 0
+    assert "HF_HUB_OFFLINE is set: the Hub was not asked" in done.stdout
+    with pytest.raises(InputError, match="no token of the Hugging Face Hub was found: set HF_TOKEN"):
+        publish(built / "labels", REPO)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "hf_x")
+    with pytest.raises(InputError, match="HF_HUB_OFFLINE is set"):
+        publish(built / "labels", REPO)
+
+
+def test_what_else_is_in_a_repository_is_left_alone(hub: Hub, built: Path) -> None:
+    def holding(**files: bytes) -> Repository:
+        repo = hub.add_repo(REPO)
+        repo.add("by hand", {path.replace("__", "/"): Blob(content, lfs=False) for path, content in files.items()})
+        return repo
+
+    holding(**{"manifest.json": json.dumps({"name": "cseval", "files": {}}).encode()})
+    with pytest.raises(InputError, match="holds the dataset 'cseval', not 'small': publish to another repository"):
+        publish(built / "labels", REPO)
+    holding(**{"gold__test-00000-of-00001.parquet": b"x"})
+    with pytest.raises(InputError, match="which no earlier publication put there"):
+        publish(built / "labels", REPO)
+    holding(**{"gold__test-extra.parquet": b"x"})
+    with pytest.raises(InputError, match=r"gold/test-extra\.parquet, .*readers would take for a part of gold"):
+        publish(built / "labels", REPO)
+    assert hub.lines(writing=True) == []
+    # A card that was begun by hand in an empty repository is what publishing replaces.
+    repo = holding(**{"README.md": b"To come.", "LICENSE": b"?"})
+    assert publish(built / "labels", REPO).plan.kept == ["LICENSE"]
+    assert repo.files["README.md"].startswith(b"---\npretty_name: ")
+
+
+def test_strangers_cannot_read_what_is_private_and_readers_can(hub: Hub, built: Path) -> None:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    publish(built / "full", REPO, may_redistribute=True, private=True)
+    publish(built / "full", "our-group/gated", may_redistribute=True, gated="auto")
+    hub.repos["our-group/gated"].readers.add("a-reader")
+    for token in (False, STRANGER):
+        api = HfApi(endpoint=hub.url, token=token)
+        with pytest.raises(RepositoryNotFoundError):
+            api.dataset_info(REPO)
+        with pytest.raises(GatedRepoError):
+            api.auth_check("our-group/gated", repo_type="dataset")
+    HfApi(endpoint=hub.url, token=READER).auth_check("our-group/gated", repo_type="dataset")
+
+
+def test_a_gate_that_falls_while_files_are_sent_stops_the_commit(
+    hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = fcconan.publishing.hub.Hub.upload
+
+    def open_meanwhile(self: fcconan.publishing.hub.Hub, additions: Any) -> None:
+        send(self, additions)
+        hub.repos[REPO].gated = False
+
+    monkeypatch.setattr("fcconan.publishing.hub.Hub.upload", open_meanwhile)
+    with pytest.raises(InputError, match="was to be gated, and the Hub says that it is not: nothing was published"):
+        publish(built / "full", REPO, may_redistribute=True, gated="manual")
+    assert [commit.title for commit in hub.repos[REPO].commits] == ["initial commit"]
+
+
+def test_what_is_sent_is_what_was_checked(hub: Hub, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = fcconan.publishing.hub.Hub.read
+
+    def rebuild_meanwhile(self: fcconan.publishing.hub.Hub, **options: Any) -> Any:
+        if (copied / "full").exists():
+            (copied / "labels").rename(copied / "old")
+            (copied / "full").rename(copied / "labels")
+        return read(self, **options)
+
+    monkeypatch.setattr("fcconan.publishing.hub.Hub.read", rebuild_meanwhile)
+    with pytest.raises(InputError, match=r"was changed while it was being published: run the same command again"):
+        publish(copied / "labels", REPO)
+    assert leaked(hub) == []
+
+
+def test_a_gitignore_on_the_hub_leaves_no_file_out(hub: Hub, built: Path) -> None:
+    repo = hub.add_repo(REPO)
+    repo.add("by hand", {**repo.commits[-1].files, ".gitignore": Blob(b"*.parquet\n", lfs=False)})
+    publish(built / "labels", REPO)
+    assert set(read_manifest(built / "labels")["files"]) <= set(repo.files)
+
+
+def test_a_commit_that_lacks_a_file_gets_no_tag(hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = fcconan.publishing.hub.Hub.commit
+    monkeypatch.setattr(
+        "fcconan.publishing.hub.Hub.commit",
+        lambda self, operations, *rest: commit(
+            self, [each for each in operations if not each.path_in_repo.startswith("gold/")], *rest
+        ),
+    )
+    with pytest.raises(HubFailure, match=r"does not hold gold/.* as it was sent .*, so the tag was not set"):
+        publish(built / "labels", REPO)
+    assert hub.repos[REPO].tags == {}
+
+
+def test_somebody_elses_dataset_keeps_its_card(hub: Hub, built: Path) -> None:
+    repo = hub.add_repo(REPO)
+    theirs = {"README.md": Blob(b"Theirs.", lfs=False), "data/train.csv": Blob(b"a", lfs=False)}
+    repo.add("by hand", {**repo.commits[-1].files, **theirs})
+    with pytest.raises(InputError, match=r"holds README\.md, which no earlier publication put there"):
+        publish(built / "labels", REPO)
+    # Nor does a manifest that is not ours have files removed that no build writes.
+    manifest = json.dumps({"name": "small", "files": {"data/train.csv": {}, ".gitattributes": {}}}).encode()
+    repo.add("by hand", {**repo.commits[-1].files, "manifest.json": Blob(manifest, lfs=False)})
+    publish(built / "labels", REPO)
+    assert {"data/train.csv", ".gitattributes"} <= set(repo.files)
+
+
+def test_a_card_that_was_edited_and_texts_in_the_history_are_spoken_of(hub: Hub, built: Path) -> None:
+    publish(built / "full", REPO, may_redistribute=True, private=True)
+    repo = hub.repos[REPO]
+    repo.add("edited", {**repo.commits[-1].files, "README.md": Blob(b"Mine.", lfs=False)})
+    assert publish(built / "full", REPO, may_redistribute=True, dry_run=True).plan.notes == [
+        "README.md was edited on the Hub; that is replaced."
+    ]
+    assert publish(built / "labels", REPO, dry_run=True).plan.notes == [
+        "The texts of the earlier publication stay in the history of the repository: never open it.",
+        "Not here, so their texts were not searched for: cn-ranking, conan, cseval, dialoconan, fc-conan, kn-conan, "
+        "mt-conan, multi-aspect.",
+    ]

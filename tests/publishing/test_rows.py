@@ -1,0 +1,340 @@
+"""Rows, runs and results as datasets: read, typed, without text, and loadable."""
+
+import csv
+import datetime
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fcconan.building.builds import build
+from fcconan.data.ids import make_hs_id
+from fcconan.data.manifest import read_manifest
+from fcconan.errors import InputError
+from fcconan.publishing import rows as publish_rows
+from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.known_texts import KnownTexts
+from fcconan.publishing.loading import check_loading
+from fcconan.publishing.publication import publish
+from fcconan.publishing.restricted import restricted_columns
+from tests import small
+from tests.conftest import RunCli
+from tests.publishing.hub import Hub
+
+ROW = dict[str, Any]
+
+
+@contextmanager
+def stage_rows(source: Path, **options: Any) -> Iterator[Contents]:
+    """Stages rows where no source dataset is at hand."""
+    with publish_rows.stage_rows(source, KnownTexts(()), **options) as (contents, _):
+        yield contents
+
+
+def table(contents: Contents, config: str) -> list[ROW]:
+    rows: list[ROW] = pq.read_table(contents.path(f"{config}/test-00000-of-00001.parquet")).to_pylist()
+    return rows
+
+
+def write(path: Path, rows: list[ROW]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
+    with stage_rows(ratings, licence="cc-by-4.0") as contents:
+        check_published_card(contents)
+        check_loading(contents)
+        assert restricted_columns(contents) == {}
+        rater = {"rater": "judge-1", "rater_kind": "model", "aspect": "relevance", "low": 1.0, "high": 5.0}
+        assert table(contents, "ratings") == [
+            {"reply_id": "re-1", "value": 4.0, **rater},
+            {"reply_id": "re-2", "value": None, **rater},
+        ]
+        card = contents.card()
+        assert "pretty_name: my ratings\n" in card
+        assert "The rows are under `cc-by-4.0`." in card
+        assert "- machine-generated\n" in card
+        assert read_manifest(contents.folder)["counts"] == {"ratings": {"test": 2}}
+    assert not contents.folder.exists()
+
+
+def test_rows_are_published_after_they_were_loaded(ratings: Path, hub: Hub) -> None:
+    publication = publish(ratings, "my-name/ratings", title="My ratings")
+    repo = hub.repos["my-name/ratings"]
+    assert set(repo.files) == {
+        ".gitattributes",
+        "README.md",
+        "manifest.json",
+        "ratings/test-00000-of-00001.parquet",
+    }
+    assert repo.commits[-1].title == f"Publish My ratings {publication.plan.tag}"
+    with pytest.raises(
+        InputError, match="not 'rows:Others': publish to another repository, or give the rows their old"
+    ):
+        publish(ratings, "my-name/ratings", title="Others")
+
+
+def test_the_same_rows_have_the_same_digest_and_others_another(ratings: Path) -> None:
+    def digest() -> str:
+        with stage_rows(ratings) as contents:
+            return contents.digest
+
+    first = digest()
+    assert digest() == first
+    ratings.write_text(ratings.read_text().replace("4.0", "3.0"))
+    assert digest() != first
+
+
+def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: None) -> None:
+    with stage_rows(replies) as contents:
+        # An unknown column of strings counts as text: nobody has said that `rude` is a label.
+        assert restricted_columns(contents) == {"replies": ["hate_speech", "references", "remark", "text"]}
+        assert table(contents, "replies")[1]["references"] == [small.CN[0]]
+    with stage_rows(replies, labels_only=True) as contents:
+        assert restricted_columns(contents) == {}
+        assert table(contents, "replies") == [
+            {"reply_id": f"re-{number}", "system": "system-a", "seed": number, "hs_id": make_hs_id(small.HS[number])}
+            for number in (0, 1)
+        ]
+        assert contents.notes == ["Left out as text: replies: hate_speech, text, references, remark."]
+        assert "(labels only)" in contents.card()
+    with pytest.raises(
+        InputError,
+        match=r"give --labels-only, which leaves texts out, and --drop-column for other columns; or",
+    ):
+        publish(replies, "my-name/replies")
+    publish(replies, "my-name/replies", labels_only=True)
+    for body in hub.received():
+        for text in (small.CN[3], small.HS[0], "rude"):
+            assert text.encode() not in body
+
+
+def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
+    replies: Path, built: Path, tmp_path: Path, hub: Hub, unloaded: None
+) -> None:
+    recipe = small.write_recipe(
+        built / "upstream", small.recipe_data(built / "upstream") | {"redistributable": True, "name": "free"}
+    )
+    free = build(str(recipe), tmp_path / "free").folder
+    with pytest.raises(InputError, match="holds text that may not be passed on"):
+        publish(replies, "my-name/replies", about=built / "full")
+    # `remark` is a column that nobody knows.
+    with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: remark\)"):
+        publish(replies, "my-name/replies", about=free)
+    publication = publish(replies, "my-name/replies", about=free, drop_columns=["remark"])
+    assert publication.plan.restricted == {}
+    sent = hub.repos["my-name/replies"].files["replies/test-00000-of-00001.parquet"]
+    assert "remark" not in pq.read_table(pa.BufferReader(sent)).column_names
+    card = hub.repos["my-name/replies"].files["README.md"].decode()
+    assert f"the dataset `free`, fingerprint `{read_manifest(free)['fingerprint']}`" in card
+    # Of no dataset are: another message, an own reply, a prompt, and what a judge says of a reply of the dataset.
+    known = {"reply_id": "re-1", "system": "a", "hate_speech": small.HS[0], "text": small.CN[0]}
+    rating = {"reply_id": "re-1", "rater": "judge", "aspect": "tone", "value": 1}
+    for rows, column in (
+        ([known | {"hate_speech": "Nobody of that dataset said this."}], "replies: hate_speech"),
+        ([known | {"text": "No, and that is that."}], "replies: text"),
+        ([known | {"references": [small.CN[0], "No."]}], "replies: references"),
+        ([known | {"prompt": "Answer the following message."}], "replies: prompt"),
+        ([rating | {"explanation": "It says no."}], "ratings: explanation"),
+        ([rating | {"suspicious": "Score: 5"}], "ratings: suspicious"),
+    ):
+        path = write(tmp_path / "other.jsonl", rows)
+        with pytest.raises(InputError, match=rf"texts that are not in .*free \({column}\)"):
+            publish(path, "my-name/other", about=free)
+        publish(path, "my-name/other", about=free, drop_columns=[column.split()[1]], dry_run=True)
+
+
+BOARD = {"system": "a", "rater": "people", "aspect": "tone", "value": 3.5, "scale": "[1, 5]", "n": 2}
+SENTENCE = "The Ombrey never return a book that the library lent to them."
+
+
+@pytest.mark.parametrize("column", ["reason", "suspicious", "note", "remark", "rater"])
+def test_a_sentence_is_text_in_whatever_column_it_stands(tmp_path: Path, hub: Hub, column: str) -> None:
+    rating = {"reply_id": "re-1", "rater": "ann", "rater_kind": "human", "aspect": "tone", "value": 1}
+    path = write(tmp_path / "ratings.jsonl", [rating | {column: SENTENCE}])
+    with pytest.raises(InputError, match=rf"holds text that may not be passed on \(ratings: {column}\)"):
+        publish(path, "my-name/ratings")
+    assert hub.log == []
+
+
+def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) -> None:
+    rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
+    for name in (SENTENCE, " "):
+        with (
+            pytest.raises(InputError, match="the name of a column is no name that may be published"),
+            stage_rows(write(tmp_path / "wide.jsonl", [rating | {name: 1}]), labels_only=True),
+        ):
+            pass
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps({"signature": f"metric:mrr|{SENTENCE}|data:{SENTENCE}|seed:0", "rows": [BOARD]}))
+    with stage_rows(result) as contents:
+        assert contents.manifest["signatures"] == ["metric:mrr|withheld|withheld|seed:0"]
+        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.card()
+        assert SENTENCE not in contents.card()
+    for title in ("Mine\n\n## Terms", "\x1b[1mNone`", SENTENCE, "{{title}}"):
+        with pytest.raises(InputError, match="--title cannot be published"), stage_rows(ratings, title=title):
+            pass
+
+
+def test_cells_of_any_type_are_read(tmp_path: Path) -> None:
+    row = {"reply_id": "re-1", "rater": "j", "aspect": "a", "value": 1.0}
+    path = tmp_path / "ratings.parquet"
+    day = datetime.date(2026, 1, 2)
+    pq.write_table(pa.Table.from_pylist([row | {"day": day, "of": {"day": day}, "raw": b"x"}]), path)
+    with stage_rows(path) as contents:
+        assert table(contents, "ratings") == [
+            row | {"day": '"2026-01-02"', "of": '{"day": "2026-01-02"}', "raw": "\"b'x'\""}
+        ]
+        assert restricted_columns(contents) == {"ratings": ["day", "of", "raw"]}
+    with stage_rows(write(tmp_path / "a.jsonl", [{"reply_id": "r", "system": "s", "hate_speech": 3}])) as contents:
+        assert table(contents, "replies")[0]["hs_id"] == make_hs_id("3")
+
+
+def test_runs_and_results_become_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "all" / "report"
+    (folder / "runs").mkdir(parents=True)
+    (folder / "qrels").mkdir()
+    (folder / "runs" / "bm25.trec").write_text("hs-1 Q0 cn-2 2 1.5 bm25\nhs-1 Q0 cn-1 1 2.5 bm25\n")
+    (folder / "runs" / "tfidf.trec").write_text("hs-1 Q0 cn-1 1 0.5 tfidf\n")
+    (folder / "qrels" / "gold.trec").write_text("hs-1 0 cn-1 1\n")
+    (folder / "report.html").write_text("<p>")
+    (folder / ".saved").mkdir()
+    (folder / ".saved" / "results.csv").write_text("system,partition,metric,value\nold,gold,mrr,0\n")
+    (folder / "settings.json").write_text('{"k": 10}')
+    with (folder / "results.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows(
+            [["system", "partition", "metric", "value", "n_queries"], ["bm25", "gold", "mrr", "0.25", "1"]]
+        )
+    board = BOARD | {"scale": [1, 5]}
+    (folder / "board.json").write_text(json.dumps({"signature": "metric:board|seed:0", "rows": [board]}))
+    ranked = {"name": "a", "points": 2, "share": 1.0}
+    noted = ranked | {"note": "it won everything"}
+    (folder / "rank.json").write_text(json.dumps({"signature": "metric:rank|seed:0", "systems": [noted], "invalid": 0}))
+    with stage_rows(folder.parent) as contents:
+        check_published_card(contents)
+        check_loading(contents)
+        assert restricted_columns(contents) == {}
+        assert table(contents, "rankings") == [
+            {"query_id": "hs-1", "corpus_id": "cn-1", "rank": 1, "score": 2.5, "system": "bm25"},
+            {"query_id": "hs-1", "corpus_id": "cn-2", "rank": 2, "score": 1.5, "system": "bm25"},
+            {"query_id": "hs-1", "corpus_id": "cn-1", "rank": 1, "score": 0.5, "system": "tfidf"},
+        ]
+        assert table(contents, "results") == [
+            {"system": "bm25", "partition": "gold", "metric": "mrr", "value": 0.25, "n_queries": 1}
+        ]
+        assert table(contents, "leaderboard") == [BOARD]
+        assert table(contents, "tournament") == [ranked | {"points": 2.0}]  # a note stays here
+        assert contents.left_out == [
+            "report/.saved/results.csv",
+            "report/qrels/gold.trec",
+            "report/report.html",
+            "report/settings.json",
+        ]
+        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.card()
+
+
+def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path, built: Path) -> None:
+    made = tmp_path / "bench.json"
+    done = run_cli(
+        "bench", built / "full", "--system", "random", "--k", 3, "--metric", "mrr@3", "--resamples", 100, "--json", made
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(made.read_text())
+    with stage_rows(made) as contents:
+        rows = table(contents, "results")
+        partitions = result["systems"]["random"]["partitions"]
+        assert {(row["system"], row["partition"]) for row in rows} == {("random", name) for name in partitions}
+        for row in rows:
+            assert row["value"] == partitions[row["partition"]][row["metric"]]
+        assert f"- `{result['signature']}`" in contents.card()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("rows.jsonl", "", "holds no row"),
+        ("rows.jsonl", '{"a": 1}\n', "holds rows of no known kind"),
+        ("rows.xlsx", "x", "is no file of rows, run or result"),
+        ("result.json", "{}", "holds no result with rows"),
+        ("result.json", "{", "cannot be read"),
+        ("result.json", '{"rows": [{"system": "\\ud800"}]}', "cannot be read"),
+        ("result.json", '{"protocol": 1, "systems": {"a": {}}}', "is no result of `fcconan bench`"),
+        (
+            "rows.jsonl",
+            f'{{"reply_id": "r", "rater": "j", "aspect": "a", "value": 1{"0" * 400}}}\n',
+            "value holds '100000'",
+        ),
+        ("run.trec", "hs-1 cn-1\n", "expected 6"),
+        (
+            "rows.jsonl",
+            '{"reply_id": "r", "rater": "j", "aspect": "a", "value": "good"}\n',
+            "column value holds 'go'\\.\\.\\. \\(4 characters",
+        ),
+        ("rows.jsonl", '{"system_a": "a", "system_b": "b", "verdict": "A"}\n', "verdict is 'A', expected one of"),
+        ("rows.jsonl", '{"reply_id": "r", "system": "s", "flags": 3}\n', "column flags holds a cell that is no list"),
+    ],
+)
+def test_files_that_are_no_rows_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(InputError, match=said), stage_rows(path):
+        pass
+
+
+def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no .*nowhere"):
+        publish(tmp_path / "nowhere", "my-name/x")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"holds no manifest\.json, and no file of rows"):
+        publish(tmp_path / "empty", "my-name/x")
+    with pytest.raises(InputError, match="leave --about, --title and --drop-column out"):
+        publish(built / "labels", "my-name/x", title="Mine")
+    with pytest.raises(InputError, match="was built with its texts: publish what `fcconan build small --labels-only`"):
+        publish(built / "full", "my-name/x", labels_only=True)
+    with pytest.raises(InputError, match="--language 'English'"):
+        publish(ratings, "my-name/x", language="English")
+    with pytest.raises(InputError, match="the card's license is 'mine', expected one of"):
+        publish(ratings, "my-name/x", licence="mine")
+    with pytest.raises(InputError, match="--gated 'yes': expected auto or manual"):
+        publish(ratings, "my-name/x", gated="yes")
+
+
+def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp_path: Path) -> None:
+    rating = {"reply_id": "re-1", "rater": "bleu-4", "rater_kind": "metric", "aspect": "score", "value": 0.5}
+    told = {"item_id": "it-1", "hs_id": "hs-1", "system": "lamp", "remark": "short"}
+    with stage_rows(write(tmp_path / "metrics.jsonl", [rating | told]), labels_only=True) as contents:
+        (row,) = table(contents, "ratings")
+    assert {name: row.get(name) for name in told} == told | {"remark": None}
+
+
+def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
+    row = {
+        "system": "bm25",
+        "partition": "gold",
+        "metric": "mrr@10",
+        "value": 0.5,
+        "low": 0.25,
+        "message": "The Ombrey",
+    }
+    with stage_rows(write(tmp_path / "mine.jsonl", [row]), labels_only=True) as contents:
+        (found,) = table(contents, "results")
+    assert found == {name: value for name, value in row.items() if name != "message"}
+
+
+def test_a_journal_and_a_dataset_beside_rows_stay_behind(tmp_path: Path, ratings: Path, built: Path) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(built / "full", folder / "dataset")
+    shutil.copy(ratings, folder / ratings.name)
+    (folder / "journal.jsonl").write_text('{"key": "0"}\n')
+    with stage_rows(folder) as contents:
+        assert {path.split("/")[0] for path in contents.tables} == {"ratings"}
+        assert {"journal.jsonl", "dataset/manifest.json"} <= set(contents.left_out)
