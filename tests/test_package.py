@@ -46,8 +46,9 @@ def test_importing_and_listing_loads_nothing_heavy(arguments: tuple[str, ...]) -
 def test_public_names_resolve() -> None:
     for name in fcconan.__all__:
         assert getattr(fcconan, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = fcconan.nothing
+    unknown = "nothing"
+    with pytest.raises(AttributeError, match="No fcconan attribute nothing"):
+        getattr(fcconan, unknown)
     assert set(fcconan.__all__) <= set(dir(fcconan))
 
 

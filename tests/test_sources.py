@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.building.recipes import Recipe, Source, load_recipe
+from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.data import sources
+from fcconan.data.source_models import Source
 from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
@@ -383,15 +384,19 @@ def _recipe(folder: Path, files: dict[str, Source]) -> Recipe:
     return load_recipe(str(folder / "files.yaml"))
 
 
+def _fetch_all(recipe: Recipe, *, jobs: int = 4) -> dict[str, Path]:
+    return fetch_all(recipe.sources, folder=recipe.folder, name=recipe.name, terms=recipe.card.terms, jobs=jobs)
+
+
 def test_local_files_are_relative_to_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = _recipe(tmp_path / "recipes", {"main": _source(repository=None)})
     monkeypatch.chdir(tmp_path)
     local = tmp_path / "recipes" / "data" / "rows.csv"
     with pytest.raises(InputError) as caught:
-        fetch_all(recipe)
+        _fetch_all(recipe)
     assert str(caught.value) == f"{local} is missing: put the file there, or correct `path` in the recipe"
     _write(local)
-    assert fetch_all(recipe) == {"main": local}
+    assert _fetch_all(recipe) == {"main": local}
 
 
 def test_several_files_are_fetched_at_once_without_a_bar_where_no_terminal_is(
@@ -404,7 +409,7 @@ def test_several_files_are_fetched_at_once_without_a_bar_where_no_terminal_is(
             Reply(body=TEXT * number, meet=lambda: together.wait(timeout=5))
         ]
     absent = _source(path="absent.csv").model_copy(update={"optional": True})
-    found = fetch_all(_recipe(tmp_path, {**files, "absent": absent}), jobs=4)
+    found = _fetch_all(_recipe(tmp_path, {**files, "absent": absent}), jobs=4)
     assert found == {f"file {number}": _cached(f"{number}.csv") for number in (1, 2, 3)}
     assert [path.read_bytes() for path in found.values()] == [TEXT, TEXT * 2, TEXT * 3]
     assert len(upstream.requests) == 4
@@ -418,7 +423,7 @@ def test_one_file_that_is_not_to_be_had_fails_them_all_and_those_before_it_are_k
     # One at a time and in this order: the one before the error is kept, the one after it may still be on its way.
     recipe = _recipe(tmp_path, {"1": _source(), "2": _source(path="absent.csv")})
     with pytest.raises(InputError) as caught:
-        fetch_all(recipe, jobs=1)
+        _fetch_all(recipe, jobs=1)
     assert str(caught.value) == _refusal("HTTP 404", url=upstream.url, path="absent.csv")
     assert _in_cache() == [_cached()]
 

@@ -70,9 +70,6 @@ from .kinds.campaign import (
 from .kinds.campaign import (
     LEFT_OUT as LEFT_OUT,
 )
-from .kinds.pairs import (
-    decode_conan_id as decode_conan_id,
-)
 from .kinds.ratings import (
     unified_score as unified_score,
 )
@@ -86,13 +83,7 @@ from .recipes import (
     Recipe as Recipe,
 )
 from .recipes import (
-    Source as Source,
-)
-from .recipes import (
     load_recipe as load_recipe,
-)
-from .releases import (
-    CARD as CARD,
 )
 from .releases import (
     check_target as check_target,

@@ -96,7 +96,14 @@ def build_tables(
     from fcconan.data import fetch_all
 
     rule = rule_of(recipe, tier_rule)
-    files = fetch_all(recipe, jobs=jobs, progress=progress)
+    files = fetch_all(
+        recipe.sources,
+        folder=recipe.folder,
+        name=recipe.name,
+        terms=recipe.card.terms,
+        jobs=jobs,
+        progress=progress,
+    )
     with status(f"{recipe.name}: building", progress):
         built = builder_of(recipe, rule)(files)
         for table in built.tables:

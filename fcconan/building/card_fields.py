@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from fcconan.building.releases import CARD
+from fcconan.data import CARD
 from fcconan.errors import InputError
 
 _HEAD = re.compile(r"---\n(?P<metadata>.*?)\n---\n\s*(?P<body>.*)", re.DOTALL)

@@ -5,22 +5,18 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
-from fcconan.data import PAIR, Location, YamlFile, explain, recipe_path
+from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain, recipe_path
 from fcconan.errors import InputError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 # The Hub checks these words only when a card is uploaded, so they are checked here.
 LANGUAGES = (  # ISO 639-1
@@ -66,44 +62,6 @@ TaskCategory = Literal[
 ]
 AnnotationsCreator = Literal["expert-generated", "crowdsourced", "machine-generated", "found", "no-annotation"]
 LanguageCreator = Literal["expert-generated", "crowdsourced", "machine-generated", "found", "other"]
-
-
-class Model(BaseModel):
-    """A part of a recipe: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(Model):
-    """One upstream file: a raw file of a public repository at a commit, or a local file."""
-
-    repository: str | None = Field(None, pattern=r"^[\w.-]+/[\w.-]+$", description="owner/name on GitHub")
-    commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
-    path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
-    sha256: Sha256 | None = None
-    max_bytes: int = Field(100_000_000, ge=1, description="Largest download that is accepted, in bytes.")
-    optional: bool = False
-    note: str | None = Field(None, description="Why a file is optional, or what is odd about it.")
-    empty_texts: int = Field(0, ge=0, description="Empty cells among the texts that upstream is known to have.")
-    path_names_people: bool = Field(False, description="The path is then kept out of the manifest.")
-    columns: dict[str, str] = Field(
-        default_factory=dict, description="Our column name: the file's, or a shell pattern that only it matches."
-    )
-    ignore: list[str] = Field(
-        default_factory=list, description="Columns deliberately not read; shell patterns are allowed."
-    )
-
-    @model_validator(mode="after")
-    def _pinned(self) -> "Source":
-        if (self.repository is None) != (self.commit is None):
-            raise ValueError("repository and commit go together")
-        if self.repository is not None and (self.path.startswith("/") or ".." in self.path.split("/")):
-            raise ValueError("path must lead down from the top of the repository")
-        if self.sha256 is None and not (self.optional and self.note):
-            raise ValueError(
-                "sha256 is missing: every file is pinned (an optional one may say in `note` why it is not)"
-            )
-        return self
 
 
 class Aspect(Model):

@@ -18,6 +18,7 @@ from fcconan.building.recipes import Recipe
 from fcconan.building.statistics import statistics
 from fcconan.building.tables import Built
 from fcconan.data import (
+    CARD,
     FORMAT,
     MANIFEST,
     NORMALISATION_VERSION,
@@ -28,8 +29,6 @@ from fcconan.data import (
     sha256_of,
 )
 from fcconan.errors import InputError
-
-CARD = "README.md"
 
 
 def write_release(

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from fcconan.building.recipes import Recipe, Source
-from fcconan.data import is_blank
+from fcconan.building.recipes import Recipe
+from fcconan.data import Source, is_blank
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)

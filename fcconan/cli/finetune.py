@@ -87,6 +87,7 @@ def run(
     """Fine-tune a model on pairs; `generate --model local:OUT` then uses it."""
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.generation import Base, Finetuner, RefusedPairsError, load_finetuning
+    from fcconan.reporting import curve_plot
 
     check_json_target(json_file, out)
     how = load_finetuning(
@@ -125,7 +126,7 @@ def run(
         if json_file is not None:
             write_json(json_file, {"refused": refused.pairs})
         raise
-    finetuner = Finetuner(base, lesson, how, device=device)
+    finetuner = Finetuner(base, lesson, how, device=device, plot=curve_plot)
     plan = {**finetuner.plan(), "data": dict(lesson.notes)}
     _print_plan(plan)
     if dry_run:

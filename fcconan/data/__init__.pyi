@@ -1,7 +1,4 @@
 from .addresses import (
-    MASK as MASK,
-)
-from .addresses import (
     OPENAI_URL as OPENAI_URL,
 )
 from .addresses import (
@@ -54,6 +51,9 @@ from .checkpoints import (
 )
 from .checkpoints import (
     seal_folder as seal_folder,
+)
+from .conan_ids import (
+    decode_conan_id as decode_conan_id,
 )
 from .content import (
     card_template_path as card_template_path,
@@ -109,6 +109,15 @@ from .forms import (
 from .forms import (
     unknown_words as unknown_words,
 )
+from .hub import (
+    hub_error as hub_error,
+)
+from .hub import (
+    limit_hub_wait as limit_hub_wait,
+)
+from .hub import (
+    quiet_hub as quiet_hub,
+)
 from .hub_folders import (
     hub_release as hub_release,
 )
@@ -159,6 +168,9 @@ from .leakage import (
 )
 from .leakage import (
     simplified as simplified,
+)
+from .manifest import (
+    CARD as CARD,
 )
 from .manifest import (
     FORMAT as FORMAT,
@@ -300,6 +312,12 @@ from .schemas import (
 )
 from .schemas import (
     without_text as without_text,
+)
+from .source_models import (
+    Model as Model,
+)
+from .source_models import (
+    Source as Source,
 )
 from .sources import (
     cache_folder as cache_folder,

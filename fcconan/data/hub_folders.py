@@ -60,15 +60,14 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    from fcconan.building import CARD
-    from fcconan.data.manifest import MANIFEST
-    from fcconan.publishing import limit_waiting, quiet
+    from fcconan.data.hub import limit_hub_wait, quiet_hub
+    from fcconan.data.manifest import CARD, MANIFEST
 
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
-    limit_waiting()
+    limit_hub_wait()
     hub = HfApi(endpoint=endpoint)
     try:
-        with quiet():  # it writes addresses, with whatever is in them
+        with quiet_hub():  # it writes addresses, with whatever is in them
             try:
                 manifest = Path(hub.hf_hub_download(name, MANIFEST, repo_type="dataset", revision=revision))
             except LocalEntryNotFoundError:
@@ -88,8 +87,7 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
-    from fcconan.building import CARD
-    from fcconan.data.manifest import MANIFEST, read_manifest
+    from fcconan.data.manifest import CARD, MANIFEST, read_manifest
     from fcconan.data.sources import sha256_of
 
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -120,7 +118,7 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
         RevisionNotFoundError,
     )
 
-    from fcconan.publishing import said
+    from fcconan.data.hub import hub_error
 
     if isinstance(error, GatedRepoError):
         address = f"{hub_address().url}/datasets/{name}"
@@ -141,5 +139,5 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
         return InputError(f"the Hub does not accept the token for {name}: set HF_TOKEN, or run `hf auth login` again")
     if isinstance(error, HfHubHTTPError) and error.response is not None:
         return InputError(f"the Hub does not hand out {name} (status {error.response.status_code}): try again later")
-    reason = said(error, get_token())[:200]
+    reason = hub_error(error, get_token())[:200]
     return InputError(f"{name} cannot be downloaded from the Hub ({reason}): try again, or download it by hand")

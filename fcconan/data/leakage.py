@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.building import decode_conan_id
+from fcconan.data.conan_ids import decode_conan_id
 from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise, short_hash
 from fcconan.data.row_files import SUFFIXES

@@ -13,6 +13,7 @@ from fcconan.data.json_text import parse_json
 from fcconan.errors import InputError
 
 MANIFEST = "manifest.json"
+CARD = "README.md"
 FORMAT = 1
 
 # One path component: configs and splits are folders and files of the release.

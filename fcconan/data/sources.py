@@ -8,14 +8,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
-from fcconan.building import Recipe, Source
 from fcconan.data.addresses import Address, parse_address
+from fcconan.data.source_models import Source
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
 
@@ -123,12 +123,23 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
     return _verified(cached, source, f"{cached} (in the cache; delete it to fetch it again)")
 
 
-def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) -> dict[str, Path]:
+def fetch_all(
+    sources: Mapping[str, Source],
+    *,
+    folder: Path,
+    name: str,
+    terms: str = "",
+    jobs: int = 4,
+    progress: bool | None = None,
+) -> dict[str, Path]:
     """Finds every file of a recipe, several at a time.
 
     Args:
-        recipe: The recipe.
-        jobs: How many files are fetched at once.
+        sources: The entries of the recipe, by name.
+        folder: The recipe's folder, for sources without a repository.
+        name: Name of the recipe, for the progress bar.
+        terms: The terms that upstream states, shown once for each repository that is fetched from.
+        jobs: Number of simultaneous downloads.
         progress: Whether to show a progress bar; by default where standard error is a terminal.
 
     Returns:
@@ -141,7 +152,7 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
 
     shown = sys.stderr.isatty() if progress is None else progress
     waiting: SimpleQueue[str] = SimpleQueue()
-    for key in recipe.sources:
+    for key in sources:
         waiting.put(key)
     finished: SimpleQueue[tuple[str, Path | BaseException | None]] = SimpleQueue()
 
@@ -150,17 +161,17 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
             while True:
                 key = waiting.get_nowait()
                 try:
-                    finished.put((key, fetch(recipe.sources[key], folder=recipe.folder, terms=recipe.card.terms)))
+                    finished.put((key, fetch(sources[key], folder=folder, terms=terms)))
                 except BaseException as error:
                     finished.put((key, error))
 
     # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
-    for _ in range(max(1, min(jobs, len(recipe.sources)))):
+    for _ in range(max(1, min(jobs, len(sources)))):
         threading.Thread(target=work, daemon=True).start()
     found: dict[str, Path] = {}
-    label = f"{recipe.name}: upstream files"
+    label = f"{name}: upstream files"
     try:
-        for _ in tqdm(range(len(recipe.sources)), desc=label, unit="file", disable=not shown, leave=False):
+        for _ in tqdm(range(len(sources)), desc=label, unit="file", disable=not shown, leave=False):
             key, outcome = finished.get()
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -170,7 +181,7 @@ def fetch_all(recipe: Recipe, *, jobs: int = 4, progress: bool | None = None) ->
         with suppress(Empty):  # after an error nobody wants the others
             while True:
                 waiting.get_nowait()
-    return {key: found[key] for key in recipe.sources if key in found}
+    return {key: found[key] for key in sources if key in found}
 
 
 def _verified(path: Path, source: Source, name: str) -> Path:

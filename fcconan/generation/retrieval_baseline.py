@@ -8,7 +8,8 @@ from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.item import Example, Item
 from fcconan.generation.training_pool import Pair, Pool
-from fcconan.retrieval import MINILM, Maker, Ranking, Retriever, load_suite, rank_all
+from fcconan.retrieval import MINILM, Maker, Retriever, load_suite, rank_all
+from fcconan.scoring import Ranking
 
 LEARNS_FROM = "pairs that are kin of no item"
 _DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # what a system says of the pairs that it learned from

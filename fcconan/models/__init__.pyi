@@ -82,9 +82,6 @@ from .chat_template import (
 from .client import (
     Client as Client,
 )
-from .client import (
-    EndpointError as EndpointError,
-)
 from .completions import (
     whole_characters as whole_characters,
 )
@@ -96,6 +93,9 @@ from .local import (
 )
 from .replay import (
     ReplayModel as ReplayModel,
+)
+from .responses import (
+    EndpointError as EndpointError,
 )
 from .token_sampling import (
     stop_in as stop_in,

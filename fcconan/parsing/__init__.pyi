@@ -2,24 +2,6 @@ from .answers import (
     without_thoughts as without_thoughts,
 )
 from .parsers import (
-    AspectField as AspectField,
-)
-from .parsers import (
-    ParsedComparison as ParsedComparison,
-)
-from .parsers import (
-    ParsedLabel as ParsedLabel,
-)
-from .parsers import (
-    ParsedRating as ParsedRating,
-)
-from .parsers import (
-    Reason as Reason,
-)
-from .parsers import (
-    Verdict as Verdict,
-)
-from .parsers import (
     parse_comparison as parse_comparison,
 )
 from .parsers import (
@@ -45,4 +27,22 @@ from .refusals import (
 )
 from .refusals import (
     refusal_kind as refusal_kind,
+)
+from .results import (
+    AspectField as AspectField,
+)
+from .results import (
+    ParsedComparison as ParsedComparison,
+)
+from .results import (
+    ParsedLabel as ParsedLabel,
+)
+from .results import (
+    ParsedRating as ParsedRating,
+)
+from .results import (
+    Reason as Reason,
+)
+from .results import (
+    Verdict as Verdict,
 )

@@ -1,13 +1,4 @@
 from .hub import (
-    limit_waiting as limit_waiting,
-)
-from .hub import (
-    quiet as quiet,
-)
-from .hub import (
-    said as said,
-)
-from .publication import (
     HubFailure as HubFailure,
 )
 from .publication import (

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.building import CARD
-from fcconan.data import MANIFEST, read_manifest, sha256_of
+from fcconan.data import CARD, MANIFEST, read_manifest, sha256_of
 from fcconan.errors import InputError
 
 # What a build writes. Nothing else is published: in tables it is known where text is.

@@ -1,16 +1,13 @@
 """The Hub as publishing sees it: a dataset repository that is read and changed, and faults said in one line."""
 
-import logging
-import re
 import tempfile
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import MANIFEST, MASK, hub_address, parse_json, without_secrets
+from fcconan.data import MANIFEST, hub_address, hub_error, limit_hub_wait, parse_json, quiet_hub
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
 
 KIND = "dataset"
 GATES = ("auto", "manual")
-LONGEST_SILENCE = 120.0  # seconds without a sign of the Hub; its client waits for ever
 RESUME = "run the same command again, which sends only what is not there yet"
 
 
@@ -83,7 +79,7 @@ class Hub:
         address = hub_address()  # checked before the client is imported, which fails on a wrong address
         from huggingface_hub import HfApi, get_token
 
-        limit_waiting()
+        limit_hub_wait()
         self.repo_id = repo_id
         self._token = get_token()
         self.endpoint = address.url
@@ -261,7 +257,7 @@ class Hub:
         from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
         try:
-            with quiet():
+            with quiet_hub():
                 yield
         except OfflineModeIsEnabled as error:
             raise InputError("HF_HUB_OFFLINE is set, so the Hub is not asked: unset it") from error
@@ -298,46 +294,4 @@ class Hub:
         return HubFailure(f"{doing} broke off ({reason}): {RESUME}")
 
     def _said(self, error: object) -> str:
-        return said(error, self._token)
-
-
-def said(error: object, token: str | None) -> str:
-    """Returns what an error says, short, in one line, without the token, and without secrets in addresses."""
-    text = without_secrets(str(error), (token,) if token else ())
-    text = " ".join(text.split()) or type(error).__name__
-    text = re.sub(r"(?i)\b(bearer )[^\s'\"]+", rf"\1{MASK}", text)
-    text = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]*", r"\1", text)
-    return text if len(text) <= 300 else text[:297] + "..."
-
-
-def limit_waiting() -> None:
-    """Lets the Hub's client give up on a Hub that accepts requests and says nothing, in the whole process."""
-    from huggingface_hub.utils import get_session
-
-    session: Any = get_session()
-    if hasattr(session, "timeout"):  # versions before 1.0 have no such setting
-        session.timeout = LONGEST_SILENCE
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keeps the Hub's client from writing addresses, and bars to where nobody watches."""
-    import sys
-
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    client = logging.getLogger("huggingface_hub")
-    level = client.level
-    showing = not are_progress_bars_disabled() and sys.stderr.isatty()
-    was_showing = not are_progress_bars_disabled()
-    client.setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if not showing:
-            disable_progress_bars()
-        try:
-            yield
-        finally:
-            client.setLevel(level)
-            if was_showing:
-                enable_progress_bars()
+        return hub_error(error, self._token)

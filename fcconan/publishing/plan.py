@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from fcconan.building import CARD
-from fcconan.data import MANIFEST
+from fcconan.data import CARD, MANIFEST
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, is_built
 from fcconan.publishing.hub import Hub, Remote, RemoteFile

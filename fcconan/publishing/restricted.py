@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.building import CARD, Texts, arrow_schema, kind_of, table_bytes
-from fcconan.data import MANIFEST, TEXT_COLUMNS, column_of, read_table
+from fcconan.building import Texts, arrow_schema, kind_of, table_bytes
+from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, column_of, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.forms import (

@@ -115,10 +115,10 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
         raise InputError(f"{path} cannot be read ({reason}): give a file that --json wrote") from error
     listed = result if isinstance(result, list) else result.get("rows") if isinstance(result, dict) else None
     if isinstance(result, dict) and isinstance(result.get("systems"), dict) and "protocol" in result:
-        from fcconan.reporting import as_csv
+        from fcconan.retrieval import benchmark_csv
 
         try:
-            return "results", list(csv.DictReader(io.StringIO(as_csv(result)))), _signatures(result)
+            return "results", list(csv.DictReader(io.StringIO(benchmark_csv(result)))), _signatures(result)
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(f"{path} is no result of `fcconan bench` ({error!r}): give what --json wrote") from error
     config = "results"

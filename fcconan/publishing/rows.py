@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import fcconan
 from fcconan.building import (
-    CARD,
     LANGUAGES,
     Built,
     Recipe,
@@ -23,7 +22,7 @@ from fcconan.building import (
     table_path,
     write_manifest,
 )
-from fcconan.data import FORMAT, MANIFEST, NORMALISATION_VERSION, normalise, temporary_folder
+from fcconan.data import CARD, FORMAT, MANIFEST, NORMALISATION_VERSION, normalise, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature

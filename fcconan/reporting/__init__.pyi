@@ -110,8 +110,5 @@ from .tables import (
     Table as Table,
 )
 from .tables import (
-    as_csv as as_csv,
-)
-from .tables import (
     terminal_tables as terminal_tables,
 )

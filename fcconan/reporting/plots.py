@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.tables import ends_of, marked, metric_title, percent, ranked_systems
+from fcconan.reporting.tables import marked, metric_title, percent
+from fcconan.retrieval import ends_of, ranked_systems
 from fcconan.scoring import PRIMARY
 
 if TYPE_CHECKING:

@@ -7,16 +7,8 @@ from typing import Any
 from fcconan.reporting.forest_plots import Dot, Dots, scale_of
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.site.page import Page, markup, texts_gate, texts_notice, texts_warning
-from fcconan.reporting.tables import (
-    Table,
-    all_tables,
-    ends_of,
-    metric_title,
-    partition_table,
-    percent,
-    ranked_systems,
-    summary_table,
-)
+from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
+from fcconan.retrieval import ends_of, ranked_systems
 
 DRAWN = "averages"  # the page draws these itself
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all

@@ -9,8 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.building import Source
-from fcconan.data import YamlFile, content_folder, explain
+from fcconan.data import Source, YamlFile, content_folder, explain
 from fcconan.errors import InputError
 
 Without = Literal["needs_model", "not_released"]

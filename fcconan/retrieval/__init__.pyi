@@ -4,6 +4,15 @@ from .benchmark import (
 from .benchmark import (
     bench as bench,
 )
+from .benchmark_rows import (
+    benchmark_csv as benchmark_csv,
+)
+from .benchmark_rows import (
+    ends_of as ends_of,
+)
+from .benchmark_rows import (
+    ranked_systems as ranked_systems,
+)
 from .benchmark_statistics import (
     SUMMARY as SUMMARY,
 )
@@ -71,9 +80,6 @@ from .suites import (
     load_suite as load_suite,
 )
 from .systems import (
-    Ranking as Ranking,
-)
-from .systems import (
     Rankings as Rankings,
 )
 from .systems import (
@@ -81,9 +87,6 @@ from .systems import (
 )
 from .systems import (
     TrainingPair as TrainingPair,
-)
-from .systems import (
-    check_run as check_run,
 )
 from .systems import (
     rank_all as rank_all,

@@ -28,8 +28,9 @@ from fcconan.data import (
     without_secrets,
 )
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import NOT_IN_CATALOGUE, TrainingPair
+from fcconan.retrieval.systems import TrainingPair
 from fcconan.retrieval.trec import read_qrels
+from fcconan.scoring import NOT_IN_CATALOGUE
 
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Ranking, Rankings, TrainingPair
+from fcconan.retrieval.systems import Rankings, TrainingPair
+from fcconan.scoring import Ranking
 
 WORD = re.compile(r"\w+")
 

@@ -13,8 +13,9 @@ from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieval.systems import Ranking, Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
+from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
 from fcconan.retrieval.trec import read_run
+from fcconan.scoring import Ranking
 
 GPT = "gpt-4o-2024-08-06"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.data import write_whole
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Ranking
+from fcconan.scoring import Ranking
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:

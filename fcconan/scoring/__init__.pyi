@@ -205,6 +205,15 @@ from .retrieval.metrics import (
 from .retrieval.metrics import (
     tie_by_hash as tie_by_hash,
 )
+from .retrieval.runs import (
+    NOT_IN_CATALOGUE as NOT_IN_CATALOGUE,
+)
+from .retrieval.runs import (
+    Ranking as Ranking,
+)
+from .retrieval.runs import (
+    check_run as check_run,
+)
 from .score_table import (
     Flags as Flags,
 )

@@ -6,10 +6,11 @@ import pytest
 
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import pairs
-from fcconan.building.kinds.pairs import CONAN_COLUMNS, decode_conan_id
+from fcconan.building.kinds.pairs import CONAN_COLUMNS
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids as identity
+from fcconan.data.conan_ids import decode_conan_id
 from fcconan.data.schemas import PAIR
 from fcconan.errors import InputError
 from tests import small

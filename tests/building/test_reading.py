@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fcconan.building.recipes import Source, load_recipe
+from fcconan.building.recipes import load_recipe
 from fcconan.building.upstream_csv import Rows, Upstream, _positions, read_csv
+from fcconan.data.source_models import Source
 from fcconan.errors import InputError
 from tests import small
 

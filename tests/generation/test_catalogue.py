@@ -12,7 +12,8 @@ from fcconan.generation.retrieval_baseline import Catalogue
 from fcconan.generation.training_pool import Pool
 from fcconan.retrieval import suites
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.systems import Ranking, Rankings
+from fcconan.retrieval.systems import Rankings
+from fcconan.scoring.retrieval.runs import Ranking
 from tests.generation.test_examples import item, made
 
 OMBREY, TESSOK, VELMARI = (

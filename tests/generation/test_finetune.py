@@ -66,7 +66,9 @@ def tuned(tiny: Path, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 def of_demo(model: Path, demo: Path, how: Finetuning) -> Finetuner:
     parts, notes = prepare(demo, validation="0.2", seed=how.seed)
-    return Finetuner(Base(str(model)), Lesson(load_generation_prompt("message"), None, parts, notes), how)
+    return Finetuner(
+        Base(str(model)), Lesson(load_generation_prompt("message"), None, parts, notes), how, plot=curve_plot
+    )
 
 
 def of_few(model: Path, how: Finetuning, **lesson: Any) -> Finetuner:
@@ -76,7 +78,7 @@ def of_few(model: Path, how: Finetuning, **lesson: Any) -> Finetuner:
         for message, reply in zip(TEXTS * 2, [*TEXTS[3:], *TEXTS], strict=False)
     ]
     chosen = {"prompt": load_generation_prompt("message"), "template": None, **lesson}
-    return Finetuner(Base(str(model)), Lesson(parts=Parts(pairs[:8], pairs[8:10]), **chosen), how)
+    return Finetuner(Base(str(model)), Lesson(parts=Parts(pairs[:8], pairs[8:10]), **chosen), how, plot=curve_plot)
 
 
 def weights_of(folder: Path) -> bytes:

@@ -1,6 +1,6 @@
 """A loopback stub of an OpenAI-compatible endpoint, with every fault that a client must survive.
 
-In a test: `with Server() as server: ...`. In a process of its own: `python -m tests.models.server LOG`, which prints its
+In a test: `with Server() as server: ...`. As a process: `python -m tests.models.server LOG`, which prints its
 address and appends a line to LOG for every request.
 """
 

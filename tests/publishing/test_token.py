@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.data.hub import hub_error, limit_hub_wait
 from fcconan.errors import InputError
-from fcconan.publishing.hub import limit_waiting, said
 from fcconan.publishing.publication import HubFailure, publish
 from tests.conftest import RunCli
 from tests.publishing.hub import OWNER, READ_ONLY, Hub
@@ -125,10 +125,13 @@ def test_no_secret_of_an_address_is_shown(
 def test_what_is_said_holds_no_token_however_it_is_written() -> None:
     for token in ("hf_plain", "hf_with\x1bcontrol", "hf_of two", "hf_ä-long", "hf_☃-long"):
         for written in (token, repr(token), repr(token.encode()), f"Bearer {token}"):
-            found = said(ValueError(f"Illegal header value {written} here"), token)
+            found = hub_error(ValueError(f"Illegal header value {written} here"), token)
             assert "***" in found
             assert "hf_" not in found
-    assert said(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None) == "at https://x.org/y Bearer ***"
+    assert (
+        hub_error(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None)
+        == "at https://x.org/y Bearer ***"
+    )
 
 
 def test_a_hub_that_accepts_and_says_nothing_is_given_up(
@@ -140,7 +143,7 @@ def test_a_hub_that_accepts_and_says_nothing_is_given_up(
         with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):
             publish(ratings, REPO)
     monkeypatch.undo()
-    limit_waiting()
+    limit_hub_wait()
 
 
 def test_a_hub_that_tells_less_of_a_token_is_believed(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from fcconan.reporting.tables import (
     agreement_table,
     all_tables,
-    as_csv,
     as_latex,
     as_markdown,
     bracket_table,
@@ -16,10 +15,10 @@ from fcconan.reporting.tables import (
     latex,
     number,
     partition_table,
-    ranked_systems,
     summary_table,
     terminal_tables,
 )
+from fcconan.retrieval.benchmark_rows import benchmark_csv, ranked_systems
 from tests.reporting.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
 
 
@@ -184,7 +183,7 @@ def test_seeds_and_failures_have_tables_and_columns_of_their_own() -> None:
     assert {"Mean and standard deviation over seeds", "Failed HS counted as 0"} <= set(titles)
     rows = {
         (row["system"], row["partition"]): (row["failures_as_zero"], row["sd_over_seeds"])
-        for row in csv.DictReader(io.StringIO(as_csv(result)))
+        for row in csv.DictReader(io.StringIO(benchmark_csv(result)))
     }
     assert rows[BM25, "gold"] == ("0.1875", "")
     assert rows[RANDOM, "bronze"] == ("", "0.03125")
@@ -196,7 +195,7 @@ def test_agreement_of_orders() -> None:
 
 
 def test_csv_is_read_back_as_the_figures_it_was_made_from() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(example_result()))))
+    rows = list(csv.DictReader(io.StringIO(benchmark_csv(example_result()))))
     figures = [row for row in rows if row["partition"]]
     assert [(row["system"], row["partition"], row["metric"]) for row in figures] == [
         (name, part, metric) for name in (BM25, RANDOM, AWKWARD) for part in PARTITIONS for metric in METRICS
@@ -215,7 +214,7 @@ def test_csv_is_read_back_as_the_figures_it_was_made_from() -> None:
 def test_csv_keeps_every_digit() -> None:
     result = example_result()
     result["systems"][BM25]["partitions"]["diamond"]["mrr@10"] = 1 / 3
-    rows = csv.DictReader(io.StringIO(as_csv(result)))
+    rows = csv.DictReader(io.StringIO(benchmark_csv(result)))
     assert next(row for row in rows if row["metric"] == "mrr@10")["value"] == "0.3333333333333333"
 
 

@@ -21,7 +21,8 @@ from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
 from fcconan.retrieval.run_cache import KeptRuns
 from fcconan.retrieval.suites import Maker, load_suite
-from fcconan.retrieval.systems import Ranking, Rankings, Retriever, TrainingPair
+from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
+from fcconan.scoring.retrieval.runs import Ranking
 
 TIERS = ("diamond", "gold", "silver", "bronze")
 

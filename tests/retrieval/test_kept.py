@@ -14,7 +14,8 @@ from fcconan.data.checkpoints import Checkpoint
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, TfIdf
 from fcconan.retrieval.run_cache import KeptRuns, default_folder, load_run, save_run
-from fcconan.retrieval.systems import Ranking, Rankings, TrainingPair
+from fcconan.retrieval.systems import Rankings, TrainingPair
+from fcconan.scoring.retrieval.runs import Ranking
 
 COLLECTION = Collection(
     name="mine",

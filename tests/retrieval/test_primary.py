@@ -20,7 +20,8 @@ from fcconan.retrieval.benchmark import Settings, bench
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.primary import choose_primary, read_primary
-from fcconan.retrieval.systems import Ranking, Retriever
+from fcconan.retrieval.systems import Retriever
+from fcconan.scoring import Ranking
 from tests.conftest import RunCli
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Ranking, Rankings, Retriever, check_run, rank_all
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
+from fcconan.scoring.retrieval.runs import Ranking, check_run
 
 QUERIES = {
     "hs-a": "The Ombrey never return a book.",

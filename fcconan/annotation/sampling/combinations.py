@@ -17,7 +17,8 @@ from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
-from fcconan.retrieval import Ranking, Rankings, Retriever, rank_all
+from fcconan.retrieval import Rankings, Retriever, rank_all
+from fcconan.scoring import Ranking
 
 # Of the streams of random numbers, so that a draw of one kind changes none of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)

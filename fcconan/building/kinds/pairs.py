@@ -1,6 +1,5 @@
 """Sparse pairs: one row of a file is one pair that its author wrote as a pair (CONAN and its relatives)."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,10 @@ from fcconan.building.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topi
 from fcconan.building.recipes import PairsConfig, Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
-from fcconan.data import PAIR
+from fcconan.data import PAIR, decode_conan_id
 from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")
-# <language><type>ST<subtopic>HS<message>CN<reply>, then how the row was derived from an original, if it was.
-CONAN_ID = re.compile(r"(EN|FR|IT)(T\d)ST(\d{4})HS(\d{4})CN(\d{6})(P1|P2|T1)?")
-AUGMENTATION = {None: "original", "P1": "paraphrase-1", "P2": "paraphrase-2", "T1": "translation-1"}
 # A code or name that may be published has few words; more are a text, which may not be.
 WORDS_OF_A_CODE = 4
 CONAN_COLUMNS = {
@@ -26,31 +22,6 @@ CONAN_COLUMNS = {
     "cn_code": "string",
     "augmentation": "string",
 }
-
-
-def decode_conan_id(source_id: str) -> dict[str, str] | None:
-    """Decodes the `cn_id` of CONAN.
-
-    Args:
-        source_id: Such as `FRT1ST0012HS0037CN001687P1`.
-
-    Returns:
-        The language of the campaign, the language of the text (translations are into English), the codes of HS type,
-        subtopic, HS and CN, and the augmentation; or None where the text is no such id.
-    """
-    match = CONAN_ID.fullmatch(source_id)
-    if match is None:
-        return None
-    language, kind, subtopic, hs, cn, augmentation = match.groups()
-    return {
-        "language": language.lower(),
-        "text_language": "en" if augmentation == "T1" else language.lower(),
-        "type_code": kind,
-        "subtopic_code": f"ST{subtopic}",
-        "hs_code": f"HS{hs}",
-        "cn_code": f"CN{cn}",
-        "augmentation": AUGMENTATION[augmentation],
-    }
 
 
 def build(recipe: Recipe, files: dict[str, Path]) -> Built:

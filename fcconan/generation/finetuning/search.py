@@ -8,7 +8,7 @@ format. Perplexity is the exponential of the mean negative log likelihood of all
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -22,7 +22,6 @@ from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.reporting import curve_plot
 
 try:
     import fcntl
@@ -33,6 +32,7 @@ REPORT = "training.json"
 CURVE = "curve.svg"
 CARD = "README.md"
 WHAT = "what.json"
+Plot = Callable[[Mapping[str, Any]], str]
 # What Trainer and peft write beside a model.
 _NOT_THE_MODEL = (
     "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin", "whole",
@@ -65,14 +65,17 @@ class Finetuner:
         lesson: What it is to learn.
         how: The settings.
         device: `cpu` or `cuda`; by default the first CUDA device, or else the CPU.
+        plot: Function that draws the losses of a report as SVG; without one the folder has no `curve.svg`.
 
     Raises:
         InputError: The tokenizer has no chat template and no format is given, the device has no 4 bit, or no pair can
             be learnt from.
     """
 
-    def __init__(self, base: Base, lesson: Lesson, how: Finetuning, *, device: str | None = None) -> None:
-        self.base, self.lesson, self.how, self.device = base, lesson, how, device_of(device)
+    def __init__(
+        self, base: Base, lesson: Lesson, how: Finetuning, *, device: str | None = None, plot: Plot | None = None
+    ) -> None:
+        self.base, self.lesson, self.how, self.device, self._plot = base, lesson, how, device_of(device), plot
         if how.method == "qlora":
             check_four_bit(self.device)
         self.tokenizer = base.tokenizer()
@@ -225,7 +228,8 @@ class Finetuner:
             self.tokenizer.chat_template = self.lesson.template.template
         self.tokenizer.save_pretrained(stage)
         write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-        write_whole(stage / CURVE, curve_plot(report) + "\n")
+        if self._plot is not None:
+            write_whole(stage / CURVE, self._plot(report) + "\n")
         write_whole(stage / CARD, _card(report))
         if out.is_dir():
             out.rmdir()

@@ -201,8 +201,8 @@ def evaluate_run(
     Raises:
         InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
     """
-    from fcconan.retrieval import check_run
     from fcconan.scoring.retrieval.metrics import order, tie_by_hash
+    from fcconan.scoring.retrieval.runs import check_run
 
     known = {key for judged_cns in qrels.values() for key in judged_cns}
     known |= {key for ranking in run.values() for key, _ in ranking}
