@@ -143,7 +143,7 @@ def test_figures_of_dictionaries_are_defined() -> None:
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.cli.metrics import FIELDS
     from fcconan.reporting.safety import ANY, REFUSAL
-    from fcconan.reproduction.ledger import STATUSES
+    from fcconan.reproduction.values import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels

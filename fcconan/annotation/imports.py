@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from fcconan.annotation.campaigns import Answer, Campaign, Import
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import as_text, csv_rows, decoded
+from fcconan.annotation.tools.returned import Given, GivenFile
 from fcconan.annotation.tools.task_view import Item, Question
 from fcconan.data import normalise
 from fcconan.errors import InputError
@@ -22,48 +23,6 @@ from fcconan.errors import InputError
 _LISTED = 3  # problems that a message spells out
 _LONGEST = 300  # characters of each: a cell may hold anything
 _Held = dict[tuple[str, str, str, str], Answer]
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a file says about one unit of one rater, not checked yet.
-
-    Attributes:
-        where: Its place in the file: `row 3`, `task 17`.
-        ids: By the names in `shown.IDS`.
-        texts: What the file says was shown, by name.
-        values: Answers by question; what has none is left out.
-        skipped: Whether the rater skipped the unit.
-        comment: What the rater remarked.
-        seconds: How long the unit took.
-        users: Whom the tool names as the one who answered; several names of one person.
-    """
-
-    where: str
-    ids: dict[str, str]
-    texts: dict[str, str]
-    values: dict[str, Any]
-    skipped: bool = False
-    comment: str | None = None
-    seconds: Any = None
-    users: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class GivenFile:
-    """A file as read.
-
-    Attributes:
-        path: The file.
-        sha256: Of its content.
-        tool: Which format it has.
-        units: What it says.
-    """
-
-    path: Path
-    sha256: str
-    tool: str
-    units: list[Given]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fcconan.data import make_reply_id, short_hash
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.generation.generators import Drawn
+    from fcconan.generation.candidate_replies import Drawn
     from fcconan.judging import ModelJudge
     from fcconan.judging import Plan as JudgePlan
 

@@ -2,15 +2,15 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from fcconan.data import short_hash
 from fcconan.errors import InputError
+from fcconan.generation.candidate_replies import Candidate, Drawn
 from fcconan.generation.candidates import First, Pick, key_of
-from fcconan.generation.item import Generated, Item, Shown, Source
+from fcconan.generation.item import Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
 from fcconan.models import Call, Model, Reply, stop_in
 from fcconan.parsing import without_thoughts
@@ -38,51 +38,6 @@ class Generator(Protocol):
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
         """Yields what came of each item, in their order, reading the items as they are needed."""
         ...
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One answer to a message.
-
-    Attributes:
-        text: Its words, without what the model thought before and white space around them; None where there are none.
-        reason: Why there are none.
-        cut: Whether it was cut at its longest.
-        model: The name under which the model answered.
-        prompt_tokens: As the model counts.
-        completion_tokens: As the model counts.
-    """
-
-    text: str | None
-    reason: str | None = None
-    cut: bool = False
-    model: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-@dataclass
-class Drawn:
-    """A message with all answers to it.
-
-    Attributes:
-        item: The message.
-        shown: What the prompt showed besides.
-        calls: What was asked.
-        reason: Why nothing was asked.
-        candidates: The answers, in the order of the calls.
-    """
-
-    item: Item
-    shown: Shown
-    calls: list[Call]
-    reason: str | None = None
-    candidates: list[Candidate] = field(default_factory=list)
-
-    @property
-    def texts(self) -> dict[int, str]:
-        """The candidates that have words, by their place."""
-        return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
 
 
 class ModelGenerator:

@@ -43,6 +43,12 @@ from .ledger import (
 from .loss_curve import (
     curve_plot as curve_plot,
 )
+from .page import (
+    Page as Page,
+)
+from .page import (
+    write as write,
+)
 from .retrieval import (
     drill_down as drill_down,
 )
@@ -87,12 +93,6 @@ from .sections import (
 )
 from .site.inputs import (
     find_inputs as find_inputs,
-)
-from .site.page import (
-    Page as Page,
-)
-from .site.page import (
-    write as write,
 )
 from .site.pages import (
     bench_page as bench_page,

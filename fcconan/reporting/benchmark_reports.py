@@ -32,9 +32,9 @@ def write_report(
     Raises:
         InputError: The folder holds files that no report wrote, or cannot be written.
     """
+    from fcconan.reporting.page import render
     from fcconan.reporting.plots import figures
     from fcconan.reporting.retrieval import drill_down, retrieval_page
-    from fcconan.reporting.site.page import render
 
     check_report(folder)
     plots = figures(result)

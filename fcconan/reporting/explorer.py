@@ -14,8 +14,8 @@ from fcconan.errors import InputError
 from fcconan.reporting.explorer_data import Source, browsable, encode, read_release
 from fcconan.reporting.explorer_matrix import Matrix, matrix_of
 from fcconan.reporting.explorer_tables import all_tables
+from fcconan.reporting.page import Page, markup, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.sections import Section, sections_page
-from fcconan.reporting.site.page import Page, markup, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.tables import MISSING, Table
 
 WITHOUT_SCRIPTS = 50  # rows of each table with their texts

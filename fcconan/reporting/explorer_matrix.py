@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fcconan.data import TIERS
 from fcconan.reporting.explorer_data import Source
 from fcconan.reporting.explorer_tables import APPROPRIATE, tiers_of
-from fcconan.reporting.site.page import markup
+from fcconan.reporting.page import markup
 from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.differences import difference_tables
+from fcconan.reporting.page import Page, markup, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,
     leaderboard_section,
@@ -19,7 +20,6 @@ from fcconan.reporting.scores import (
     with_maps,
 )
 from fcconan.reporting.sections import Section, interval, number, sections_page
-from fcconan.reporting.site.page import Page, markup, texts_notice, texts_warning, write
 from fcconan.reporting.tables import MISSING, Table
 
 if TYPE_CHECKING:

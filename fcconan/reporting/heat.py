@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fcconan.reporting.site.page import markup
+from fcconan.reporting.page import markup
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from fcconan.reporting.page import Page, markup, write
 from fcconan.reporting.sections import Section, sections_page
-from fcconan.reporting.site.page import Page, markup, write
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, load_paper
 

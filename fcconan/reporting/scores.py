@@ -9,8 +9,8 @@ from fcconan.data import counted
 from fcconan.reporting.correlations import correlation_tables, counts_text, value_text
 from fcconan.reporting.differences import difference_tables, judging_raters
 from fcconan.reporting.heat import SCRIPT, STYLE
+from fcconan.reporting.page import Page, write
 from fcconan.reporting.sections import Section, interval, number, sections_page
-from fcconan.reporting.site.page import Page, write
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring import WHOLE
 

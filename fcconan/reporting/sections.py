@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fcconan.data import may_be_written
 from fcconan.errors import InputError
+from fcconan.reporting.page import Page, markup, write
 from fcconan.reporting.plots import themed
-from fcconan.reporting.site.page import Page, markup, write
 from fcconan.reporting.tables import MISSING, Table
 
 if TYPE_CHECKING:

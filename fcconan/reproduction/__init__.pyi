@@ -2,9 +2,6 @@ from .datasets import (
     Datasets as Datasets,
 )
 from .ledger import (
-    STATUSES as STATUSES,
-)
-from .ledger import (
     Cell as Cell,
 )
 from .ledger import (
@@ -30,4 +27,7 @@ from .published import (
 )
 from .published import (
     paper_names as paper_names,
+)
+from .values import (
+    STATUSES as STATUSES,
 )

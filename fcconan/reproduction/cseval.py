@@ -16,8 +16,8 @@ from fcconan.reproduction.cseval_correlations import (
     table_6,
 )
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Key, Value
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import Key, Value
 from fcconan.scoring import PAPER as AS_PUBLISHED
 from fcconan.scoring import SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
 

@@ -13,8 +13,8 @@ import numpy as np
 from fcconan.building import load_recipe, read_csv
 from fcconan.data import fetch
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
+from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, RatedReplies, ScoreTable, correlate, stability
 
 PAPER = "cseval"

@@ -8,8 +8,8 @@ import numpy as np
 from fcconan.data import TIERS
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets, Row
-from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
+from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.retrieval import (
     BM25,
     MINILM,

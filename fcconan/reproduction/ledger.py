@@ -2,44 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import Figure, Without, figure, load_paper
+from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import STATUSES, Recompute, Status, Value, status_of
 
-Status = Literal["exact", "rounding", "differs", "needs_model", "not_released"]
-STATUSES: tuple[Status, ...] = ("exact", "rounding", "differs", "needs_model", "not_released")
 FROM_PRINT = "from printed figures"
 BY_CHANCE = "near the printed figure by chance"
-_TINY = 1e-9  # of one printed unit: what binary fractions lose
-
-
-@dataclass(frozen=True)
-class Value:
-    """A figure computed anew.
-
-    Attributes:
-        value: The number; None where it is undefined.
-        note: From which rows it comes, if not from those of the paper; and the reason, if one was found, why it
-            differs.
-        without: Given instead of a value where this machine cannot compute what another can.
-        from_print: It follows from printed figures, not from data; the note says so.
-        by_chance: It is of other rows or draws than the paper's, so that being equal proves nothing: it `differs`.
-    """
-
-    value: float | None
-    note: str = ""
-    without: Without | None = None
-    from_print: bool = False
-    by_chance: bool = False
-
-
-Key = tuple[str, str, str]  # table, row, column
-Recompute = Callable[[Datasets], Mapping[Key, Value]]
 
 
 @dataclass(frozen=True)
@@ -113,37 +87,6 @@ def _compared(where: tuple[str, str, str, str, str], value: Value) -> Cell:
         status = "differs"
         notes.append(BY_CHANCE)
     return Cell(*where, number, status, "; ".join(notes))
-
-
-def status_of(printed: Figure, value: float | None) -> Status:
-    """Compares a printed figure with the one computed anew.
-
-    `rounding` is what one of two slips gives: digits cut off, or the number rounded to one or two further digits and
-    then once more. A whole number that is printed for another one is a count or a rank: off by one is no rounding.
-    """
-    if value is None or not math.isfinite(value):
-        return "differs"
-    if printed.bound:
-        holds = {
-            "<": value < printed.value,
-            ">": value > printed.value,
-            "≤": value <= printed.value,
-            "≥": value >= printed.value,
-        }
-        return "exact" if holds[printed.bound] else "differs"
-    if printed.unit == 1 and float(value).is_integer():
-        return "exact" if value == printed.value else "differs"
-    units, shown = value / printed.unit, printed.value / printed.unit
-    if abs(units - shown) <= 0.5 + _TINY:
-        return "exact"
-    cut_off = math.trunc(units + math.copysign(_TINY, units))
-    # A half goes either way.
-    twice = any(abs(_half_up(units, digits) - shown) <= 0.5 + _TINY for digits in (1, 2))
-    return "rounding" if twice or cut_off == round(shown) else "differs"
-
-
-def _half_up(value: float, digits: int) -> float:
-    return math.copysign(math.floor(abs(value) * 10**digits + 0.5 + _TINY) / 10**digits, value)
 
 
 def counts(cells: list[Cell]) -> Iterator[tuple[str, str, dict[Status, int]]]:

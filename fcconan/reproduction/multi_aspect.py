@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Key, Value
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import Key, Value
 
 PAPER = "multi-aspect"
 SYSTEMS = ("dialogpt", "chatgpt", "vicuna")

@@ -9,8 +9,8 @@ import numpy as np
 from fcconan.building import read_csv, table_path
 from fcconan.data import read_table
 from fcconan.reproduction.datasets import Datasets, Row
-from fcconan.reproduction.ledger import Key, Value, status_of
 from fcconan.reproduction.published import Figure, figure, load_paper
+from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.scoring import (
     Bleu,
     Floats,

@@ -1,7 +1,4 @@
 from .benchmark import (
-    Settings as Settings,
-)
-from .benchmark import (
     bench as bench,
 )
 from .benchmark_rows import (
@@ -12,6 +9,9 @@ from .benchmark_rows import (
 )
 from .benchmark_rows import (
     ranked_systems as ranked_systems,
+)
+from .benchmark_settings import (
+    Settings as Settings,
 )
 from .benchmark_statistics import (
     SUMMARY as SUMMARY,

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,19 @@ import numpy as np
 import fcconan
 from fcconan.errors import InputError
 from fcconan.models import EndpointError
+from fcconan.retrieval.benchmark_settings import Scored, Settings
 from fcconan.retrieval.benchmark_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
 from fcconan.retrieval.collections import FULL, Collection
-from fcconan.retrieval.primary import choose_primary, family_notes, family_signature, read_primary
+from fcconan.retrieval.primary import choose_primary, family_notes, family_signature
 from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.retrieval.warnings import notes, problem, without_texts
 from fcconan.scoring import (
-    ALL,
-    TABLE_4,
     Evaluation,
-    Rule,
     TieKey,
     chance_levels,
     evaluate,
     means,
-    metric_names,
     order,
     percentile_interval,
     summary,
@@ -33,109 +29,6 @@ from fcconan.scoring import (
     tie_by_corpus,
     tie_by_hash,
 )
-
-PROTOCOLS = ("paper", "sound")
-TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a benchmark is asked to do.
-
-    Attributes:
-        protocol: `paper` or `sound`.
-        metrics: Names with cutoffs; by default the protocol's.
-        k: The cutoff of names without one, of judged@k and of the report.
-        depth: How many CNs every system is asked for.
-        resamples: Of the bootstrap and of the randomisation tests.
-        confidence: Of the intervals.
-        seed: Of ties, bootstrap and tests.
-        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; None for the default one.
-        baseline: The system that all others are compared with; None to compare all pairs.
-    """
-
-    protocol: str = "sound"
-    metrics: tuple[str, ...] = ()
-    k: int = 10
-    depth: int = 100
-    resamples: int = 10_000
-    confidence: float = 0.95
-    seed: int = 0
-    primary: str | None = None
-    baseline: str | None = None
-
-    def resolve(self, collection: Collection) -> "Settings":
-        """Returns the settings with every choice made.
-
-        Raises:
-            InputError: A number is out of range, or there is no such protocol, metric or partition.
-        """
-        if self.protocol not in PROTOCOLS:
-            raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
-        if not 1 <= self.k <= len(collection.corpus):
-            raise InputError(f"k is {self.k}: give 1 to {len(collection.corpus)}, the size of the catalogue")
-        if self.resamples < 100 or not 0.5 <= self.confidence < 1:
-            raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
-        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
-        for metric in metrics:
-            if _cutoff(metric) > len(collection.corpus):
-                raise InputError(
-                    f"the cutoff of {metric} is beyond the catalogue: give 1 to {len(collection.corpus)}, its size"
-                )
-        depth = max(self.depth, self.k, *map(_cutoff, metrics))
-        resolved = replace(self, metrics=metrics, depth=min(depth, len(collection.corpus)))
-        if self.primary is None:
-            return resolved
-        return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
-
-    @property
-    def order_resamples(self) -> int:
-        """Resamples of the agreement of orders: each is a tau over all systems, so there are fewer."""
-        return min(self.resamples, 2_000)
-
-    @property
-    def deepest(self) -> int:
-        """How many CNs of a ranking the figures look at."""
-        return max(self.k, *map(_cutoff, self.metrics))
-
-    @property
-    def summarised(self) -> tuple[str, ...]:
-        """The metrics that the summary averages: those of Table 4 where they are there, otherwise all."""
-        return tuple(metric for metric in self.metrics if metric.partition("@")[0] in TABLE_4_NAMES) or self.metrics
-
-    @property
-    def rule(self) -> Rule:
-        """How the protocol computes figures."""
-        paper = self.protocol == "paper"
-        return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
-
-
-def _cutoff(metric: str) -> int:
-    """Returns the cutoff of a metric with its full name; 1 for those of ranx that have none."""
-    return int(metric.partition("@")[2] or 1)
-
-
-@dataclass
-class Scored:
-    """One system's run and figures.
-
-    Attributes:
-        found: What it ranked (the first replicate, for a system with several seeds).
-        ordered: The same with ties broken.
-        partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
-        configuration: What changes its output.
-        n_seeds: How many runs its figures are the mean of.
-        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
-        summaries: Interval of the summary over the seeds; empty for other systems.
-    """
-
-    found: Rankings
-    ordered: dict[str, list[str]]
-    partitions: dict[str, Evaluation]
-    configuration: Any
-    n_seeds: int = 1
-    spread: dict[str, dict[str, float]] = field(default_factory=dict)
-    summaries: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def bench(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.retrieval.primary import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
+from fcconan.retrieval.benchmark_settings import ALL_PARTITIONS, AVERAGE, Primary
+from fcconan.retrieval.primary import declared_families, family_labels
 from fcconan.scoring import (
     EXPLORATORY,
     PRIMARY,
@@ -24,7 +25,7 @@ from fcconan.scoring import (
 )
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark import Scored, Settings
+    from fcconan.retrieval.benchmark_settings import Scored, Settings
 
 Floats = npt.NDArray[np.float64]
 SUMMARY = ("avg", "min", "max", "cv")

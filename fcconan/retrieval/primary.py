@@ -1,70 +1,18 @@
 """The primary comparison of a benchmark: its metric and partition. All other tests are exploratory."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.errors import InputError
-from fcconan.scoring import EXPLORATORY, PRIMARY, Family, Floats, Ints, family_parts, floor_notes, metric_names, p_floor
+from fcconan.retrieval.benchmark_settings import Primary, read_primary
+from fcconan.scoring import EXPLORATORY, PRIMARY, Family, Floats, Ints, family_parts, floor_notes, p_floor
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.benchmark_settings import Settings
     from fcconan.retrieval.collections import Collection
 
-AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
-FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
 Qrels = Mapping[str, Mapping[str, Mapping[str, int]]]
-
-
-@dataclass(frozen=True)
-class Primary:
-    """The metric and partition of the primary comparison.
-
-    Attributes:
-        metric: Full name, such as `ndcg@10`, or `average`.
-        partition: Name of the partition, or `all`.
-        why: Reason for the choice, in words.
-    """
-
-    metric: str
-    partition: str
-    why: str = "as declared"
-
-    def __str__(self) -> str:
-        return f"{self.metric}@{self.partition}"
-
-
-def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> Primary:
-    """Reads `METRIC@PARTITION`.
-
-    Args:
-        text: The text; a metric without a cutoff has the default one.
-        settings: Settings of the benchmark, with the full names of its metrics.
-        partitions: Partitions of the benchmark.
-
-    Raises:
-        InputError: The benchmark computes no such metric or has no such partition.
-    """
-    known = dict.fromkeys(partitions, settings.metrics)
-    if settings.protocol == "paper":
-        known = {name: (*metrics, AVERAGE) for name, metrics in known.items()}
-        known.setdefault(ALL_PARTITIONS, (AVERAGE,))
-    ends = sorted((name for name in known if text.endswith(f"@{name}")), key=len, reverse=True)
-    if not ends:
-        raise InputError(
-            f"primary comparison {text!r} names no partition of this run, which has {', '.join(known)}: give {FORM}"
-        )
-    for partition in ends:
-        given = text.removesuffix(f"@{partition}")
-        metric = AVERAGE if given == AVERAGE else metric_names((given,), settings.k)[0] if given else ""
-        if metric in known[partition]:
-            return Primary(metric, partition)
-    raise InputError(
-        f"primary comparison {text!r}: this run has no metric {given!r} on {ends[-1]}, but "
-        f"{', '.join(known[ends[-1]])}: give {FORM}, or add the metric with --metric"
-    )
 
 
 def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels) -> Primary:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.benchmark_settings import Settings
     from fcconan.retrieval.collections import Collection
 
 LARGEST = 10_000_000

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, Rule, chance, kendall_tau, parse_metric, see
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark import Settings
+    from fcconan.retrieval.benchmark_settings import Settings
     from fcconan.retrieval.collections import Collection
 
 Floats = npt.NDArray[np.float64]

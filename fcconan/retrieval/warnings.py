@@ -7,7 +7,7 @@ from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark import Scored, Settings
+    from fcconan.retrieval.benchmark_settings import Scored, Settings
 
 QUOTED = 16  # letters in which a line is taken to quote a text
 

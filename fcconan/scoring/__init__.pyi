@@ -283,16 +283,16 @@ from .significance.max_t import (
 from .significance.max_t import (
     units_floor as units_floor,
 )
-from .significance.system_tests import (
+from .system_tests import (
     DRAWS as DRAWS,
 )
-from .significance.system_tests import (
+from .system_tests import (
     compare_rated as compare_rated,
 )
-from .significance.system_tests import (
+from .system_tests import (
     sign_flip_signature as sign_flip_signature,
 )
-from .significance.system_tests import (
+from .system_tests import (
     system_test_notes as system_test_notes,
 )
 from .text.bartscore import (

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
-from fcconan.annotation.imports import GivenFile, import_files
+from fcconan.annotation.imports import import_files
 from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
+from fcconan.annotation.tools.returned import GivenFile
 from fcconan.annotation.tools.suggestions import read_suggestions
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError

@@ -10,8 +10,8 @@ from fcconan.cli import app
 from fcconan.errors import InputError
 from fcconan.reproduction import ledger
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Key, Value
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import Key, Value
 
 
 def computed(paper: str) -> Mapping[Key, Value]:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.generation.candidate_replies import Candidate, Drawn
 from fcconan.generation.candidates import BestOf, First, Random, mean_of, order_of
-from fcconan.generation.generators import Candidate, Drawn, ModelGenerator
+from fcconan.generation.generators import ModelGenerator
 from fcconan.generation.item import Shown
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import Plan as JudgePlan

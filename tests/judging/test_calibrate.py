@@ -13,10 +13,10 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.judging.calibration import search as module
 from fcconan.judging.calibration.data import Example, Parts, split, spread
+from fcconan.judging.calibration.drafting import EDITS
 from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, Scoring, correlation, difference, score
 from fcconan.judging.calibration.search import calibrate
 from fcconan.judging.calibration.settings import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
-from fcconan.judging.drafting import EDITS
 from fcconan.judging.tasks import Aspect
 from fcconan.models.calls import Call, Reply
 

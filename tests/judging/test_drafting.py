@@ -3,7 +3,14 @@ import json
 import pytest
 
 from fcconan.judging.calibration.data import Example
-from fcconan.judging.drafting import EDITS, ParsedSteps, copies, draft_messages, parse_steps, refine_messages
+from fcconan.judging.calibration.drafting import (
+    EDITS,
+    ParsedSteps,
+    copies,
+    draft_messages,
+    parse_steps,
+    refine_messages,
+)
 from fcconan.judging.tasks import Aspect
 
 ASPECT = Aspect(

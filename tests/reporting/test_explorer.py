@@ -15,7 +15,7 @@ from fcconan.reporting.explorer import explorer_page
 from fcconan.reporting.explorer_data import browsable, encode, read_release
 from fcconan.reporting.explorer_matrix import matrix_of
 from fcconan.reporting.explorer_tables import all_tables
-from fcconan.reporting.site.page import render
+from fcconan.reporting.page import render
 from tests.reporting.invented_release import ANSWER, CN, EVIL_NAME, HS, MESSAGE, SCRIPT, TEXTS, write_release_folder
 
 

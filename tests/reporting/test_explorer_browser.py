@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from fcconan.reporting.explorer import explorer_page
 from fcconan.reporting.ledger import write_ledger
+from fcconan.reporting.page import write
 from fcconan.reporting.scores import write_correlations
-from fcconan.reporting.site.page import write
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented_release import CN, EVIL_NAME, HS, MESSAGE, SCRIPT, write_release_folder
 from tests.reporting.test_heat import CELLS, ROWS

@@ -10,8 +10,8 @@ import pytest
 from fcconan.reporting.heat import HeatCell, HeatMap, ground, heat_maps
 from fcconan.reporting.heat_scores import agreement_maps, correlation_maps, judge_table, win_map
 from fcconan.reporting.ledger import difference, ledger_page
+from fcconan.reporting.page import asset, render
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
-from fcconan.reporting.site.page import asset, render
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.reporting.invented_release import EVIL_NAME

@@ -14,9 +14,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import check_report, write_report
+from fcconan.reporting.page import render, script_json
 from fcconan.reporting.plots import Plots, figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
-from fcconan.reporting.site.page import render, script_json
 from tests.reporting.invented import AWKWARD, BM25, EVIL, FAILED, QUERIES, RANDOM, example_details, example_result
 
 LOADING = {"src", "href", "xlink:href", "data", "action", "formaction", "poster", "srcset", "background"}

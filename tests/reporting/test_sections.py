@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.reporting.page import render
 from fcconan.reporting.sections import Section, check_page, interval, number, sections_page, write_page
-from fcconan.reporting.site.page import render
 from fcconan.reporting.tables import Table
 
 SECTIONS = [

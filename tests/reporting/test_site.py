@@ -16,8 +16,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.reporting.folders import safe_names
+from fcconan.reporting.page import Page
 from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.page import Page
 from fcconan.reporting.site.pages import pages_of
 from fcconan.reporting.site.write import check_site, write_site
 from fcconan.reporting.tables import Table

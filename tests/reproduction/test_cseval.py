@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fcconan.reproduction import cseval_correlations as correlations
-from fcconan.reproduction.ledger import status_of
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import status_of
 from fcconan.scoring.score_table import ScoreTable
 
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")

@@ -5,17 +5,9 @@ import pytest
 import fcconan
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import (
-    Cell,
-    Value,
-    as_rows,
-    counts,
-    from_print,
-    ledger_signature,
-    reproduce,
-    status_of,
-)
+from fcconan.reproduction.ledger import Cell, as_rows, counts, from_print, ledger_signature, reproduce
 from fcconan.reproduction.published import figure, load_paper, paper_names
+from fcconan.reproduction.values import Value, status_of
 
 
 @pytest.mark.parametrize(

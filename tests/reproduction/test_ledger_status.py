@@ -2,8 +2,8 @@
 
 import pytest
 
-from fcconan.reproduction.ledger import Status, status_of
 from fcconan.reproduction.published import figure
+from fcconan.reproduction.values import Status, status_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from fcconan.reproduction import cseval_correlations, fc_conan, pairwise_ranking
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Value
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import Value
 
 
 class FiveRows(Datasets):

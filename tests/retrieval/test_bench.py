@@ -16,7 +16,8 @@ from scipy import stats
 
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
-from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.benchmark import bench
+from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
 from fcconan.retrieval.run_cache import KeptRuns

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark import Settings
+from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.sample_size import LARGEST, plan, plan_all, pool_size
 from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study

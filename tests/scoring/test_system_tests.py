@@ -14,7 +14,7 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.scoring.ratings import RatedReplies
 from fcconan.scoring.significance.families import Family, family_parts, floor_notes, system_pairs
-from fcconan.scoring.significance.system_tests import (
+from fcconan.scoring.system_tests import (
     Measure,
     SystemTest,
     compare_measures,

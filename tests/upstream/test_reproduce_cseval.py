@@ -13,8 +13,9 @@ from sklearn.metrics import ndcg_score
 from fcconan.reproduction import cseval_correlations
 from fcconan.reproduction.cseval import recompute
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Cell, as_rows, from_print, reproduce, status_of
+from fcconan.reproduction.ledger import Cell, as_rows, from_print, reproduce
 from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.values import status_of
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder
 

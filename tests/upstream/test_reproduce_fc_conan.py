@@ -11,7 +11,8 @@ from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.fc_conan import recompute
 from fcconan.reproduction.ledger import Cell, as_rows, reproduce
 from fcconan.reproduction.published import load_paper
-from fcconan.retrieval.benchmark import Settings, bench
+from fcconan.retrieval.benchmark import bench
+from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import load_collection
 from fcconan.retrieval.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import MAIN, Campaign, as_lines
-from fcconan.annotation.imports import GivenFile
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import decoded, json_list
+from fcconan.annotation.tools.returned import GivenFile
 from fcconan.annotation.tools.suggestions import Suggestions, suggest
 from fcconan.annotation.tools.task_view import Item
 from fcconan.data import write_whole

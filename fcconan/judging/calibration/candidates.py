@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from fcconan.judging.calibration.drafting import StepsReason
 from fcconan.judging.calibration.scores import Score, Undefined
-from fcconan.judging.drafting import StepsReason
 from fcconan.models import CallReason
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]

@@ -30,9 +30,17 @@ from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.judging.calibration.candidates import Candidate, FailedReason
 from fcconan.judging.calibration.data import Example, Parts, spread
+from fcconan.judging.calibration.drafting import (
+    EDITS,
+    SCHEMA,
+    Edit,
+    copies,
+    draft_messages,
+    parse_steps,
+    refine_messages,
+)
 from fcconan.judging.calibration.scores import Bootstrap, Scoring, difference, score
 from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
-from fcconan.judging.drafting import EDITS, SCHEMA, Edit, copies, draft_messages, parse_steps, refine_messages
 from fcconan.judging.rating import RETRIED
 from fcconan.judging.tasks import Aspect
 from fcconan.models import Call, Messages, Model, Reply, Sampling

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.reporting.page import Page
 from fcconan.reporting.site.inputs import MANIFEST, Input, parsed
-from fcconan.reporting.site.page import Page
 
 
 def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.reporting.folders import check_folder, replace_folder
-from fcconan.reporting.site.page import Link, Page, markup, render
+from fcconan.reporting.page import Link, Page, markup, render
 from fcconan.reporting.tables import Table, figure_columns
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"

@@ -17,7 +17,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.significance.families import PRIMARY, system_pairs
 from fcconan.scoring.significance.intervals import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
-from fcconan.scoring.significance.system_tests import (
+from fcconan.scoring.system_tests import (
     DRAWS,
     WIN_RATE,
     Measure,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-REPORT = Path(__file__).parent.parent
+REPORT = Path(__file__).parent
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
 INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
 # JSON writes these as well, and none of them can then end the script element or a line of it.
