@@ -41,7 +41,7 @@ WRITTEN = {
     "fcconan.scoring.correlation.ndcg": ["RankingScore"],
     "fcconan.scoring.leaderboards": ["Standing"],
     "fcconan.judging.calibration.scores": ["Score"],
-    "fcconan.judging.comparison.summary": ["Summary"],
+    "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Spread"],
     "fcconan.annotation.workload": ["Effort", "Pace"],
@@ -51,26 +51,26 @@ WRITTEN = {
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
-    "annotate/adjudicate.py": ["counts_of"],
-    "annotate/plan.py": ["expected", "_labels", "_grades", "_summed"],
-    "annotate/product.py": ["summary"],
-    "annotate/quality.py": ["mean_of_subsets", "disputed_units"],
-    "annotate/queue.py": ["summary"],
-    "annotate/validate.py": ["_of_validator"],
-    "build/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
+    "annotation/adjudication.py": ["counts_of"],
+    "annotation/simulation/forecast.py": ["expected", "_labels", "_grades", "_summed"],
+    "annotation/pair_scoring/scores.py": ["scoring_summary"],
+    "annotation/quality.py": ["mean_of_subsets", "disputed_units"],
+    "annotation/active_learning/queue.py": ["queue_summary"],
+    "annotation/validation.py": ["_of_validator"],
+    "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
     "cli/hydrate.py": ["run"],
     "cli/judge/show.py": ["run"],
     "cli/models.py": ["summary", "print_used"],
-    "generate/finetune.py": ["plan"],
-    "generate/finetune_run.py": ["train_at", "figures"],
-    "generate/safety_report.py": ["report", "_share"],
-    "generate/suite_rows.py": ["missing_in"],
-    "generate/write.py": ["result"],
-    "judge/audit_findings.py": ["write"],
-    "judge/summary.py": ["result"],
-    "retrieve/chat.py": ["diagnostics"],
-    "retrieve/train.py": ["_choose_epochs"],
-    "score/planner.py": ["plan_all"],
+    "generation/finetuning/search.py": ["plan"],
+    "generation/finetuning/run.py": ["train_at", "figures"],
+    "reporting/safety.py": ["report", "_share"],
+    "generation/suites/rows.py": ["missing_in"],
+    "generation/writing.py": ["result"],
+    "judging/audit/findings.py": ["write"],
+    "judging/summaries.py": ["result"],
+    "retrieval/chat.py": ["diagnostics"],
+    "retrieval/training.py": ["_choose_epochs"],
+    "retrieval/sample_size.py": ["plan_all"],
 }
 
 
@@ -157,12 +157,12 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     checks = {
         node.args[0].value
-        for node in ast.walk(module("annotate/attention.py"))
+        for node in ast.walk(module("annotation/attention.py"))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_row"
         if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
     }
     assert {"drift", "fast"} <= checks
-    audit = ast.get_docstring(module("judge/audit.py")) or ""
+    audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks |= {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
     assert undefined(found | checks) == []

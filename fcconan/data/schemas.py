@@ -3,7 +3,7 @@
 The type of a column decides how it is stored, its form which strings it may hold. `text` and `texts` are strings that
 upstream may not let us redistribute; a labels-only folder has no column of these two types. Every other string has a
 closed form: a word of a vocabulary, an id or code with a fixed pattern, or a name. Names are the only strings that a
-user chooses, so `fcconan.publish` searches for them in the texts of the source datasets as well.
+user chooses, so `fcconan.publishing` searches for them in the texts of the source datasets as well.
 """
 
 from dataclasses import dataclass

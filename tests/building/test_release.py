@@ -241,7 +241,7 @@ def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe
     out = tmp_path / "out"
     build(recipe, out)
     program = f"""
-from fcconan.build import build
+from fcconan import build
 for rule in ["strict", "released"] * 3:
     build({recipe!r}, {str(out)!r}, tier_rule=rule)
 """
@@ -285,14 +285,15 @@ def test_a_killed_build_leaves_the_old_folder_and_the_next_one_clears_up(tmp_pat
         f"""
         import time
         from pathlib import Path
-        from fcconan.build import build, release
-        content, written = release.table_bytes, []
+        from fcconan import build
+        from fcconan.building import releases
+        content, written = releases.table_bytes, []
         def slowly(table):
             if written:
                 time.sleep(60)
             written.append(table)
             return content(table)
-        release.table_bytes = slowly
+        releases.table_bytes = slowly
         build({recipe!r}, {str(out)!r})
         """
     )

@@ -209,7 +209,8 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
     program = f"""
 import sys
-from fcconan import cli, sources
+from fcconan import cli
+from fcconan.data import sources
 def refuse(path):
     raise PermissionError(13, "Permission denied", str(path))
 sources.sha256_of = refuse
@@ -286,15 +287,15 @@ def test_a_signal_while_the_folder_is_written_leaves_the_old_one_and_no_stage(
     program = f"""
 import sys, time
 from fcconan import cli
-from fcconan.build import release
-content, written = release.table_bytes, []
+from fcconan.building import releases
+content, written = releases.table_bytes, []
 def slowly(table):
     if written:
         print("writing", flush=True)
         time.sleep(60)
     written.append(table)
     return content(table)
-release.table_bytes = slowly
+releases.table_bytes = slowly
 sys.argv[1:] = ["build", {str(recipe)!r}, "--out", "out"]
 cli.main()
 """

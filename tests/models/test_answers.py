@@ -393,7 +393,7 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
     # Without the locks, the other process would have thought that it is the last one, and removed this.
     assert path.with_name("answers-wal").exists()
     first.put(request(2), RESPONSE)
-    code += ".records(); print(len(A(Path(sys.argv[1]))))"
+    code += ".records(); print(len(fcconan.models.Answers(pathlib.Path(sys.argv[1]))))"
     told = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
     assert told.stdout == "2\n"
 

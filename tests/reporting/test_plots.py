@@ -21,7 +21,7 @@ ORDER = [BM25, RANDOM, AWKWARD]
 WRITE = """
 import sys
 from pathlib import Path
-from fcconan.report import write_report
+from fcconan.reporting import write_report
 from tests.reporting.invented import example_details, example_result
 write_report(Path(sys.argv[1]), example_result(), example_details())
 """

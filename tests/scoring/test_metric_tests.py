@@ -133,20 +133,20 @@ def test_compiled_passes_do_the_same() -> None:
     """The other tests run the passes as they are written, without compiling."""
     code = """
 import numpy as np
-from fcconan.score import swapped_ranks
+from fcconan.scoring.correlation import permuted_ranks
 generator = np.random.default_rng(5)
 first, second = np.maximum(generator.standard_normal(60), 0), generator.integers(0, 5, 60) / 4
-made = swapped_ranks.SwappedRanks(first, second, generator.integers(1, 6, size=(2, 60)))
+made = permuted_ranks.SwappedRanks(first, second, generator.integers(1, 6, size=(2, 60)))
 swapped = generator.integers(2, size=(60, 5), dtype=np.int8)
 def found():
     names = ("spearman", "kendall_b")
     return [f(swapped, name).tolist() for f in (made.numerators, made.norms) for name in names]
 compiled = found()
-assert type(swapped_ranks.compiled(swapped_ranks._score_pairs)).__name__ == "CPUDispatcher"
-swapped_ranks.compiled = lambda function: function
+assert type(permuted_ranks.compiled(permuted_ranks._score_pairs)).__name__ == "CPUDispatcher"
+permuted_ranks.compiled = lambda function: function
 assert compiled == found()
 
-from fcconan.score import weighted_coefficients
+from fcconan.scoring.correlation import weighted
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS
 from fcconan.scoring.correlation.analysis import correlate
 from fcconan.scoring.score_table import ScoreTable
@@ -158,7 +158,7 @@ def intervals():
     return [(row.low, row.high) for row in rows]
 compiled = intervals()
 assert len({low for low, _ in compiled}) > len(COEFFICIENTS)
-weighted_coefficients.compiled = lambda function: function
+weighted.compiled = lambda function: function
 assert compiled == intervals()
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
