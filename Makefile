@@ -28,6 +28,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m tests.compile_once
