@@ -1,0 +1,53 @@
+"""Count lines of code by package: no blank lines, comments, docstrings and imports.
+
+Example: python benchmarks/size.py fcconan
+"""
+
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def lines_of_code(source: str) -> int:
+    """Returns the number of lines that hold a token of code."""
+    used = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in IGNORED
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(source)):
+        is_docstring = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
+            used -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(used)
+
+
+def main(folder: Path) -> None:
+    """Prints modules, lines of code and the largest module of every package."""
+    code, modules, largest = Counter[str](), Counter[str](), Counter[str]()
+    names: dict[str, str] = {}
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder)
+        package = name.parts[0] if len(name.parts) > 1 else "."
+        source = path.read_text(encoding="utf-8")
+        code[package] += lines_of_code(source)
+        modules[package] += 1
+        length = source.count("\n")
+        if length > largest[package]:
+            largest[package], names[package] = length, str(name)
+    print(f"{'package':14} {'modules':>7} {'code':>7}  longest module (all lines)")
+    for package in sorted(code):
+        print(f"{package:14} {modules[package]:7} {code[package]:7}  {names[package]} ({largest[package]})")
+    print(f"{'all':14} {modules.total():7} {code.total():7}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
