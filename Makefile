@@ -11,7 +11,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
+.PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
 
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report demo-report
@@ -48,6 +48,10 @@ golden: $(VENV)/.dev
 # Writes the records: after a difference that is meant and has a line in CHANGELOG.md.
 golden-update: $(VENV)/.dev
 	$(BIN)/python -m tests.golden.record --update $(addprefix --only ,$(ONLY))
+
+# Lines of code by package, without blank lines, comments, docstrings and imports.
+size: $(VENV)/.base
+	$(BIN)/python benchmarks/size.py fcconan
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
