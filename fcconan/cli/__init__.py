@@ -31,9 +31,10 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
+from fcconan.cli.command import Group
 from fcconan.data.addresses import hub_address
 from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
-from fcconan.errors import InputError
+from fcconan.errors import InputError, RemoteError
 
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
@@ -41,6 +42,7 @@ STOPPED = "interrupted; nothing was half-written, run the command again to go on
 
 app = typer.Typer(
     name="fcconan",
+    cls=Group,
     help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -67,7 +69,11 @@ for verb in (
     publish,
     demo,
 ):
-    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+    declared = getattr(verb, "COMMAND", None)
+    if declared is None:  # not yet a service
+        app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+    else:
+        declared.add_to(app)
 app.add_typer(annotate.app)
 app.add_typer(judge.app)
 
@@ -129,6 +135,9 @@ def _run() -> None:
     except InputError as error:
         show_traceback(error)
         _fail(str(error), 2)
+    except RemoteError as error:
+        show_traceback(error)
+        _fail(str(error), 1)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "fcconan"

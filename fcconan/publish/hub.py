@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fcconan.data.addresses import MASK, hub_address, without_secrets
 from fcconan.data.json_text import parse_json
 from fcconan.data.manifest import MANIFEST
-from fcconan.errors import InputError
+from fcconan.errors import InputError, RemoteError
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -24,7 +24,7 @@ LONGEST_SILENCE = 120.0  # seconds without a sign of the Hub; its client waits f
 RESUME = "run the same command again, which sends only what is not there yet"
 
 
-class HubFailure(Exception):  # noqa: N818 - it says what became of the Hub, not of the input
+class HubFailure(RemoteError):  # noqa: N818 - it says what became of the Hub, not of the input
     """The Hub could not be reached or failed: one line that says what was being done, and that trying again helps."""
 
 

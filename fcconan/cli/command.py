@@ -1,0 +1,309 @@
+"""A command of a service: its options follow from the service's signature and configuration.
+
+The service is imported when the command is used, so that `fcconan --help` stays quick.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+COMMON = "Input and output"
+CONFIG, JSON, PAGE, VERBOSE, FORCE = "config", "json_file", "report", "verbose", "force"
+_OWN = frozenset((CONFIG, JSON, PAGE, VERBOSE, FORCE))
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """A command of the command line.
+
+    Attributes:
+        name: Its name.
+        help: One sentence; the commands are listed with it.
+        service: Module and name of the function, such as `fcconan.services.datasets.build`.
+        example: A whole command.
+        show: Prints the result; its second argument is true with `--verbose`.
+        panel: The section of `fcconan --help`.
+        page: Writes the result as a page; the command then has `--report FILE`.
+        detailed: Whether `--verbose` prints more than the answer.
+        protected: Whether the file that the command writes is protected: it replaces an existing one with `--force` only.
+        json: Whether there is `--json FILE`.
+        renamed: Older spelling -> option, for options that each command has.
+        removed: Older spelling -> the options that took its place, for spellings that had two meanings.
+        keywords: Further arguments of the service.
+    """
+
+    name: str
+    help: str
+    service: str
+    example: str
+    show: Callable[[Any, bool], None]
+    panel: str
+    page: Callable[[Any, Path], None] | None = None
+    detailed: bool = False
+    protected: bool = False
+    json: bool = True
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+    def add_to(self, app: typer.Typer) -> None:
+        """Adds the command to an application."""
+
+        class Declared(_ServiceCommand):
+            declared = self
+
+        app.command(
+            self.name, cls=Declared, help=self.help, epilog=f"Example: {self.example}", rich_help_panel=self.panel
+        )(_without_parameters)
+
+    @cached_property
+    def interface(self) -> Any:
+        """What the service takes; see `fcconan.cli.parameters.Interface`."""
+        from fcconan.cli.parameters import interface_of
+
+        module, _, function = self.service.rpartition(".")
+        return interface_of(getattr(import_module(module), function))
+
+    @cached_property
+    def parameters(self) -> Any:
+        """The parameters of the command; see `fcconan.cli.parameters.Parameters`."""
+        from fcconan.cli.parameters import Parameters
+
+        interface = self.interface
+        found = Parameters()
+        for name, declared in interface.arguments.items():
+            found.add_argument(name, declared, required=name in interface.required)
+        if interface.model is not None:
+            found.add_options(interface.model)
+        flags = {declared.flag for declared in interface.arguments.values()}
+
+        def common(name: str, kind: Any, *flags: str, help: str, default: Any = None) -> None:
+            found.add(name, kind, typer.Option(*flags, help=help, rich_help_panel=COMMON, show_default=False), default)
+
+        if interface.model is not None:
+            common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
+        if self.json and "--json" not in flags:
+            common(JSON, Path | None, "--json", help="Write the result to this file.")
+        if self.page is not None:
+            common(PAGE, Path | None, "--report", help="Write the result as a page to this file.")
+        if self.detailed:
+            common(VERBOSE, bool, "--verbose", "-v", help="Print everything, not only the answer.", default=False)
+        if self.protected:
+            common(FORCE, bool, "--force", help="Replace a file that is there.", default=False)
+        found.renamed.update({old: (new, None) for old, new in self.renamed.items()})
+        return found
+
+    def run(self, context: typer.Context, values: dict[str, Any]) -> None:
+        """Calls the service with typed values, writes its result and prints it.
+
+        Raises:
+            InputError: The configuration file or a target cannot be used, or the service refuses its input.
+        """
+        inputs = {name: value for name, value in values.items() if name in self.interface.arguments}
+        passed = {name: value for name, value in inputs.items() if value is not None}
+        targets = self._targets(values)
+        options = self._options(context, values)
+        if options is not None:
+            passed["options"] = options
+        self._check(values, options, targets)
+        result = self.interface.service(**passed, **self.keywords)
+        if (path := targets.get("--json")) is not None:
+            result.to_json(path)
+        page = values.get(PAGE)
+        if self.page is not None and page is not None:
+            self.page(result, page)
+        self.show(result, bool(values.get(VERBOSE)))
+        if page is not None:
+            typer.echo(f"Written: {page}")
+        for key in result.signatures:
+            typer.echo(result.data[key])
+
+    def _targets(self, values: Mapping[str, Any]) -> dict[str, Path | None]:
+        """Returns the files that the command writes, by their options."""
+        written = {
+            declared.flag or name: values[name]
+            for name, declared in self.interface.arguments.items()
+            if declared.role == "write"
+        }
+        return {**written, **({"--json": values[JSON]} if JSON in values else {}), "--report": values.get(PAGE)}
+
+    def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
+        """Returns the configuration: values of the command line, then those of the file, then the defaults."""
+        from fcconan.cli.parameters import plain
+        from fcconan.errors import InputError
+        from fcconan.services.configuration import ConfigurationError, message_of, open_configuration, value_type
+
+        model = self.interface.model
+        if model is None:
+            return None
+        described = model.describe()
+        given = {}
+        for name, (declared, how) in described.items():
+            if _is_typed(context, name):
+                try:
+                    given[name] = plain(value_type(declared), values[name], how.metavar or "NAME=VALUE")
+                except ValueError as error:
+                    raise typer.BadParameter(f"{error}.", ctx=context, param=_parameter(context, name)) from error
+        file = None if values[CONFIG] is None else open_configuration(values[CONFIG])
+        try:
+            return model.from_values(given, file)
+        except ConfigurationError as error:
+            first = error.error.errors()[0]
+            if not first["loc"]:
+                raise
+            parameter = _parameter(context, str(first["loc"][0]))
+            if first["type"] == "missing":
+                raise InputError(
+                    f"Missing option '{parameter.opts[0]}'. See `{context.command_path} --help`."
+                ) from error
+            raise typer.BadParameter(message_of(first), ctx=context, param=parameter) from error
+
+    def _check(self, values: Mapping[str, Any], options: Any, targets: Mapping[str, Path | None]) -> None:
+        """Checks before long work that results can be written and replace nothing that is read."""
+        import os
+
+        from fcconan.cli.files import check_files
+        from fcconan.cli.output import check_json_target
+        from fcconan.errors import InputError
+
+        roles = [(declared.role, values[name]) for name, declared in self.interface.arguments.items()]
+        if options is not None:
+            roles += [(how.role, getattr(options, name)) for name, (_, how) in type(options).describe().items()]
+        used: dict[str | None, list[Path]] = {}
+        for role, value in roles:
+            for each in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(each, str | Path):
+                    used.setdefault(role, []).append(Path(each))
+        for folder in used.get("release", [Path(os.devnull)]):
+            check_json_target(targets.get("--json"), folder)
+        if targets["--report"] is not None:
+            from fcconan.report.sections import check_page
+
+            check_page(targets["--report"])
+        folders = used.get("folder", [])
+        config = [values[CONFIG]] if values.get(CONFIG) is not None else []
+        check_files(targets, read=[*used.get("read", []), *folders, *config], folders=folders)
+        if self.protected and not values[FORCE]:
+            for flag, path in targets.items():
+                if flag not in ("--json", "--report") and path is not None and path.exists():
+                    raise InputError(f"{path} exists already: choose another {flag}, or replace it with --force")
+
+
+class Group(TyperGroup):
+    """A group of commands, whose help lists them by section with their whole sentences."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the list of commands."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                sentence = (command.short_help or command.help or "").split("\n\n")[0].replace("\n", " ")
+                panel = getattr(command, "rich_help_panel", None)
+                sections.setdefault(panel if isinstance(panel, str) else "Commands", []).append((name, sentence))
+        width = max((len(name) for rows in sections.values() for name, _ in rows), default=0)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), sentence) for name, sentence in rows])
+
+
+class _ServiceCommand(TyperCommand):
+    """A command whose parameters are made when they are needed."""
+
+    declared: Command
+
+    @property
+    def params(self) -> Any:
+        return self._whole.params
+
+    @params.setter
+    def params(self, parameters: Any) -> None:
+        """Ignores the empty list of the constructor."""
+
+    @cached_property
+    def _whole(self) -> Any:
+        """The command as Typer makes it of a function with all parameters."""
+        command = self.declared
+
+        def run(context: typer.Context, **values: Any) -> None:
+            command.run(context, values)
+
+        first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        run.__signature__ = inspect.Signature([first, *command.parameters.found])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (first, *command.parameters.found)}
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        app.command()(run)
+        return typer.main.get_command(app)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Replaces old spellings by new ones and reads the options."""
+        return super().parse_args(ctx, self._renewed(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command."""
+        return ctx.invoke(self._whole.callback, **ctx.params)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes arguments and options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                if getattr(parameter, "is_bool_flag", False) and parameter.default is False:
+                    record = (record[0].partition(" / ")[0], record[1])  # the opposite is what happens without it
+                default = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                panel = getattr(parameter, "rich_help_panel", None)
+                sections.setdefault(panel if isinstance(panel, str) else default, []).append(record)
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        rare = [each.opts[0] for each in self.params if each.hidden]
+        if rare:
+            with formatter.section("Rare options, best kept in a --config file (see docs/options.md)"):
+                formatter.write_text(", ".join(rare))
+
+    def _renewed(self, args: list[str]) -> list[str]:
+        from fcconan.errors import InputError
+
+        renewed: list[str] = []
+        template = None
+        for place, word in enumerate(args):
+            if word == "--":
+                return [*renewed, *args[place:]]
+            if template is not None:
+                renewed.append(template.format(word))
+                template = None
+                continue
+            old, equals, value = word.partition("=")
+            if old in self.declared.removed:
+                raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+            if old in self.declared.parameters.renamed:
+                new, template = self.declared.parameters.renamed[old]
+                print(f"fcconan: {old} is now {new}: the old spelling will be removed", file=sys.stderr)
+                renewed.append(new + (equals + (template or "{}").format(value) if equals else ""))
+                template = None if equals else template
+            else:
+                renewed.append(word)
+        return renewed
+
+
+def _without_parameters() -> None:
+    """Stands for the command until its parameters are needed."""
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _parameter(context: typer.Context, name: str) -> Any:
+    return next((each for each in context.command.params if each.name == name), None)
