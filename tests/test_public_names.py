@@ -58,7 +58,6 @@ BUILT = {
     "annotate/queue.py": ["summary"],
     "annotate/validate.py": ["_of_validator"],
     "build/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "cli/hydrate.py": ["run"],
     "cli/judge/show.py": ["run"],
     "cli/models.py": ["summary", "print_used"],
     "generate/finetune.py": ["plan"],
@@ -71,6 +70,7 @@ BUILT = {
     "retrieve/chat.py": ["diagnostics"],
     "retrieve/train.py": ["_choose_epochs"],
     "score/planner.py": ["plan_all"],
+    "services/datasets.py": ["hydrate"],
 }
 
 

@@ -31,7 +31,7 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
-from fcconan.cli.command import Group
+from fcconan.cli.command import Command, Group
 from fcconan.data.addresses import hub_address
 from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
@@ -49,33 +49,22 @@ app = typer.Typer(
     # Typer would drop escape sequences silently; the streams write them out.
     context_settings={"help_option_names": ["-h", "--help"], "color": True},
 )
-for verb in (
-    list_datasets,
-    build,
-    hydrate,
-    bench,
-    train_retriever,
-    generate,
-    finetune,
-    evaluate_generators,
-    metrics,
-    rank,
-    leaderboard,
-    correlate,
-    agree,
-    reproduce,
-    report,
-    croissant,
-    publish,
-    demo,
-):
-    declared = getattr(verb, "COMMAND", None)
-    if declared is None:  # not yet a service
-        app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
-    else:
-        declared.add_to(app)
-app.add_typer(annotate.app)
-app.add_typer(judge.app)
+# The sections of the help, and the commands in their order.
+COMMANDS = {
+    "Datasets": (list_datasets, build, hydrate, croissant, demo),
+    "Retrieval": (bench, train_retriever),
+    "Generation": (generate, finetune, evaluate_generators),
+    "Scores": (metrics, rank, leaderboard, correlate, agree),
+    "Results": (report, reproduce, publish),
+}
+for panel, verbs in COMMANDS.items():
+    for verb in verbs:
+        if isinstance(declared := getattr(verb, "COMMAND", None), Command):
+            declared.add_to(app, panel)
+        else:  # not a service yet
+            app.command(name=verb.NAME, epilog=verb.EXAMPLE, rich_help_panel=panel)(verb.run)
+app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
+app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 
 
 @app.callback(invoke_without_command=True)

@@ -25,6 +25,5 @@ COMMAND = Command(
     help="Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads.",
     service="fcconan.services.datasets.build",
     example="fcconan build fc-conan --out fc-conan --tier-rule strict",
-    panel="Datasets",
     show=_show,
 )

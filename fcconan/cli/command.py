@@ -30,10 +30,9 @@ class Command:
         service: Module and name of the function, such as `fcconan.services.datasets.build`.
         example: A whole command.
         show: Prints the result; its second argument is true with `--verbose`.
-        panel: The section of `fcconan --help`.
         page: Writes the result as a page; the command then has `--report FILE`.
         detailed: Whether `--verbose` prints more than the answer.
-        protected: Whether the file that the command writes is protected: it replaces an existing one with `--force` only.
+        protected: Whether the file that the command writes replaces an existing one with `--force` only.
         json: Whether there is `--json FILE`.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
@@ -45,7 +44,6 @@ class Command:
     service: str
     example: str
     show: Callable[[Any, bool], None]
-    panel: str
     page: Callable[[Any, Path], None] | None = None
     detailed: bool = False
     protected: bool = False
@@ -54,15 +52,15 @@ class Command:
     removed: Mapping[str, str] = field(default_factory=dict)
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
-    def add_to(self, app: typer.Typer) -> None:
-        """Adds the command to an application."""
+    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
+        """Adds the command to an application, in a section of its help."""
 
         class Declared(_ServiceCommand):
             declared = self
 
-        app.command(
-            self.name, cls=Declared, help=self.help, epilog=f"Example: {self.example}", rich_help_panel=self.panel
-        )(_without_parameters)
+        app.command(self.name, cls=Declared, help=self.help, epilog=f"Example: {self.example}", rich_help_panel=panel)(
+            _without_parameters
+        )
 
     @cached_property
     def interface(self) -> Any:
@@ -245,7 +243,13 @@ class _ServiceCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replaces old spellings by new ones and reads the options."""
-        return super().parse_args(ctx, self._renewed(args))
+        try:
+            return super().parse_args(ctx, self._renewed(args))
+        except typer.BadParameter as error:
+            if error.param is not None and error.message:
+                error.param_hint = f"'{error.param.opts[0]}'"  # without a short spelling
+                error.message = error.message.rstrip(".") + "."
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""

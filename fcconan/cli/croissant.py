@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def _show(result: "CroissantResult", verbose: bool) -> None:
     records, files = result.data["recordSet"], result.data["distribution"]
-    typer.echo(f"{result.data['name']}: {len(records)} record sets in {len(files)} files.")
+    typer.echo(f"{result.json_file} describes {len(records)} record sets in {len(files)} files.")
 
 
 COMMAND = Command(
@@ -20,6 +20,5 @@ COMMAND = Command(
     help="Describe a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.",
     service="fcconan.services.datasets.croissant",
     example="fcconan croissant data/fc-conan --json fc-conan.json",
-    panel="Datasets",
     show=_show,
 )

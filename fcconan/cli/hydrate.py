@@ -42,6 +42,5 @@ COMMAND = Command(
     help="Restore the texts of a labels-only folder from the upstream files or the mirror.",
     service="fcconan.services.datasets.hydrate",
     example="fcconan hydrate labels --out full",
-    panel="Datasets",
     show=_show,
 )

@@ -40,6 +40,5 @@ COMMAND = Command(
     help="List the datasets that can be built, with their sizes and terms, and the annotation tasks.",
     service="fcconan.services.datasets.list_datasets",
     example="fcconan list --json datasets.json",
-    panel="Datasets",
     show=_show,
 )

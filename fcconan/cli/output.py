@@ -1,6 +1,5 @@
 """What verbs print: a table for people, JSON for programs."""
 
-import json
 import shutil
 import sys
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from typing import Any
 
 from fcconan.data.terminal import cleaned, trusted
 from fcconan.errors import InputError
-from fcconan.whole_files import may_be_written, write_whole
+from fcconan.whole_files import may_be_written
 
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
 

@@ -92,13 +92,11 @@ class Parameters:
             "autocompletion": completed(declared.complete),
             "show_default": False,
         }
-        if declared.flag is None:
-            info = typer.Argument(**how)
+        info = typer.Argument(**how) if declared.flag is None else typer.Option(declared.flag, **how)
+        if required:
+            self.add(name, annotation, info, inspect.Parameter.empty)
         else:
-            info = typer.Option(declared.flag, **how)
-        self.add(
-            name, annotation if required else annotation | None, info, inspect.Parameter.empty if required else None
-        )
+            self.add(name, annotation | None, info, None)
 
     def add_options(self, model: type[Configuration]) -> None:
         """Adds the fields of a configuration."""
@@ -135,12 +133,12 @@ def typed(kind: Any) -> Any:
         >>> typed(tuple[str, ...]), typed(dict[str, str]), typed(int)
         (list[str], list[str], <class 'int'>)
     """
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    origin = typing.get_origin(kind)
     if origin in (tuple, list):
-        inner = arguments[0]
+        inner: Any = typing.get_args(kind)[0]
         if typing.get_origin(inner) is Literal:  # Typer reads lists of plain types and enumerations only
-            inner = enum.Enum("Choice", {str(each): each for each in typing.get_args(inner)})  # type: ignore[misc]
-        return list[inner]
+            inner = enum.Enum(*("Choice", {str(each): each for each in typing.get_args(inner)}))
+        return list.__class_getitem__(inner)
     if origin is dict:
         return list[str]
     return kind

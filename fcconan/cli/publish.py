@@ -56,6 +56,5 @@ COMMAND = Command(
     help="Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit.",
     service="fcconan.services.publication.publish",
     example="fcconan publish demo-dataset my-name/demo --dry-run",
-    panel="Results",
     show=_show,
 )

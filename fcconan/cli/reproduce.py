@@ -48,7 +48,6 @@ COMMAND = Command(
     help="Recompute the published values of the papers and print them next to the printed ones.",
     service="fcconan.services.reproduction.reproduce",
     example="fcconan reproduce fc-conan --json ledger.json",
-    panel="Results",
     show=_show,
     page=_write_page,
     detailed=True,

@@ -1,7 +1,7 @@
 """Configurations of services: each option is declared once, as a field of a model.
 
-The Python signature, the options of the command, the schema of `--config FILE.yaml` and the option reference follow from
-the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
+The Python signature, the options of the command, the schema of `--config FILE.yaml` and the option reference follow
+from the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
 """
 
 import typing
@@ -141,9 +141,11 @@ class Configuration(BaseModel):
         ...     size: int = option(100, help="Number of rows.", ge=1, le=1_000)
         >>> SampleOptions(size=20)
         SampleOptions(size=20)
-        >>> SampleOptions(size=0)
-        Traceback (most recent call last):
-        fcconan.services.configuration.ConfigurationError: SampleOptions: size: Input should be greater than or equal to 1
+        >>> try:
+        ...     SampleOptions(size=0)
+        ... except ConfigurationError as error:
+        ...     print(error)
+        SampleOptions: size: Input should be greater than or equal to 1
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

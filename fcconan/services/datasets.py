@@ -132,8 +132,13 @@ class HydrateResult(Result):
 
 @dataclass(frozen=True, repr=False)
 class CroissantResult(Result):
-    """The description of a dataset in Croissant (JSON-LD); its main table has one row for each record set."""
+    """The description of a dataset in Croissant (JSON-LD); its main table has one row for each record set.
 
+    Attributes:
+        json_file: The file that it was made for, or None.
+    """
+
+    json_file: Path | None
     table: ClassVar[str] = "recordSet"
     signatures: ClassVar[tuple[str, ...]] = ()
 
@@ -308,7 +313,7 @@ def croissant(
     url = options.url or None
     if url is None and json_file is not None:
         url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()
-    return CroissantResult(describe(folder, url))
+    return CroissantResult(describe(folder, url), json_file)
 
 
 def _fingerprint(manifest: Mapping[str, Any]) -> str:

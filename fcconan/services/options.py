@@ -107,9 +107,7 @@ class Endpoint(Configuration):
         gt=0,
         le=LONGEST_WAIT,
     )
-    retries: int = option(
-        4, help="Number of further attempts after a failed request.", group=ENDPOINT, ge=0, le=1_000_000
-    )
+    retries: int = option(4, help="Number of attempts after a failed request.", group=ENDPOINT, ge=0, le=1_000_000)
     structured: bool = option(
         True,
         help="Ask the endpoint for structured output, where it offers that.",
@@ -148,6 +146,6 @@ class Endpoint(Configuration):
     )
     fresh: bool | None = option(
         None,
-        help="Ask for all responses again and keep the older ones; --no-fresh gives up such a run that was interrupted.",
+        help="Request all responses again and keep the older ones; --no-fresh abandons such an interrupted run.",
         group=ENDPOINT,
     )
