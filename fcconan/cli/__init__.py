@@ -31,7 +31,7 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
-from fcconan.cli.command import Command, Group
+from fcconan.cli.command import Group, add_command
 from fcconan.data.addresses import hub_address
 from fcconan.data.terminal import DEBUG, TRACEBACK, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
@@ -59,10 +59,7 @@ COMMANDS = {
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:
-        if isinstance(declared := getattr(verb, "COMMAND", None), Command):
-            declared.add_to(app, panel)
-        else:  # not a service yet
-            app.command(name=verb.NAME, epilog=verb.EXAMPLE, rich_help_panel=panel)(verb.run)
+        add_command(app, verb, panel)
 app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
 app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -195,8 +196,29 @@ class Command:
                     raise InputError(f"{path} exists already: choose another {flag}, or replace it with --force")
 
 
+def add_command(app: typer.Typer, module: ModuleType, panel: str | None = None) -> None:
+    """Adds the command of a module to an application.
+
+    Args:
+        app: The application.
+        module: It has a `COMMAND`; or, until it is a service, `NAME`, `EXAMPLE` and the function `run`.
+        panel: The section of the help.
+    """
+    if isinstance(declared := getattr(module, "COMMAND", None), Command):
+        declared.add_to(app, panel)
+    else:
+        app.command(module.NAME, epilog=module.EXAMPLE, rich_help_panel=panel)(module.run)
+
+
 class Group(TyperGroup):
     """A group of commands, whose help lists them by section with their whole sentences."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Prints the help where no command is given."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the list of commands."""
@@ -248,7 +270,7 @@ class _ServiceCommand(TyperCommand):
         except typer.BadParameter as error:
             if error.param is not None and error.message:
                 error.param_hint = f"'{error.param.opts[0]}'"  # without a short spelling
-                error.message = error.message.rstrip(".") + "."
+                error.message = error.message.removeprefix("Value error, ").rstrip(".") + "."
             raise
 
     def invoke(self, ctx: Any) -> Any:

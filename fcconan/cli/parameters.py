@@ -137,7 +137,8 @@ def typed(kind: Any) -> Any:
     if origin in (tuple, list):
         inner: Any = typing.get_args(kind)[0]
         if typing.get_origin(inner) is Literal:  # Typer reads lists of plain types and enumerations only
-            inner = enum.Enum(*("Choice", {str(each): each for each in typing.get_args(inner)}))
+            made: Any = enum.Enum
+            inner = made("Choice", {str(each): each for each in typing.get_args(inner)})
         return list.__class_getitem__(inner)
     if origin is dict:
         return list[str]
