@@ -16,7 +16,9 @@ from fcconan.services.configuration import (
     Names,
     bounds,
     flag_of,
+    is_typed,
     value_type,
+    without_constraints,
 )
 
 REQUIRED = "  [required]"
@@ -99,9 +101,11 @@ class Parameters:
             self.add(name, annotation | None, info, None)
 
     def add_options(self, model: type[Configuration]) -> None:
-        """Adds the fields of a configuration."""
+        """Adds the fields of a configuration whose values can be typed."""
         for name, (declared, how) in model.describe().items():
             kind = value_type(declared)
+            if not is_typed(kind):
+                continue
             flag = flag_of(name, how)
             lowest, highest = bounds(declared) if kind in (int, float) else (None, None)
             default = None if declared.is_required() else declared.get_default(call_default_factory=True)
@@ -135,7 +139,7 @@ def typed(kind: Any) -> Any:
     """
     origin = typing.get_origin(kind)
     if origin in (tuple, list):
-        inner: Any = typing.get_args(kind)[0]
+        inner: Any = without_constraints(typing.get_args(kind)[0])
         if typing.get_origin(inner) is Literal:  # Typer reads lists of plain types and enumerations only
             made: Any = enum.Enum
             inner = made("Choice", {str(each): each for each in typing.get_args(inner)})

@@ -4,11 +4,12 @@ The Python signature, the options of the command, the schema of `--config FILE.y
 from the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
 """
 
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -168,8 +169,7 @@ class Configuration(BaseModel):
             TypeError: One has not.
         """
         for name, field in cls.model_fields.items():
-            kinds = {type(each) for each in field.metadata}
-            if value_type(field) in (int, float) and not (kinds & {Ge, Gt} and kinds & {Le, Lt}):
+            if _has_unbounded_number(field.annotation, field.metadata):
                 raise TypeError(f"{cls.__name__}.{name} is a number without both bounds: give ge or gt, and le or lt")
 
     @field_validator("*", mode="before")
@@ -258,6 +258,43 @@ def value_type(field: FieldInfo) -> Any:
     kinds = [each for each in typing.get_args(field.annotation) if each is not type(None)]
     is_optional = len(kinds) < len(typing.get_args(field.annotation))
     return kinds[0] if is_optional and len(kinds) == 1 else field.annotation
+
+
+def is_typed(kind: Any) -> bool:
+    """Returns whether values of a type can be typed; others, such as nested configurations, belong into a file.
+
+    Examples:
+        >>> is_typed(tuple[str, ...]), is_typed(dict[str, float]), is_typed(tuple[Configuration, ...])
+        (True, True, False)
+    """
+    kind, origin, arguments = without_constraints(kind), typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return True
+    if origin in (tuple, list):
+        return is_typed(arguments[0]) and typing.get_origin(without_constraints(arguments[0])) in (None, Literal)
+    if origin is dict:
+        return all(map(is_typed, arguments))
+    return kind in (str, int, float, bool, Path)
+
+
+def without_constraints(kind: Any) -> Any:
+    """Returns the type within `Annotated`."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
+
+
+def _has_unbounded_number(kind: Any, constraints: Iterable[Any]) -> bool:
+    """Returns whether a type holds a number, also within a list, that lacks a lower or an upper bound."""
+    if typing.get_origin(kind) is Annotated:
+        kind, *own = typing.get_args(kind)
+        constraints = [each for one in own for each in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        return _has_unbounded_number(kind, constraints)
+    if kind in (int, float):
+        found = {type(each) for each in constraints}
+        return not (found & {Ge, Gt} and found & {Le, Lt})
+    if typing.get_origin(kind) is Literal:
+        return False
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return any(_has_unbounded_number(each, constraints if is_union else ()) for each in typing.get_args(kind))
 
 
 def bounds(field: FieldInfo) -> tuple[float | None, float | None]:

@@ -229,7 +229,8 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
 
 def _declared(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Words and command of each command that is made of a service."""
-    for name, each in (group or typer.main.get_command(app)).commands.items():
+    top: Any = typer.main.get_command(app)
+    for name, each in (group or top).commands.items():
         if hasattr(each, "commands"):
             yield from _declared(each, (*words, name))
         elif hasattr(each, "declared"):

@@ -2,17 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field
 
 from fcconan.errors import InputError
 from fcconan.services.configuration import (
     Configuration,
     ConfigurationError,
+    is_typed,
     load_configuration,
     option,
     schema_of,
+    value_type,
 )
 from fcconan.services.options import Bootstrap, Endpoint, RowSelection
 
@@ -44,14 +47,51 @@ def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None
         Grove(people="ombrey", height=height)
 
 
-def test_a_number_without_bounds_is_refused_where_it_is_declared() -> None:
-    for bounds in ({}, {"ge": 0}, {"lt": 3}):
-        with pytest.raises(TypeError, match=r"Boundless.number is a number without both bounds"):
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [
+        (int, {}),
+        (float, {"ge": 0}),
+        (float | None, {"lt": 3}),
+        (tuple[float, ...], {}),
+        (dict[str, Annotated[float, Field(ge=0)]], {}),
+    ],
+)
+def test_a_number_without_bounds_is_refused_where_it_is_declared(kind: Any, bounds: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^Boundless\.number is a number without both bounds"):
+        _declare("Boundless", kind, bounds)
 
-            class Boundless(Configuration):
-                """No bounds."""
 
-                number: float | None = option(None, help="A number.", **bounds)
+def _declare(name: str, kind: Any, bounds: dict[str, Any]) -> Any:
+    return type(name, (Configuration,), {"__annotations__": {"number": kind}, "number": option(help="N.", **bounds)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "read", "wrong"),
+    [
+        (dict[str, Annotated[float, Field(ge=0, le=1)]], {"2": ".25"}, {"2": 0.25}, {"2": "nan"}),
+        (tuple[Annotated[int, Field(ge=1, le=9)], ...], [1, 9], (1, 9), [1, 10]),
+    ],
+)
+def test_numbers_in_lists_have_bounds_too(kind: Any, good: Any, read: Any, wrong: Any) -> None:
+    made = _declare("Bounded", kind, {})
+    assert made(number=good).number == read
+    with pytest.raises(ConfigurationError):
+        made(number=wrong)
+
+
+class Wood(Configuration):
+    """Several groves."""
+
+    groves: tuple[Grove, ...] = option((), help="Groves.")
+
+
+def test_an_error_in_a_nested_configuration_names_its_line(tmp_path: Path) -> None:
+    path = _write(tmp_path, "groves:\n- people: ombrey\n- people: tessok\n  trees: 0\n")
+    with pytest.raises(InputError, match=r"line 4: groves\.1\.trees: Input should be greater than or equal to 1"):
+        load_configuration(Wood, path)
+    assert [is_typed(value_type(field)) for field in Wood.model_fields.values()] == [False]
+    assert all(is_typed(value_type(field)) for field in Grove.model_fields.values())
 
 
 def test_a_configuration_cannot_be_changed_and_equal_ones_are_equal() -> None:
