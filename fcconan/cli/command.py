@@ -4,6 +4,7 @@ The service is imported when the command is used, so that `fcconan --help` stays
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,14 +12,16 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+if TYPE_CHECKING:
+    from fcconan.cli.parameters import Interface, Parameters
+
 COMMON = "Input and output"
 CONFIG, JSON, PAGE, VERBOSE, FORCE = "config", "json_file", "report", "verbose", "force"
-_OWN = frozenset((CONFIG, JSON, PAGE, VERBOSE, FORCE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +37,11 @@ class Command:
         page: Writes the result as a page; the command then has `--report FILE`.
         detailed: Whether `--verbose` prints more than the answer.
         protected: Whether the file that the command writes replaces an existing one with `--force` only.
+        resumes: Returns whether an existing file is an earlier output of the command, which it continues.
         json: Whether there is `--json FILE`.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
-        keywords: Further arguments of the service.
+        keywords: Further arguments of the service, such as `progress`.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Command:
     page: Callable[[Any, Path], None] | None = None
     detailed: bool = False
     protected: bool = False
+    resumes: Callable[[Path], bool] = lambda path: False
     json: bool = True
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
@@ -64,16 +69,16 @@ class Command:
         )
 
     @cached_property
-    def interface(self) -> Any:
-        """What the service takes; see `fcconan.cli.parameters.Interface`."""
+    def interface(self) -> "Interface":
+        """What the service takes."""
         from fcconan.cli.parameters import interface_of
 
         module, _, function = self.service.rpartition(".")
         return interface_of(getattr(import_module(module), function))
 
     @cached_property
-    def parameters(self) -> Any:
-        """The parameters of the command; see `fcconan.cli.parameters.Parameters`."""
+    def parameters(self) -> "Parameters":
+        """The parameters of the command."""
         from fcconan.cli.parameters import Parameters
 
         interface = self.interface
@@ -108,13 +113,12 @@ class Command:
         """
         inputs = {name: value for name, value in values.items() if name in self.interface.arguments}
         passed = {name: value for name, value in inputs.items() if value is not None}
-        targets = self._targets(values)
         options = self._options(context, values)
         if options is not None:
             passed["options"] = options
-        self._check(values, options, targets)
+        self._check(values, options)
         result = self.interface.service(**passed, **self.keywords)
-        if (path := targets.get("--json")) is not None:
+        if (path := self._json_file(values)) is not None:
             result.to_json(path)
         page = values.get(PAGE)
         if self.page is not None and page is not None:
@@ -124,15 +128,6 @@ class Command:
             typer.echo(f"Written: {page}")
         for key in result.signatures:
             typer.echo(result.data[key])
-
-    def _targets(self, values: Mapping[str, Any]) -> dict[str, Path | None]:
-        """Returns the files that the command writes, by their options."""
-        written = {
-            declared.flag or name: values[name]
-            for name, declared in self.interface.arguments.items()
-            if declared.role == "write"
-        }
-        return {**written, **({"--json": values[JSON]} if JSON in values else {}), "--report": values.get(PAGE)}
 
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
@@ -158,42 +153,59 @@ class Command:
             first = error.error.errors()[0]
             if not first["loc"]:
                 raise
-            parameter = _parameter(context, str(first["loc"][0]))
-            if first["type"] == "missing":
-                raise InputError(
-                    f"Missing option '{parameter.opts[0]}'. See `{context.command_path} --help`."
-                ) from error
+            name = str(first["loc"][0])
+            parameter = _parameter(context, name)
+            if first["type"] == "missing" and len(first["loc"]) == 1:
+                lost = f"option '{parameter.opts[0]}'" if parameter else f"key {name!r} of the --config file"
+                raise InputError(f"Missing {lost}. See `{context.command_path} --help`.") from error
             raise typer.BadParameter(message_of(first), ctx=context, param=parameter) from error
 
-    def _check(self, values: Mapping[str, Any], options: Any, targets: Mapping[str, Path | None]) -> None:
+    def _check(self, values: Mapping[str, Any], options: Any) -> None:
         """Checks before long work that results can be written and replace nothing that is read."""
-        import os
-
-        from fcconan.cli.files import check_files
+        from fcconan.cli.files import check_files, files_of_models
         from fcconan.cli.output import check_json_target
         from fcconan.errors import InputError
+        from fcconan.services.configuration import flag_of
 
-        roles = [(declared.role, values[name]) for name, declared in self.interface.arguments.items()]
+        arguments = self.interface.arguments
+        used: list[tuple[str | None, str, Any]]
+        used = [(each.role, flag_of(name, each), values[name]) for name, each in arguments.items()]
         if options is not None:
-            roles += [(how.role, getattr(options, name)) for name, (_, how) in type(options).describe().items()]
-        used: dict[str | None, list[Path]] = {}
-        for role, value in roles:
-            for each in value if isinstance(value, list | tuple) else [value]:
-                if isinstance(each, str | Path):
-                    used.setdefault(role, []).append(Path(each))
-        for folder in used.get("release", [Path(os.devnull)]):
-            check_json_target(targets.get("--json"), folder)
-        if targets["--report"] is not None:
+            fields = type(options).describe()
+            used += [(how.role, flag_of(name, how), getattr(options, name)) for name, (_, how) in fields.items()]
+        named: dict[str | None, list[str | Path]] = {}
+        for role, _, value in used:
+            each = value if isinstance(value, list | tuple) else [value]
+            named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
+        paths = {role: [Path(each) for each in found] for role, found in named.items() if role != "model"}
+        recorded, local = files_of_models([str(name) for name in named.get("model", [])])
+        json_file, page = self._json_file(values), values.get(PAGE)
+        for folder in paths.get("release", [Path(os.devnull)]):
+            check_json_target(json_file, folder)
+        if page is not None:
             from fcconan.report.sections import check_page
 
-            check_page(targets["--report"])
-        folders = used.get("folder", [])
-        config = [values[CONFIG]] if values.get(CONFIG) is not None else []
-        check_files(targets, read=[*used.get("read", []), *folders, *config], folders=folders)
+            check_page(page)
+        folders = [*paths.get("folder", []), *local]
+        check_files(
+            {**{flag: path for role, flag, path in used if role == "write"}, "--json": json_file, "--report": page},
+            read=[*paths.get("read", []), *folders, *recorded, values.get(CONFIG)],
+            folders=folders,
+        )
         if self.protected and not values[FORCE]:
-            for flag, path in targets.items():
-                if flag not in ("--json", "--report") and path is not None and path.exists():
-                    raise InputError(f"{path} exists already: choose another {flag}, or replace it with --force")
+            for name, how in arguments.items():
+                path = values[name]
+                is_target = how.role == "write" and how.flag != "--json" and path is not None
+                if is_target and path.exists() and not self.resumes(path):
+                    raise InputError(
+                        f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force"
+                    )
+
+    def _json_file(self, values: Mapping[str, Any]) -> Path | None:
+        """Returns the file of `--json`, which is a parameter of the service where the result depends on its place."""
+        names = [name for name, each in self.interface.arguments.items() if each.flag == "--json"]
+        found: Path | None = values.get(names[0] if names else JSON)
+        return found
 
 
 def add_command(app: typer.Typer, module: ModuleType, panel: str | None = None) -> None:

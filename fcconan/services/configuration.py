@@ -20,7 +20,7 @@ from fcconan.errors import InputError
 from fcconan.yaml_lines import Location, YamlFile, explain
 
 Names = Callable[[], Iterable[str]]
-Role = Literal["read", "folder", "release", "write"]
+Role = Literal["read", "folder", "release", "write", "model"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Option:
         rare: Whether the help leaves it out. It is accepted and has a place in the reference.
         renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value.
         complete: Returns the values that the shell completes, for values that are not a closed list.
-        role: How a file or folder that it names is used.
+        role: How a file or folder that it names is used; see `Argument`.
     """
 
     flag: str | None = None
@@ -63,7 +63,8 @@ class Argument:
         metavar: As in `Option`.
         complete: As in `Option`.
         role: How the file or folder is used: it is read (`read`), all its files are read (`folder`), it is a release
-            folder, which holds nothing else (`release`), or it is a file that the command writes (`write`).
+            folder, which holds nothing else (`release`), it is a file that the command writes (`write`), or the value
+            names a language model, which may be a file of responses or a folder (`model`).
         required: Whether the command demands a value even though the parameter has a default.
     """
 

@@ -34,6 +34,9 @@ class GroveOptions(Bootstrap, RowSelection):
     fenced: bool = option(True, help="Whether there is a fence.")
     flooded: bool = option(False, help="Whether it is wet.")
     owner: str | None = option(None, help="Owner.", complete=lambda: ["Orm", "Ossa", "Ilse"])
+    models: tuple[str, ...] = option((), help="Models.", flag="--model", role="model")
+    journal: Path | None = option(None, help="Responses.", role="write")
+    fields: tuple[dict[str, str], ...] = option((), help="Fields around it.")
 
 
 def grow(
@@ -66,6 +69,7 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         page=lambda result, path: None,
         detailed=True,
         protected=True,
+        resumes=lambda path: path.read_text(encoding="utf-8") == "half-grown",
         renamed={"--everything": "--verbose"},
         removed={"--own": "--own-system or --judge-system"},
     )
@@ -105,6 +109,9 @@ def test_values_are_those_of_the_line(grove: typer.Typer) -> None:
         "fenced": False,
         "flooded": True,
         "owner": None,
+        "models": [],
+        "journal": None,
+        "fields": [],
         "resamples": 10_000,
         "confidence": 0.95,
         "seed": 7,
@@ -117,7 +124,10 @@ def test_values_are_those_of_the_line(grove: typer.Typer) -> None:
 
 def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: typer.Typer) -> None:
     Path("c.yaml").write_text("people: ombrey\ntrees: 5\nflooded: true\nfenced: false\n", encoding="utf-8")
+    with Path("c.yaml").open("a", encoding="utf-8") as file:
+        file.write("fields: [{crop: rye}]\n")  # nothing that can be typed
     shown = _run(grove, "a.csv --config c.yaml --trees 3 --no-flooded")
+    assert shown["fields"] == [{"crop": "rye"}]
     assert [shown[name] for name in ("people", "trees", "flooded", "fenced", "seed")] == ["ombrey", 3, False, False, 0]
 
 
@@ -143,6 +153,11 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
         ("a.csv -p ombrey --json no/r.json", "no/r.json cannot be written: choose another --json file, in a folder"),
         ("a.csv -p ombrey --config c.yaml --json c.yaml", "c.yaml, line 2"),
         ("a.csv -p ombrey --out a.csv", "a.csv is read, and --out would destroy it: choose another --out"),
+        (
+            "b.csv -p ombrey --model m --model replay:a.csv --journal a.csv",
+            "a.csv is read, and --journal would destroy it: choose another --journal",
+        ),
+        ("b.csv -p ombrey --out r --journal r", "r is named by --out and --journal: give each a file of its own"),
         ("a.csv -p ombrey --report r.txt", "r.txt is no page: give a file that ends in .html"),
         ("-p ombrey", "Missing argument 'sources'."),
     ],
@@ -183,6 +198,11 @@ def test_a_file_that_is_there_is_replaced_by_force_only(grove: typer.Typer) -> N
     assert Path("mine.csv").read_text(encoding="utf-8") == "mine"
     _run(grove, "a.csv -p ombrey --out mine.csv --force")
     assert Path("mine.csv").read_text(encoding="utf-8") == "grown"
+    Path("mine.csv").write_text("half-grown", encoding="utf-8")
+    _run(grove, "a.csv -p ombrey --out mine.csv --journal r.csv")
+    Path("r.csv").write_text("a cache", encoding="utf-8")
+    _run(grove, "a.csv -p ombrey --out other.csv --journal r.csv --json r.json")
+    _run(grove, "a.csv -p ombrey --out third.csv --json r.json")
 
 
 def test_json_holds_the_result_and_the_signature_comes_last(grove: typer.Typer) -> None:
