@@ -145,7 +145,7 @@ class Command:
                 try:
                     given[name] = plain(value_type(declared), values[name], how.metavar or "NAME=VALUE")
                 except ValueError as error:
-                    raise typer.BadParameter(f"{error}.", ctx=context, param=_parameter(context, name)) from error
+                    raise _refusal(context, name, str(error)) from error
         file = None if values[CONFIG] is None else open_configuration(values[CONFIG])
         try:
             return model.from_values(given, file)
@@ -154,11 +154,11 @@ class Command:
             if not first["loc"]:
                 raise
             name = str(first["loc"][0])
-            parameter = _parameter(context, name)
             if first["type"] == "missing" and len(first["loc"]) == 1:
-                lost = f"option '{parameter.opts[0]}'" if parameter else f"key {name!r} of the --config file"
-                raise InputError(f"Missing {lost}. See `{context.command_path} --help`.") from error
-            raise typer.BadParameter(message_of(first), ctx=context, param=parameter) from error
+                raise InputError(
+                    f"Missing option {_spelling(context, name)}. See `{context.command_path} --help`."
+                ) from error
+            raise _refusal(context, name, message_of(first)) from error
 
     def _check(self, values: Mapping[str, Any], options: Any) -> None:
         """Checks before long work that results can be written and replace nothing that is read."""
@@ -280,10 +280,9 @@ class _ServiceCommand(TyperCommand):
         try:
             return super().parse_args(ctx, self._renewed(args))
         except typer.BadParameter as error:
-            if error.param is not None and error.message:
-                error.param_hint = f"'{error.param.opts[0]}'"  # without a short spelling
-                error.message = error.message.removeprefix("Value error, ").rstrip(".") + "."
-            raise
+            if error.param is None or not error.message:  # a value is missing
+                raise
+            raise _refusal(ctx, error.param.name, error.message) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
@@ -343,5 +342,13 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _parameter(context: typer.Context, name: str) -> Any:
-    return next((each for each in context.command.params if each.name == name), None)
+def _spelling(context: typer.Context, name: str) -> str:
+    """Returns how messages name an option: by its long spelling."""
+    found = [each.opts[0] for each in context.command.params if each.name == name]
+    return f"'{found[0]}'" if found else f"{name!r} (a key of the --config file)"
+
+
+def _refusal(context: typer.Context, name: str, message: str) -> typer.BadParameter:
+    """Returns the error of an option with a value that cannot be used."""
+    sentence = message.removeprefix("Value error, ").rstrip(".") + "."
+    return typer.BadParameter(sentence, ctx=context, param_hint=_spelling(context, name))

@@ -204,9 +204,10 @@ class Configuration(BaseModel):
         try:
             return cls.model_validate({**data, **given})
         except ValidationError as error:
-            places = [each["loc"] for each in error.errors()]
-            in_file = [place for place in places if place and place[0] in data and place[0] not in given]
-            if file is not None and in_file:
+            errors = error.errors()
+            in_file = [each for each in errors if each["loc"] and each["loc"][0] in data.keys() - given.keys()]
+            is_unknown = any(each["type"] == "extra_forbidden" for each in in_file)
+            if file is not None and (is_unknown or errors[0] in in_file):
                 raise InputError(explain(file, error, whole="the configuration", known_keys=cls._known)) from error
             raise ConfigurationError(cls, error) from error
 

@@ -144,6 +144,17 @@ def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         Grove.from_values({"trees": 11}, file)
     assert refused.value.error.errors()[0]["loc"] == ("trees",)
+    file = open_configuration(_write(tmp_path, "trees: 99\nseed: 1\n"))
+    with pytest.raises(ConfigurationError, match=r"^Grove: people: Field required$"):
+        Grove.from_values({"trees": 5}, file)
+    file = open_configuration(_write(tmp_path, "seed: -1\npeeple: tessok\n"))
+    with pytest.raises(InputError, match=r"line 2: unknown key 'peeple'; did you mean 'people'\?"):
+        Grove.from_values({"trees": 5}, file)  # not that people are missing
+    file = open_configuration(_write(tmp_path, "people: ombrey\nseed: -1\n"))
+    with pytest.raises(ConfigurationError, match=r"^Grove: trees: "):
+        Grove.from_values({"trees": 11, "resamples": 2}, open_configuration(_write(tmp_path, "people: ombrey\n")))
+    with pytest.raises(InputError, match=r"line 2: seed: "):
+        Grove.from_values({"resamples": 2}, file)
     with pytest.raises(InputError, match=r"^found no configuration file"):
         open_configuration(tmp_path / "none.yaml")
 
