@@ -7,7 +7,7 @@ import typer
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
-    from fcconan.services.datasets import BuildResult
+    from fcconan.services import BuildResult
 
 
 def _show(result: "BuildResult", verbose: bool) -> None:
@@ -23,7 +23,7 @@ def _show(result: "BuildResult", verbose: bool) -> None:
 COMMAND = Command(
     name="build",
     help="Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads.",
-    service="fcconan.services.datasets.build",
+    service="fcconan.services.build",
     example="fcconan build fc-conan --out fc-conan --tier-rule strict",
     show=_show,
 )

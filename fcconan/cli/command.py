@@ -31,7 +31,7 @@ class Command:
     Attributes:
         name: Its name.
         help: One sentence; the commands are listed with it.
-        service: Module and name of the function, such as `fcconan.services.datasets.build`.
+        service: Module and name of the function, such as `fcconan.services.build`.
         example: A whole command.
         show: Prints the result; its second argument is true with `--verbose`.
         page: Writes the result as a page; the command then has `--report FILE`.
@@ -133,7 +133,7 @@ class Command:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
         from fcconan.cli.parameters import plain
         from fcconan.errors import InputError
-        from fcconan.services.configuration import ConfigurationError, message_of, open_configuration, value_type
+        from fcconan.services import ConfigurationError, message_of, open_configuration, value_type
 
         model = self.interface.model
         if model is None:
@@ -165,7 +165,7 @@ class Command:
         from fcconan.cli.files import check_files, files_of_models
         from fcconan.cli.output import check_json_target
         from fcconan.errors import InputError
-        from fcconan.services.configuration import flag_of
+        from fcconan.services import flag_of
 
         arguments = self.interface.arguments
         used: list[tuple[str | None, str, Any]]
@@ -305,7 +305,7 @@ class _ServiceCommand(TyperCommand):
                     formatter.write_dl(rows)
         rare = [each.opts[0] for each in self.params if each.hidden]
         if rare:
-            with formatter.section("Rare options, best kept in a --config file (see docs/options.md)"):
+            with formatter.section("Rare options, described in docs/options.md"):
                 formatter.write_text(", ".join(rare))
 
     def _renewed(self, args: list[str]) -> list[str]:
@@ -334,7 +334,7 @@ class _ServiceCommand(TyperCommand):
 
 
 def _without_parameters() -> None:
-    """Stands for the command until its parameters are needed."""
+    """The callback that Typer requires; the command itself is made when its parameters are needed."""
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -7,7 +7,7 @@ import typer
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
-    from fcconan.services.datasets import CroissantResult
+    from fcconan.services import CroissantResult
 
 
 def _show(result: "CroissantResult", verbose: bool) -> None:
@@ -18,7 +18,7 @@ def _show(result: "CroissantResult", verbose: bool) -> None:
 COMMAND = Command(
     name="croissant",
     help="Describe a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.",
-    service="fcconan.services.datasets.croissant",
+    service="fcconan.services.croissant",
     example="fcconan croissant data/fc-conan --json fc-conan.json",
     show=_show,
 )

@@ -8,7 +8,7 @@ from fcconan.cli.command import Command
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.services.datasets import HydrateResult
+    from fcconan.services import HydrateResult
 
 
 def _show(result: "HydrateResult", verbose: bool) -> None:
@@ -40,7 +40,7 @@ def _named(example: Any) -> str:
 COMMAND = Command(
     name="hydrate",
     help="Restore the texts of a labels-only folder from the upstream files or the mirror.",
-    service="fcconan.services.datasets.hydrate",
+    service="fcconan.services.hydrate",
     example="fcconan hydrate labels --out full",
     show=_show,
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
-    from fcconan.services.datasets import DatasetList
+    from fcconan.services import DatasetList
 
 
 def _show(result: "DatasetList", verbose: bool) -> None:
@@ -38,7 +38,7 @@ def _show(result: "DatasetList", verbose: bool) -> None:
 COMMAND = Command(
     name="list",
     help="List the datasets that can be built, with their sizes and terms, and the annotation tasks.",
-    service="fcconan.services.datasets.list_datasets",
+    service="fcconan.services.list_datasets",
     example="fcconan list --json datasets.json",
     show=_show,
 )

@@ -82,10 +82,10 @@ def check_json_target(path: Path | None, out: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes a result for programs, whole or not at all; see `fcconan.services.results.write_json`."""
-    from fcconan.services import results
+    """Writes a result for programs, whole or not at all; see `fcconan.services.write_json`."""
+    from fcconan import services
 
-    results.write_json(data, path)
+    services.write_json(data, path)
 
 
 def write_release_json(path: Path | None, out: Path, manifest: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from fcconan.services.configuration import (
+from fcconan.services import (
     Argument,
     Configuration,
     Names,
@@ -45,7 +45,7 @@ def interface_of(service: Callable[..., Any]) -> Interface:
     """Reads the signature of a service: parameters annotated by `argument`, and the configuration named `options`.
 
     Examples:
-        >>> from fcconan.services.datasets import build
+        >>> from fcconan.services import build
         >>> interface_of(build).model.__name__
         'BuildOptions'
     """
@@ -94,7 +94,8 @@ class Parameters:
             "autocompletion": completed(declared.complete),
             "show_default": False,
         }
-        info = typer.Argument(**how) if declared.flag is None else typer.Option(declared.flag, **how)
+        names = [name for name in (declared.flag, declared.short) if name is not None]
+        info = typer.Option(*names, **how) if names else typer.Argument(**how)
         if required:
             self.add(name, annotation, info, inspect.Parameter.empty)
         else:

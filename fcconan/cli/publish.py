@@ -7,7 +7,7 @@ import typer
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
-    from fcconan.services.publication import PublishResult
+    from fcconan.services import PublishResult
 
 
 def _show(result: "PublishResult", verbose: bool) -> None:
@@ -54,7 +54,7 @@ def _show(result: "PublishResult", verbose: bool) -> None:
 COMMAND = Command(
     name="publish",
     help="Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit.",
-    service="fcconan.services.publication.publish",
+    service="fcconan.services.publish",
     example="fcconan publish demo-dataset my-name/demo --dry-run",
     show=_show,
 )

@@ -18,9 +18,10 @@ _HEAD = """# Options
 
 All commands with their arguments and options. This page is generated from the code by `make schema`.
 
-Options of a command with `--config` may be kept in a YAML file, with the name of the option and underscores for dashes
-as the key, unless the table names another key. Options that are typed override those of the file. Rare options are left
-out of `--help`. `python -m fcconan.cli.reference COMMAND` prints the JSON schema of the file, for editors.
+Options of a command with `--config` can also be written into a YAML file. The key is the name of the option with
+underscores for dashes, unless the table names another key. Options that are typed override those of the file. Rare
+options are left out of `--help`. `python -m fcconan.cli.reference COMMAND` prints the JSON schema of the file, for
+editors.
 """
 
 
@@ -49,7 +50,7 @@ def configuration_schema(words: str) -> str:
         >>> sorted(json.loads(configuration_schema("build"))["properties"])
         ['jobs', 'labels_only', 'tier_rule']
     """
-    from fcconan.services.configuration import schema_of
+    from fcconan.services import schema_of
 
     found = {name: command for name, command, _ in _commands()}
     if words not in found:
@@ -85,7 +86,7 @@ def _row(parameter: Any, command: Any, context: Any) -> str:
     notes = []
     model = _model(command)
     if model is not None and parameter.name in model.model_fields:
-        from fcconan.services.configuration import option_of
+        from fcconan.services import option_of
 
         how = option_of(model.model_fields[parameter.name])
         if how.flag is not None:

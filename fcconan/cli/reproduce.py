@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
-    from fcconan.services.reproduction import ReproduceResult
+    from fcconan.services import ReproduceResult
 
 _COLUMNS = ("paper", "table", "row", "column", "published", "recomputed", "status", "note")
 
@@ -46,7 +46,7 @@ def _write_page(result: "ReproduceResult", path: Path) -> None:
 COMMAND = Command(
     name="reproduce",
     help="Recompute the published values of the papers and print them next to the printed ones.",
-    service="fcconan.services.reproduction.reproduce",
+    service="fcconan.services.reproduce",
     example="fcconan reproduce fc-conan --json ledger.json",
     show=_show,
     page=_write_page,

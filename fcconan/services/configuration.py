@@ -58,6 +58,7 @@ class Argument:
     Attributes:
         help: One sentence or phrase.
         flag: Its spelling as an option, such as `--out`; None for a positional argument.
+        short: A short spelling of the option, such as `-o`.
         many: Whether several values are accepted.
         path: Whether the value is a path; otherwise it is text, such as the name of a dataset.
         metavar: As in `Option`.
@@ -70,6 +71,7 @@ class Argument:
 
     help: str
     flag: str | None = None
+    short: str | None = None
     many: bool = False
     path: bool = False
     metavar: str | None = None

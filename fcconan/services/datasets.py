@@ -201,6 +201,7 @@ def build(
         argument(
             "The folder to write; a release that is there is replaced.",
             flag="--out",
+            short="-o",
             path=True,
             role="release",
         ),
@@ -246,7 +247,7 @@ def hydrate(
         Path | str,
         argument("A labels-only folder, or the name of one on the Hub (owner/name)."),
     ],
-    out: Annotated[Path | str, argument("The folder to write.", flag="--out", path=True, role="release")],
+    out: Annotated[Path | str, argument("The folder to write.", flag="--out", short="-o", path=True, role="release")],
     options: HydrateOptions = HydrateOptions(),
     *,
     progress: bool | None = None,

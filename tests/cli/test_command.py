@@ -15,9 +15,7 @@ from fcconan.cli import app
 from fcconan.cli.command import Command, Group
 from fcconan.cli.parameters import typed
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, flag_of, option, value_type
-from fcconan.services.options import Bootstrap, RowSelection
-from fcconan.services.results import Result
+from fcconan.services import Bootstrap, Result, RowSelection, argument, flag_of, option, value_type
 from tests.conftest import RunCli
 
 
@@ -43,7 +41,7 @@ def grow(
     sources: Annotated[list[str], argument("Files.", many=True, role="read")],
     options: GroveOptions,
     *,
-    out: Annotated[Path | None, argument("File to write.", flag="--out", path=True, role="write")] = None,
+    out: Annotated[Path | None, argument("File to write.", flag="--out", short="-o", path=True, role="write")] = None,
 ) -> Result:
     """Returns what it was given."""
     if out is not None:
@@ -157,7 +155,7 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
             "b.csv -p ombrey --model m --model replay:a.csv --journal a.csv",
             "a.csv is read, and --journal would destroy it: choose another --journal",
         ),
-        ("b.csv -p ombrey --out r --journal r", "r is named by --out and --journal: give each a file of its own"),
+        ("b.csv -p ombrey -o r --journal r", "r is named by --out and --journal: give each a file of its own"),
         ("a.csv -p ombrey --report r.txt", "r.txt is no page: give a file that ends in .html"),
         ("-p ombrey", "Missing argument 'sources'."),
     ],

@@ -8,16 +8,18 @@ import pytest
 from pydantic import Field
 
 from fcconan.errors import InputError
-from fcconan.services.configuration import (
+from fcconan.services import (
+    Bootstrap,
     Configuration,
     ConfigurationError,
+    Endpoint,
+    RowSelection,
     is_typed,
     load_configuration,
     option,
     schema_of,
     value_type,
 )
-from fcconan.services.options import Bootstrap, Endpoint, RowSelection
 
 
 class Grove(Bootstrap, RowSelection):
@@ -137,7 +139,7 @@ def test_an_error_in_a_file_names_its_line(tmp_path: Path, text: str, message: s
 
 
 def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
-    from fcconan.services.configuration import open_configuration
+    from fcconan.services import open_configuration
 
     file = open_configuration(_write(tmp_path, "people: ombrey\ntrees: 99\n"))
     assert Grove.from_values({"trees": 5}, file) == Grove(people="ombrey", trees=5)

@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.catalog import recipe_names, task_names
 from fcconan.errors import InputError
-from fcconan.services.datasets import (
+from fcconan.services import (
     BuildOptions,
     HydrateOptions,
     build,

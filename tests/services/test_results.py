@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.services.results import Result
+from fcconan.services import Result
 
 DATA = {"signature": "fcconan:1|x:y", "rows": [{"name": "b", "value": 0.5}, {"name": "a", "value": None}], "n": 2}
 
