@@ -15,7 +15,7 @@ from fcconan.cli import app
 from fcconan.cli.command import Command, Group
 from fcconan.cli.parameters import typed
 from fcconan.errors import InputError
-from fcconan.services import Bootstrap, Result, RowSelection, argument, flag_of, option, value_type
+from fcconan.services import Bootstrap, Endpoint, Result, RowSelection, argument, flag_of, option, value_type
 from tests.conftest import RunCli
 
 
@@ -50,6 +50,11 @@ def grow(
     return Result({"signature": "fcconan:1|grove", "rows": [row]})
 
 
+def ask(options: Endpoint = Endpoint()) -> Result:  # noqa: B008, it cannot be changed
+    """Returns how models are called."""
+    return Result({"signature": "fcconan:1|ask", "rows": [options.model_dump(mode="json")]})
+
+
 def _show(result: Any, verbose: bool) -> None:
     typer.echo(json.dumps({"verbose": verbose, **result.rows()[0]}))
 
@@ -72,6 +77,7 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         removed={"--own": "--own-system or --judge-system"},
     )
     command.add_to(made, "Groves")
+    Command("ask", "Ask.", f"{__name__}.ask", "fcconan ask", _show).add_to(made)
     made.command("other", help="Do something else.")(lambda: None)
     return made
 
@@ -118,6 +124,23 @@ def test_values_are_those_of_the_line(grove: typer.Typer) -> None:
         "filter": {"system": ["a", "b"], "rater": ["x"]},
         "wide_column": {},
     }
+
+
+def test_models_are_called_as_the_line_says(grove: typer.Typer) -> None:
+    shown = {}
+    for line in ("", "--fresh", "--no-fresh", "--no-schema --field a=1 --field b= -n --timeout 3 --journal j.sqlite"):
+        done = CliRunner().invoke(grove, ["ask", *line.split()])
+        assert done.exit_code == 0, (done.output, done.exception)
+        shown[line] = json.loads(done.stdout.splitlines()[0])
+    assert [shown[line]["fresh"] for line in ("", "--fresh", "--no-fresh")] == [None, True, False]
+    assert shown[""] == {"verbose": False, **Endpoint().model_dump(mode="json")}
+    *_, last = shown.values()
+    assert (last["structured"], last["field"], last["dry_run"], last["timeout"]) == (False, ["a=1", "b="], True, 3.0)
+    assert last["journal"] == "j.sqlite"
+    for wrong in ("--timeout nan", "--timeout 0", "--requests-per-minute -1", "--concurrency 0", f"--retries {10**30}"):
+        done = CliRunner().invoke(grove, ["ask", *wrong.split()])
+        assert done.exit_code == 2
+        assert f"Invalid value for '{wrong.split()[0]}': Input should be" in " ".join(done.stderr.split())
 
 
 def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: typer.Typer) -> None:
