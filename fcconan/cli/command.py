@@ -280,7 +280,10 @@ class _ServiceCommand(TyperCommand):
         try:
             return super().parse_args(ctx, self._renewed(args))
         except typer.BadParameter as error:
-            if error.param is None or not error.message:  # a value is missing
+            if error.param is None:
+                raise
+            if not error.message:  # a value is missing
+                error.param_hint = _spelling(ctx, error.param.name)
                 raise
             raise _refusal(ctx, error.param.name, error.message) from error
 
