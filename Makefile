@@ -73,8 +73,10 @@ mutants: $(VENV)/.dev
 	$(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
 
+# What is generated from the code: the schema of recipes and the option reference.
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
+	$(BIN)/python -m fcconan.cli.reference > docs/options.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

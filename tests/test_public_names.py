@@ -58,7 +58,6 @@ BUILT = {
     "annotation/active_learning/queue.py": ["queue_summary"],
     "annotation/validation.py": ["_of_validator"],
     "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "cli/hydrate.py": ["run"],
     "cli/judge/show.py": ["run"],
     "cli/models.py": ["summary", "print_used"],
     "generation/finetuning/search.py": ["plan"],
@@ -71,6 +70,7 @@ BUILT = {
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_all"],
+    "services/datasets.py": ["hydrate"],
 }
 
 

@@ -31,8 +31,9 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
+from fcconan.cli.command import Group, add_command
 from fcconan.data import DEBUG, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
-from fcconan.errors import InputError
+from fcconan.errors import InputError, RemoteError
 
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
@@ -40,35 +41,26 @@ STOPPED = "interrupted; nothing was half-written, run the command again to go on
 
 app = typer.Typer(
     name="fcconan",
+    cls=Group,
     help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     # Typer would drop escape sequences silently; the streams write them out.
     context_settings={"help_option_names": ["-h", "--help"], "color": True},
 )
-for verb in (
-    list_datasets,
-    build,
-    hydrate,
-    bench,
-    train_retriever,
-    generate,
-    finetune,
-    evaluate_generators,
-    metrics,
-    rank,
-    leaderboard,
-    correlate,
-    agree,
-    reproduce,
-    report,
-    croissant,
-    publish,
-    demo,
-):
-    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
-app.add_typer(annotate.app)
-app.add_typer(judge.app)
+# The sections of the help, and the commands in their order.
+COMMANDS = {
+    "Datasets": (list_datasets, build, hydrate, croissant, demo),
+    "Retrieval": (bench, train_retriever),
+    "Generation": (generate, finetune, evaluate_generators),
+    "Scores": (metrics, rank, leaderboard, correlate, agree),
+    "Results": (report, reproduce, publish),
+}
+for panel, verbs in COMMANDS.items():
+    for verb in verbs:
+        add_command(app, verb, panel)
+app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
+app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 
 
 @app.callback(invoke_without_command=True)
@@ -128,6 +120,9 @@ def _run() -> None:
     except InputError as error:
         show_traceback(error)
         _fail(str(error), 2)
+    except RemoteError as error:
+        show_traceback(error)
+        _fail(str(error), 1)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "fcconan"

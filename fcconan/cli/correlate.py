@@ -78,8 +78,8 @@ def run(
         known_levels,
         partial_correlations,
         rating_errors,
+        stability as over_samples,
     )
-    from fcconan.scoring import stability as over_samples
 
     settings = row_sources.draws(resamples, confidence, seed)
     row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)

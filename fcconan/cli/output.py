@@ -1,13 +1,12 @@
 """What verbs print: a table for people, JSON for programs."""
 
-import json
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import cleaned, may_be_written, trusted, write_whole
+from fcconan.data import cleaned, may_be_written, trusted
 from fcconan.errors import InputError
 
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
@@ -82,25 +81,10 @@ def check_json_target(path: Path | None, out: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes a result for programs, whole or not at all.
+    """Writes a result for programs, whole or not at all; see `fcconan.services.write_json`."""
+    from fcconan import services
 
-    Raises:
-        InputError: The file cannot be written, or the result holds nan or an infinite number, for which JSON has no
-            words.
-    """
-    if not path.name:  # `.` or `/`
-        raise InputError(f"{path} cannot be written (Is a directory): choose another --json file")
-    try:
-        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-    except ValueError as error:
-        raise InputError(
-            f"{path} is not written: the result holds a number that JSON cannot say ({error}): report this bug"
-        ) from error
-    try:
-        # A path that is not Unicode holds lone surrogates; `\udcff` is how JSON writes one.
-        write_whole(path, text + "\n", errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another --json file") from error
+    services.write_json(data, path)
 
 
 def write_release_json(path: Path | None, out: Path, manifest: dict[str, Any]) -> None:

@@ -1,97 +1,26 @@
 """`fcconan publish`."""
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.command import Command
+
 if TYPE_CHECKING:
-    from fcconan.publishing import Publication
-
-NAME = "publish"
-EXAMPLE = "Example: fcconan publish demo-dataset my-name/demo --dry-run"
-FAILED = 1
+    from fcconan.services import PublishResult
 
 
-def run(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A folder that `fcconan build` wrote, a file of rows, a TREC run (.trec, .run) or a result (.json), "
-            "or a folder of them."
-        ),
-    ],
-    repo_id: Annotated[str, typer.Argument(help="The dataset repository on the Hub: OWNER/NAME.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and send nothing.")] = False,
-    tag: Annotated[
-        str | None, typer.Option("--tag", help="The version; default: one that changes with the content.")
-    ] = None,
-    private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,
-    gated: Annotated[
-        str | None,
-        typer.Option("--gated", help="auto or manual: readers must ask, and are let in at once or by hand."),
-    ] = None,
-    may_redistribute: Annotated[
-        bool,
-        typer.Option(
-            "--i-may-redistribute",
-            help="You have the right to pass restricted text on; it goes to a private or gated repository only.",
-        ),
-    ] = False,
-    labels_only: Annotated[bool, typer.Option("--labels-only", help="Leave the columns of text out of rows.")] = False,
-    about: Annotated[Path | None, typer.Option("--about", help="The dataset folder that rows are about.")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of rows; default: from the file's name.")] = None,
-    licence: Annotated[
-        str, typer.Option("--license", help="Of rows, as the Hub calls it, such as cc-by-4.0.")
-    ] = "other",
-    language: Annotated[str, typer.Option("--language", help="Of rows (ISO 639-1).")] = "en",
-    drop_column: Annotated[
-        list[str] | None, typer.Option("--drop-column", help="Leave this column of rows out; may be repeated.")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the plan and what was done to this file.")
-    ] = None,
-) -> None:
-    """Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit."""
-    from fcconan.cli.output import check_json_target, write_json
-    from fcconan.publishing import HubFailure, publish
-
-    check_json_target(json_file, source)
-    try:
-        publication = publish(
-            source,
-            repo_id,
-            dry_run=dry_run,
-            tag=tag,
-            private=private,
-            gated=gated,
-            may_redistribute=may_redistribute,
-            labels_only=labels_only,
-            about=about,
-            title=title,
-            licence=licence,
-            language=language,
-            drop_columns=drop_column or (),
-        )
-    except HubFailure as failure:
-        print("fcconan: " + " ".join(str(failure).split()), file=sys.stderr)
-        raise typer.Exit(FAILED) from failure
-    if json_file is not None:
-        write_json(json_file, publication.as_json())
-    _print(publication)
-
-
-def _print(publication: "Publication") -> None:
+def _show(result: "PublishResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import printable_name
     from fcconan.publishing import listed
 
+    publication = result.publication
     plan, done = publication.plan, publication.done
     print_table(
         f"{plan.contents.title} to {publication.url}",
         ("file", "change", "bytes"),
-        [(printable_name(file.path), file.change, file.size) for file in plan.files],
+        [(printable_name(row["file"]), row["change"], row["bytes"]) for row in result.rows()],
     )
     lines = [
         f"Repository: {'there' if plan.remote.exists else 'to be created'}; in the end {plan.visibility}."
@@ -120,3 +49,12 @@ def _print(publication: "Publication") -> None:
     )
     for line in lines:
         typer.echo(line)
+
+
+COMMAND = Command(
+    name="publish",
+    help="Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit.",
+    service="fcconan.services.publish",
+    example="fcconan publish demo-dataset my-name/demo --dry-run",
+    show=_show,
+)

@@ -1,77 +1,55 @@
 """`fcconan reproduce`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from fcconan.cli.command import Command
 
-NAME = "reproduce"
-EXAMPLE = "Example: fcconan reproduce fc-conan --json ledger.json"
+if TYPE_CHECKING:
+    from fcconan.services import ReproduceResult
+
+_COLUMNS = ("paper", "table", "row", "column", "published", "recomputed", "status", "note")
 
 
-def run(
-    papers: Annotated[list[str] | None, typer.Argument(help="Short names of papers; default: all four.")] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of built datasets, kept for the next time; default: none.")
-    ] = None,
-    cells: Annotated[bool, typer.Option("--cells", help="Print every figure, not only what differs.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the ledger to this file.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the ledger as a page to this file.")] = None,
-) -> None:
-    """Compute the papers' figures anew and print them beside the published ones."""
-    from fcconan.cli.files import check_files
-    from fcconan.cli.output import check_json_target, print_table, write_json
-    from fcconan.reporting import check_page, write_ledger
-    from fcconan.reproduction import (
-        STATUSES,
-        Datasets,
-        as_rows,
-        counts,
-        from_print,
-        ledger_signature,
-        load_paper,
-        paper_names,
-        reproduce,
-    )
+def _show(result: "ReproduceResult", verbose: bool) -> None:
+    from fcconan.cli.output import print_table
+    from fcconan.reproduction import STATUSES, counts, from_print
 
-    chosen = list(dict.fromkeys(papers or paper_names()))
-    for name in chosen:
-        load_paper(name)
-    if json_file is not None:
-        check_json_target(json_file, Path("/dev/null"))
-    if report is not None:
-        check_page(report)
-    check_files({"--json": json_file, "--report": report}, read=[data], folders=[data])
-    with Datasets(data) as datasets:
-        found = [cell for name in chosen for cell in reproduce(name, datasets)]
-    shown = [cell for cell in found if cells or cell.status in ("differs", "rounding")]
+    cells = list(result.cells)
     print_table(
-        "Every figure" if cells else "Figures that differ, or are cut off or rounded twice",
-        ("paper", "table", "row", "column", "published", "recomputed", "status", "note"),
+        "All values" if verbose else "Values that differ, or are cut off or rounded twice",
+        _COLUMNS,
         [
-            (
-                cell.paper,
-                cell.table,
-                cell.row,
-                cell.column,
-                cell.published,
-                "" if cell.recomputed is None else f"{cell.recomputed:.6g}",
-                cell.status,
-                cell.note,
-            )
-            for cell in shown
+            tuple(row[name] if name != "recomputed" else _shown(row[name]) for name in _COLUMNS)
+            for row in result.rows()
+            if verbose or row["status"] in ("differs", "rounding")
         ],
     )
-    printed = from_print(found)
+    printed = from_print(cells)
     print_table(
-        "How many figures of each table",
+        "Number of values of each table",
         ("paper", "table", *STATUSES, "exact, from print"),
-        [(paper, table, *number.values(), printed[paper, table]) for paper, table, number in counts(found)],
+        [(paper, table, *number.values(), printed[paper, table]) for paper, table, number in counts(cells)],
     )
-    signature = ledger_signature(chosen, datasets.fingerprints)
-    if json_file is not None:
-        write_json(json_file, as_rows(found))
-    if report is not None:
-        write_ledger(report, found, signature)
-        typer.echo(f"Written: {report}")
-    typer.echo(signature)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _write_page(result: "ReproduceResult", path: Path) -> None:
+    from fcconan.reporting import write_ledger
+
+    write_ledger(path, list(result.cells), result.signature)
+
+
+COMMAND = Command(
+    name="reproduce",
+    help="Recompute the published values of the papers and print them next to the printed ones.",
+    service="fcconan.services.reproduce",
+    example="fcconan reproduce fc-conan --json ledger.json",
+    show=_show,
+    page=_write_page,
+    detailed=True,
+    renamed={"--cells": "--verbose"},
+)

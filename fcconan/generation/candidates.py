@@ -11,8 +11,7 @@ from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.generation.candidate_replies import Drawn
-    from fcconan.judging import ModelJudge
-    from fcconan.judging import Plan as JudgePlan
+    from fcconan.judging import ModelJudge, Plan as JudgePlan
 
 _DECIMALS = 9  # of a mean; further ones are rounding
 Row = dict[str, Any]

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fcconan.data import GENERATED as GENERATED_SCHEMA
-from fcconan.data import Columns
+from fcconan.data import GENERATED as GENERATED_SCHEMA, Columns
 
 Row = dict[str, Any]
 

@@ -3,26 +3,16 @@ from .audit.analysis import (
 )
 from .audit.intervals import (
     codes_of as codes_of,
-)
-from .audit.intervals import (
     share_interval as share_interval,
-)
-from .audit.intervals import (
     wilson as wilson,
 )
 from .background import (
     KnownKnowledge as KnownKnowledge,
-)
-from .background import (
     Passages as Passages,
 )
 from .calibration.data import (
     Example as Example,
-)
-from .calibration.data import (
     Parts as Parts,
-)
-from .calibration.data import (
     split as split,
 )
 from .calibration.rater import (
@@ -33,11 +23,7 @@ from .calibration.search import (
 )
 from .calibration.settings import (
     Calibration as Calibration,
-)
-from .calibration.settings import (
     Settings as Settings,
-)
-from .calibration.settings import (
     load_steps as load_steps,
 )
 from .comparison.context import (
@@ -45,29 +31,17 @@ from .comparison.context import (
 )
 from .comparison.judge import (
     COLUMNS as COLUMNS,
-)
-from .comparison.judge import (
     ComparisonResult as ComparisonResult,
-)
-from .comparison.judge import (
     compare as compare,
 )
 from .comparison.pairs import (
     Pair as Pair,
-)
-from .comparison.pairs import (
     all_pairs as all_pairs,
-)
-from .comparison.pairs import (
     budgeted_pairs as budgeted_pairs,
 )
 from .comparison.protocols import (
     FAST_TOKENS as FAST_TOKENS,
-)
-from .comparison.protocols import (
     ChoiceJudge as ChoiceJudge,
-)
-from .comparison.protocols import (
     JudgeLM as JudgeLM,
 )
 from .comparison.summary import (
@@ -78,8 +52,6 @@ from .lexical import (
 )
 from .panel import (
     RULES as RULES,
-)
-from .panel import (
     rate_together as rate_together,
 )
 from .people import (
@@ -87,29 +59,15 @@ from .people import (
 )
 from .prompts import (
     Prompt as Prompt,
-)
-from .prompts import (
     dump_prompt as dump_prompt,
-)
-from .prompts import (
     load_prompt as load_prompt,
 )
 from .rating import (
     LABELLED as LABELLED,
-)
-from .rating import (
     RATED as RATED,
-)
-from .rating import (
     RETRIED as RETRIED,
-)
-from .rating import (
     Judge as Judge,
-)
-from .rating import (
     ModelJudge as ModelJudge,
-)
-from .rating import (
     Row as Row,
 )
 from .rating_cache import (
@@ -117,14 +75,8 @@ from .rating_cache import (
 )
 from .replies import (
     UNKNOWN as UNKNOWN,
-)
-from .replies import (
     Replies as Replies,
-)
-from .replies import (
     files_of as files_of,
-)
-from .replies import (
     load_replies as load_replies,
 )
 from .rubric_drafts import (
@@ -135,11 +87,7 @@ from .rubrics import (
 )
 from .strategies import (
     TEXTS as TEXTS,
-)
-from .strategies import (
     Plan as Plan,
-)
-from .strategies import (
     Question as Question,
 )
 from .summaries import (
@@ -147,13 +95,7 @@ from .summaries import (
 )
 from .tasks import (
     Aspect as Aspect,
-)
-from .tasks import (
     Task as Task,
-)
-from .tasks import (
     dump_task as dump_task,
-)
-from .tasks import (
     load_task as load_task,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data import MANIFEST, hub_address, hub_error, limit_hub_wait, parse_json, quiet_hub
-from fcconan.errors import InputError
+from fcconan.errors import InputError, RemoteError
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -18,7 +18,7 @@ GATES = ("auto", "manual")
 RESUME = "run the same command again, which sends only what is not there yet"
 
 
-class HubFailure(Exception):  # noqa: N818 - it says what became of the Hub, not of the input
+class HubFailure(RemoteError):  # noqa: N818 - it says what became of the Hub, not of the input
     """The Hub could not be reached or failed: one line that says what was being done, and that trying again helps."""
 
 

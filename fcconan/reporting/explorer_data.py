@@ -23,6 +23,7 @@ from fcconan.data import (
     PAIR,
     QRELS,
     RATING,
+    REPLY as REPLIES,
     RESTRICTED_TYPES,
     TEXT_BY_ID,
     TIERS,
@@ -31,7 +32,6 @@ from fcconan.data import (
     read_manifest,
     read_table,
 )
-from fcconan.data import REPLY as REPLIES
 
 MOST_ROWS = 100_000
 DIGITS = 4  # of a number with a fraction: as many as anybody reads

@@ -18,8 +18,7 @@ from fcconan.reproduction.cseval_correlations import (
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import figure, load_paper
 from fcconan.reproduction.values import Key, Value
-from fcconan.scoring import PAPER as AS_PUBLISHED
-from fcconan.scoring import SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
+from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
 
 # The released judge that stands for each row of Table 2.
 JUDGES = {

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
 from fcconan.annotation.sampling.combinations import Material, Neighbours, construct, even_number, prove_new

@@ -5,8 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fcconan.building import cross_product
 from fcconan.building.cross_product import PLAN_NAME, write_exhaustive_pairs

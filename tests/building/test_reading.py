@@ -3,8 +3,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fcconan.building.recipes import load_recipe
 from fcconan.building.upstream_csv import Rows, Upstream, _positions, read_csv

@@ -3,8 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from fcconan.building.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, load_tier_rule, tier

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from fcconan import __version__
 from fcconan.building.builds import build, load_recipe
 from fcconan.building.hydration import hydrate
-from fcconan.cli import app
+from fcconan.cli import COMMANDS, app
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
 from tests import small
@@ -79,7 +80,7 @@ def _content(folder: Path) -> dict[str, bytes]:
         ),
         (
             "list --json none/list.json",
-            "none/list.json cannot be written (No such file or directory): choose another --json file",
+            "none/list.json cannot be written: choose another --json file, in a folder that is there",
         ),
     ],
 )
@@ -395,22 +396,23 @@ def test_a_manifest_that_is_a_folder_is_refused(run_cli: RunCli) -> None:
     )
 
 
+ELSEWHERE = "cannot be written: choose another --json file, in a folder that is there"
+
+
 @pytest.mark.parametrize(
-    ("path", "reason"),
+    ("path", "message"),
     [
-        ("folder", "Is a directory"),
-        (".", "Is a directory"),
-        ("/", "Is a directory"),
-        ("file/list.json", "Not a directory"),
-        ("x" * 300, "File name too long"),
+        ("folder", f"folder {ELSEWHERE}"),
+        (".", f". {ELSEWHERE}"),
+        ("/", f"/ {ELSEWHERE}"),
+        ("file/list.json", f"file/list.json {ELSEWHERE}"),
+        ("x" * 300, "x" * 300 + ": File name too long: check the path and its permissions"),
     ],
 )
-def test_json_that_cannot_be_written_is_refused(run_cli: RunCli, tmp_path: Path, path: str, reason: str) -> None:
+def test_json_that_cannot_be_written_is_refused(run_cli: RunCli, tmp_path: Path, path: str, message: str) -> None:
     Path("folder").mkdir()
     Path("file").write_text("mine", encoding="utf-8")
-    assert _complaint(run_cli("list", "--json", path)) == (
-        f"{path} cannot be written ({reason}): choose another --json file"
-    )
+    assert _complaint(run_cli("list", "--json", path)) == message
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder"]
     assert _content(tmp_path) == {"file": b"mine"}
 
@@ -420,8 +422,11 @@ def test_help_lists_the_verbs(run_process: RunCli, arguments: tuple[str, ...]) -
     result = run_process(*arguments)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
-    listed = result.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == [*VERBS, "annotate", "judge"]
+    sections = result.stdout.split("\n\n")[3:]
+    listed = re.findall(r"^  (\S+)  ", "\n".join(sections), flags=re.MULTILINE)
+    assert listed == [*VERBS, "annotate", "judge"]
+    assert [section.partition(":\n")[0].strip() for section in sections] == [*COMMANDS, "Campaigns and judges"]
+    assert "..." not in "".join(sections)  # no description is cut
 
 
 @pytest.mark.parametrize("verb", VERBS)

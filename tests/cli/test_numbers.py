@@ -137,4 +137,4 @@ def test_a_number_of_a_connection_is_refused(run_cli: RunCli, tmp_path: Path, op
 
 
 def test_a_build_starts_no_more_threads_than_it_has_files(run_cli: RunCli) -> None:
-    assert run_cli("build", "demo", "--out", "out", "--jobs", 10**30).returncode == 0
+    assert run_cli("build", "demo", "--out", "out", "--jobs", 1_000_000).returncode == 0

@@ -55,7 +55,7 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
 
 
 def test_every_figure_is_printed_if_asked_for() -> None:
-    done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--cells"])
+    done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--verbose"])
     assert done.exit_code == 0, done.output
     printed = [line for line in done.output.splitlines() if line.startswith("│ fc-conan")]
     cells, tables = sum(1 for _ in load_paper("fc-conan").cells()), len(load_paper("fc-conan").tables)

@@ -311,7 +311,7 @@ def test_results_destroy_no_release_no_model_no_folder_of_rows_and_no_pipe(demo:
 
 
 def test_a_result_that_json_cannot_say_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"JSON cannot say .*: report this bug$"):
+    with pytest.raises(InputError, match=r"JSON cannot express .*: report this bug$"):
         write_json(tmp_path / "x.json", {"rows": [{"value": float("nan")}]})
     assert list(tmp_path.iterdir()) == []
 

@@ -132,9 +132,8 @@ def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> No
     for name in ON_THE_HUB:
         if f"--model {name} " in text:
             tiny_chat(folder / name)
-    if "--unieval " in text:
-        (name,) = (name for name in ON_THE_HUB if f"--unieval {name} " in text)
-        tiny_bart(folder / name, tiny_bert(folder / "tiny-bert"))
+        if f"--unieval {name} " in text:
+            tiny_bart(folder / name, tiny_bert(folder / "tiny-bert"))
     if "fcconan train-retriever " in text:
         tiny_encoder(folder / "made").rename(folder / "tiny-encoder")
     for name, content in FILES.get(page, {}).items():

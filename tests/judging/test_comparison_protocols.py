@@ -6,8 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
 from fcconan.judging.comparison.context import ContextBudget, Fitted, careful_estimate, fit

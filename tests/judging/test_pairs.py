@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fcconan.errors import InputError
 from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs

@@ -2,8 +2,7 @@ from decimal import Decimal
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fcconan.parsing.parsers import ParsedComparison, parse_comparison
 

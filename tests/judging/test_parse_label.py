@@ -1,8 +1,7 @@
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
 from fcconan.parsing.parsers import ParsedComparison, ParsedLabel, Reason, parse_label, parse_verdict

@@ -3,8 +3,7 @@ import time
 from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
 from fcconan.parsing.parsers import (

@@ -2,8 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fcconan.data.content import content_folder, task_names, task_path
 from fcconan.data.schemas import VERDICTS, VOTE_LABELS

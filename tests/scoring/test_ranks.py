@@ -1,6 +1,5 @@
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import rankdata  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.scoring.ranks import middle_ranks

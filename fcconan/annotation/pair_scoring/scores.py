@@ -29,8 +29,7 @@ import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
 from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened, pairs_of
-from fcconan.building import SCHEMA as PAIRS
-from fcconan.building import dictionary, digest_of, open_writer, require_distinct
+from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
 from fcconan.data import is_sealed, leftovers, mark, put_in_place, seal_folder
 from fcconan.errors import InputError
 from fcconan.parallel import Shard, claim, cut, is_finished, share

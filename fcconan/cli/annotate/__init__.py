@@ -16,10 +16,12 @@ from fcconan.cli.annotate import (
     tier,
     validate,
 )
+from fcconan.cli.command import Group, add_command
 
 NAME = "annotate"
 app = typer.Typer(
     name=NAME,
+    cls=Group,
     help="Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -27,4 +29,4 @@ app = typer.Typer(
 )
 # In the order in which a campaign needs them.
 for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, queue, simulate, score):
-    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+    add_command(app, verb)

@@ -2,15 +2,17 @@
 
 import typer
 
+from fcconan.cli.command import Group, add_command
 from fcconan.cli.judge import audit, calibrate, compare, prompt, rate, rubric, show
 
 NAME = "judge"
 app = typer.Typer(
     name=NAME,
+    cls=Group,
     help="Rate and compare replies with language models, and audit the judges.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (rate, compare, calibrate, audit, prompt, show, rubric):
-    app.command(name=verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+    add_command(app, verb)

@@ -75,8 +75,7 @@ def run(
     from fcconan.cli.judge.rehearse import rehearse
     from fcconan.cli.output import check_json_target
     from fcconan.cli.watch import Watched
-    from fcconan.judging import ModelJudge, Plan, Settings, StepsRater, calibrate, load_rubric
-    from fcconan.judging import split as split_parts
+    from fcconan.judging import ModelJudge, Plan, Settings, StepsRater, calibrate, load_rubric, split as split_parts
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")

@@ -82,8 +82,7 @@ def run(
 
 def _first_pair(judge: Any, replies: Any) -> "Messages":
     """The messages about the first pair that can be compared; without replies, with variables for their texts."""
-    from fcconan.judging import Pair, all_pairs
-    from fcconan.judging import compare as compare_pairs
+    from fcconan.judging import Pair, all_pairs, compare as compare_pairs
 
     marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
     a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))

@@ -8,8 +8,7 @@ from fcconan.data import Columns, RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generation.item import GENERATED, Generated, Item, Row
 from fcconan.generation.writing import row_maker
-from fcconan.judging import COLUMNS as COMPARED
-from fcconan.judging import RATED
+from fcconan.judging import COLUMNS as COMPARED, RATED
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
 _BYTES = 4  # of a token, as in `fcconan.models.budget`

@@ -17,8 +17,7 @@ from fcconan.judging.comparison.hints import EXCHANGED, Side, suspicious
 from fcconan.judging.comparison.pairs import Pair, Row
 from fcconan.judging.comparison.protocols import Question, QuestionReason
 from fcconan.models import Call, CallReason, Model, Reply
-from fcconan.parsing import ParsedComparison, Verdict
-from fcconan.parsing import Reason as ParseReason
+from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]

@@ -1,0 +1,55 @@
+from .configuration import (
+    Argument as Argument,
+    Configuration as Configuration,
+    ConfigurationError as ConfigurationError,
+    Names as Names,
+    Option as Option,
+    argument as argument,
+    bounds as bounds,
+    flag_of as flag_of,
+    is_typed as is_typed,
+    load_configuration as load_configuration,
+    message_of as message_of,
+    open_configuration as open_configuration,
+    option as option,
+    option_of as option_of,
+    schema_of as schema_of,
+    value_type as value_type,
+    without_constraints as without_constraints,
+)
+from .datasets import (
+    BuildOptions as BuildOptions,
+    BuildResult as BuildResult,
+    CroissantOptions as CroissantOptions,
+    CroissantResult as CroissantResult,
+    DatasetList as DatasetList,
+    HydrateOptions as HydrateOptions,
+    HydrateResult as HydrateResult,
+    build as build,
+    croissant as croissant,
+    hydrate as hydrate,
+    list_datasets as list_datasets,
+)
+from .options import (
+    LARGEST_SEED as LARGEST_SEED,
+    MOST_RESAMPLES as MOST_RESAMPLES,
+    MOST_ROWS as MOST_ROWS,
+    Bootstrap as Bootstrap,
+    Endpoint as Endpoint,
+    RowSelection as RowSelection,
+    Seed as Seed,
+)
+from .publication import (
+    PublishOptions as PublishOptions,
+    PublishResult as PublishResult,
+    publish as publish,
+)
+from .reproduction import (
+    ReproduceOptions as ReproduceOptions,
+    ReproduceResult as ReproduceResult,
+    reproduce as reproduce,
+)
+from .results import (
+    Result as Result,
+    write_json as write_json,
+)

@@ -1,0 +1,320 @@
+"""Configurations of services: each option is declared once, as a field of a model.
+
+The Python signature, the options of the command, the schema of `--config FILE.yaml` and the option reference follow
+from the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
+"""
+
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from fcconan.data import Location, YamlFile, explain
+from fcconan.errors import InputError
+
+Names = Callable[[], Iterable[str]]
+Role = Literal["read", "folder", "release", "write", "model"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a field of a configuration appears on the command line.
+
+    Attributes:
+        flag: Its spelling, such as `--seed`; None for the name of the field with dashes.
+        short: A short spelling, such as `-n`.
+        metavar: The form of a value in the help, such as `NAME=COLUMN`.
+        group: The section of the help; None for the first one.
+        rare: Whether the help leaves it out. It is accepted and has a place in the reference.
+        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value.
+        complete: Returns the values that the shell completes, for values that are not a closed list.
+        role: How a file or folder that it names is used; see `Argument`.
+    """
+
+    flag: str | None = None
+    short: str | None = None
+    metavar: str | None = None
+    group: str | None = None
+    rare: bool = False
+    renamed: tuple[str | tuple[str, str], ...] = ()
+    complete: Names | None = None
+    role: Role | None = None
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Adds nothing to the JSON schema of the field: pydantic accepts extra data of a field in this form."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """How a parameter of a service outside its configuration appears on the command line.
+
+    Attributes:
+        help: One sentence or phrase.
+        flag: Its spelling as an option, such as `--out`; None for a positional argument.
+        short: A short spelling of the option, such as `-o`.
+        many: Whether several values are accepted.
+        path: Whether the value is a path; otherwise it is text, such as the name of a dataset.
+        metavar: As in `Option`.
+        complete: As in `Option`.
+        role: How the file or folder is used: it is read (`read`), all its files are read (`folder`), it is a release
+            folder, which holds nothing else (`release`), it is a file that the command writes (`write`), or the value
+            names a language model, which may be a file of responses or a folder (`model`).
+        required: Whether the command demands a value even though the parameter has a default.
+    """
+
+    help: str
+    flag: str | None = None
+    short: str | None = None
+    many: bool = False
+    path: bool = False
+    metavar: str | None = None
+    complete: Names | None = None
+    role: Role | None = None
+    required: bool = False
+
+
+argument = Argument
+
+
+def option(
+    default: Any = PydanticUndefined,
+    *,
+    help: str,
+    flag: str | None = None,
+    short: str | None = None,
+    metavar: str | None = None,
+    group: str | None = None,
+    rare: bool = False,
+    renamed: tuple[str | tuple[str, str], ...] = (),
+    complete: Names | None = None,
+    role: Role | None = None,
+    **constraints: Any,
+) -> Any:
+    """Declares an option of a configuration.
+
+    Args:
+        default: The default; without one, the option is required.
+        help: One sentence or phrase for the help and the reference.
+        flag: As in `Option`, and so are the following ones.
+        short: See above.
+        metavar: See above.
+        group: See above.
+        rare: See above.
+        renamed: See above.
+        complete: See above.
+        role: See above.
+        constraints: Those of `pydantic.Field`: `ge`, `gt`, `le`, `lt`, `min_length`, `pattern`. A number needs a lower
+            and an upper bound.
+    """
+    how = Option(flag, short, metavar, group, rare, renamed, complete, role)
+    extra: Any = how
+    return Field(default, description=help, json_schema_extra=extra, **constraints)
+
+
+class ConfigurationError(InputError):
+    """A configuration with values that cannot be used.
+
+    Attributes:
+        error: The errors that pydantic found.
+    """
+
+    def __init__(self, model: type["Configuration"], error: ValidationError) -> None:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        super().__init__(f"{model.__name__}: {place + ': ' if place else ''}{message_of(first)}")
+        self.error = error
+
+
+class Configuration(BaseModel):
+    """The options of a service. Fields are declared by `option`; unknown names are refused.
+
+    Numbers are finite and bounded: a numeric field without both bounds is refused where its class is defined.
+
+    Raises:
+        ConfigurationError: A value cannot be used.
+
+    Examples:
+        >>> class SampleOptions(Configuration):
+        ...     size: int = option(100, help="Number of rows.", ge=1, le=1_000)
+        >>> SampleOptions(size=20)
+        SampleOptions(size=20)
+        >>> try:
+        ...     SampleOptions(size=0)
+        ... except ConfigurationError as error:
+        ...     print(error)
+        SampleOptions: size: Input should be greater than or equal to 1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigurationError(type(self), error) from None
+
+    # Without this mark, pydantic calls the constructor above for nested configurations and files too, and the place of
+    # an error within the file is lost.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Checks that each number has a lower and an upper bound.
+
+        Raises:
+            TypeError: One has not.
+        """
+        for name, field in cls.model_fields.items():
+            if _has_unbounded_number(field.annotation, field.metadata):
+                raise TypeError(f"{cls.__name__}.{name} is a number without both bounds: give ge or gt, and le or lt")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_switch(cls, value: Any, info: Any) -> Any:
+        """Refuses true and false as numbers, which pydantic reads as 1 and 0."""
+        if isinstance(value, bool) and value_type(cls.model_fields[info.field_name]) in (int, float):
+            raise ValueError("Input should be a valid number")
+        return value
+
+    @classmethod
+    def describe(cls) -> dict[str, tuple[FieldInfo, Option]]:
+        """Returns field and option by name: first options without a group, then group by group."""
+        found = {name: (field, option_of(field)) for name, field in cls.model_fields.items()}
+        groups = list(dict.fromkeys([None, *(how.group for _, how in found.values())]))
+        return dict(sorted(found.items(), key=lambda each: groups.index(each[1][1].group)))
+
+    @classmethod
+    def from_values(cls, given: Mapping[str, Any], file: YamlFile | None = None) -> Self:
+        """Merges values with those of a file, which they override.
+
+        Args:
+            given: Values by name of the field.
+            file: Further values.
+
+        Raises:
+            InputError: A value of the file cannot be used, or the file has an unknown key; the message names the line.
+            ConfigurationError: A given value cannot be used, or a required one is missing.
+        """
+        data = {} if file is None else file.data
+        try:
+            return cls.model_validate({**data, **given})
+        except ValidationError as error:
+            errors = error.errors()
+            in_file = [each for each in errors if each["loc"] and each["loc"][0] in data.keys() - given.keys()]
+            is_unknown = any(each["type"] == "extra_forbidden" for each in in_file)
+            if file is not None and (is_unknown or errors[0] in in_file):
+                raise InputError(explain(file, error, whole="the configuration", known_keys=cls._known)) from error
+            raise ConfigurationError(cls, error) from error
+
+    @classmethod
+    def _known(cls, place: Location) -> Iterable[str]:
+        return cls.model_fields if len(place) == 1 else ()
+
+
+Model = TypeVar("Model", bound=Configuration)
+
+
+def load_configuration(model: type[Model], path: Path | str) -> Model:
+    """Reads a configuration from a YAML file whose keys are the names of the fields.
+
+    Args:
+        model: The class of the configuration.
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be read, has an unknown key or a value that cannot be used; the message names the
+            line.
+    """
+    return model.from_values({}, open_configuration(Path(path)))
+
+
+def open_configuration(path: Path) -> YamlFile:
+    """Returns the content of a configuration file.
+
+    Raises:
+        InputError: There is no such file, or it is no mapping in YAML.
+    """
+    if not path.exists():
+        raise InputError(f"found no configuration file {path}: give a YAML file")
+    return YamlFile(path)
+
+
+def option_of(field: FieldInfo) -> Option:
+    """Returns how a field appears on the command line."""
+    extra: Any = field.json_schema_extra
+    return extra if isinstance(extra, Option) else Option()
+
+
+def flag_of(name: str, how: Option | Argument) -> str:
+    """Returns the spelling of an option."""
+    return how.flag or "--" + name.replace("_", "-")
+
+
+def value_type(field: FieldInfo) -> Any:
+    """Returns the type of a field's values, without `None`."""
+    kinds = [each for each in typing.get_args(field.annotation) if each is not type(None)]
+    is_optional = len(kinds) < len(typing.get_args(field.annotation))
+    return kinds[0] if is_optional and len(kinds) == 1 else field.annotation
+
+
+def is_typed(kind: Any) -> bool:
+    """Returns whether values of a type can be typed; others, such as nested configurations, belong into a file.
+
+    Examples:
+        >>> is_typed(tuple[str, ...]), is_typed(dict[str, float]), is_typed(tuple[Configuration, ...])
+        (True, True, False)
+    """
+    kind, origin, arguments = without_constraints(kind), typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return True
+    if origin in (tuple, list):
+        return is_typed(arguments[0]) and typing.get_origin(without_constraints(arguments[0])) in (None, Literal)
+    if origin is dict:
+        return all(map(is_typed, arguments))
+    return kind in (str, int, float, bool, Path)
+
+
+def without_constraints(kind: Any) -> Any:
+    """Returns the type within `Annotated`."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
+
+
+def _has_unbounded_number(kind: Any, constraints: Iterable[Any]) -> bool:
+    """Returns whether a type holds a number, also within a list, that lacks a lower or an upper bound."""
+    if typing.get_origin(kind) is Annotated:
+        kind, *own = typing.get_args(kind)
+        constraints = [each for one in own for each in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        return _has_unbounded_number(kind, constraints)
+    if kind in (int, float):
+        found = {type(each) for each in constraints}
+        return not (found & {Ge, Gt} and found & {Le, Lt})
+    if typing.get_origin(kind) is Literal:
+        return False
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return any(_has_unbounded_number(each, constraints if is_union else ()) for each in typing.get_args(kind))
+
+
+def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
+    """Returns the lowest and the highest value of a number, where they are values themselves."""
+    lowest = next((each.ge for each in field.metadata if isinstance(each, Ge)), None)
+    highest = next((each.le for each in field.metadata if isinstance(each, Le)), None)
+    return typing.cast("tuple[float | None, float | None]", (lowest, highest))
+
+
+def message_of(error: Any) -> str:
+    """Returns the message of one of pydantic's errors."""
+    return str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def schema_of(model: type[Configuration]) -> dict[str, Any]:
+    """Returns the JSON schema of the configuration file: everything in it is optional, as options may complete it."""
+    schema = model.model_json_schema()
+    schema.pop("required", None)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

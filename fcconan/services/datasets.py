@@ -1,0 +1,320 @@
+"""Datasets: their list, building, restoring texts, and a description for search engines."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import fcconan
+from fcconan.data import recipe_names, tier_rule_names
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import MOST_JOBS
+from fcconan.services.results import Result
+
+if TYPE_CHECKING:
+    from fcconan.building import Hydration, Recipe
+
+
+class Jobs(Configuration):
+    """Parallel downloads."""
+
+    jobs: int = option(4, help="Number of upstream files that are fetched at once.", short="-j", ge=1, le=MOST_JOBS)
+
+
+class BuildOptions(Jobs):
+    """How a dataset is built."""
+
+    labels_only: bool = option(False, help="Leave out every column of upstream text.")
+    tier_rule: str | None = option(
+        None,
+        help="Tier rule of datasets with tiers; default: that of the recipe, released.",
+        metavar="released|strict",
+        complete=tier_rule_names,
+    )
+
+
+class HydrateOptions(Jobs):
+    """How the texts of a labels-only folder are restored."""
+
+    revision: str | None = option(
+        None, help="Tag, branch or commit of a dataset on the Hub; default: the newest.", metavar="NAME"
+    )
+    recipe: str | None = option(
+        None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read"
+    )
+    keep_going: bool = option(False, help="Write the folder even if rows were changed or are missing.")
+
+
+class CroissantOptions(Configuration):
+    """How a dataset is described in Croissant."""
+
+    url: str | None = option(
+        None,
+        help="Address from which the folder's files are fetched; default: the path from the description to the folder.",
+        metavar="URL",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class DatasetList(Result):
+    """The datasets that can be built, and the annotation tasks.
+
+    Attributes:
+        tasks: Name, unit, aspects or labels, and title of each task.
+    """
+
+    tasks: Sequence[Mapping[str, str]]
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    def json_value(self) -> Any:
+        """Returns the list of datasets."""
+        return self.rows()
+
+
+@dataclass(frozen=True, repr=False)
+class BuildResult(Result):
+    """A dataset that was built; its main table has one row for each split.
+
+    Attributes:
+        folder: The release folder.
+        manifest: The content of its `manifest.json`.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns config, split and number of rows of each table of the release."""
+        return [
+            {"config": config, "split": split, "rows": rows}
+            for config, splits in self.manifest["counts"].items()
+            for split, rows in splits.items()
+        ]
+
+    @property
+    def signature(self) -> str:
+        """The package version and the fingerprint of the dataset."""
+        return f"fcconan:{self.manifest['package']['version']}|data:{_fingerprint(self.manifest)}"
+
+
+@dataclass(frozen=True, repr=False)
+class HydrateResult(Result):
+    """How the rows of a labels-only folder compare with the same rows built from upstream.
+
+    Attributes:
+        comparison: The comparison.
+        source: The labels-only folder.
+    """
+
+    comparison: "Hydration"
+    source: str
+    table: ClassVar[str] = "examples"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that was written, or None."""
+        return self.comparison.folder
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of rows by outcome."""
+        return {name: self.data[name] for name in ("matched", "changed", "missing", "not in the folder")}
+
+    @property
+    def signature(self) -> str:
+        """The package version and the folder."""
+        return f"fcconan:{fcconan.__version__}|hydrate:{self.source}"
+
+
+@dataclass(frozen=True, repr=False)
+class CroissantResult(Result):
+    """The description of a dataset in Croissant (JSON-LD); its main table has one row for each record set.
+
+    Attributes:
+        json_file: The file that it was made for, or None.
+    """
+
+    json_file: Path | None
+    table: ClassVar[str] = "recordSet"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def signature(self) -> str:
+        """Name and version of the dataset."""
+        return f"croissant:{self.data['name']}@{self.data['version']}"
+
+
+def list_datasets() -> DatasetList:
+    """Lists the datasets that can be built, with their sizes and terms, and the annotation tasks.
+
+    Raises:
+        InputError: A recipe or a task of the catalogue cannot be read.
+
+    Examples:
+        >>> "demo" in list_datasets().to_frame()["name"].tolist()
+        True
+    """
+    from fcconan.building import load_recipe
+    from fcconan.data import task_names
+    from fcconan.judging import load_task
+
+    datasets = [
+        {
+            "name": recipe.name,
+            "title": recipe.title,
+            "kind": recipe.kind,
+            "languages": recipe.languages,
+            "synthetic": recipe.synthetic,
+            "redistributable": recipe.redistributable,
+            "rows": recipe.expect.rows,
+            "summary": recipe.summary.strip(),
+            "terms": recipe.card.terms.strip(),
+        }
+        for recipe in map(load_recipe, recipe_names())
+    ]
+    tasks = [
+        {
+            "name": task.name,
+            "unit": task.unit,
+            "parts": ", ".join(
+                f"{each.name} {each.low:.{each.decimals}f}-{each.high:.{each.decimals}f}" for each in task.aspects
+            )
+            or ", ".join(label.name for label in task.labels),
+            "title": task.title,
+        }
+        for task in map(load_task, task_names())
+    ]
+    return DatasetList({"signature": f"fcconan:{fcconan.__version__}|list", "rows": datasets}, tasks)
+
+
+def build(
+    recipe: Annotated[
+        "Recipe | str",
+        argument("A name that `fcconan list` prints, or the path of a recipe file.", complete=recipe_names),
+    ],
+    out: Annotated[
+        Path | str,
+        argument(
+            "The folder to write; a release that is there is replaced.",
+            flag="--out",
+            short="-o",
+            path=True,
+            role="release",
+        ),
+    ],
+    options: BuildOptions = BuildOptions(),
+    *,
+    progress: bool | None = None,
+) -> BuildResult:
+    """Builds a dataset and writes its release folder, replacing an older release there in one step.
+
+    Args:
+        recipe: A recipe, or the name or file of one.
+        out: The folder to write.
+        options: The configuration.
+        progress: Whether to show progress; by default where standard error is a terminal.
+
+    Raises:
+        InputError: The recipe, an upstream file, the counts or the output folder cannot be used. The output folder is
+            then unchanged.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     build("demo", f"{folder}/demo", progress=False).manifest["name"]
+        'demo'
+    """
+    from fcconan.building import build as build_release
+
+    built = build_release(
+        recipe,
+        out,
+        labels_only=options.labels_only,
+        tier_rule=options.tier_rule,
+        jobs=options.jobs,
+        progress=progress,
+    )
+    data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
+    return BuildResult(data, built.folder, built.manifest)
+
+
+def hydrate(
+    folder: Annotated[
+        Path | str,
+        argument("A labels-only folder, or the name of one on the Hub (owner/name)."),
+    ],
+    out: Annotated[Path | str, argument("The folder to write.", flag="--out", short="-o", path=True, role="release")],
+    options: HydrateOptions = HydrateOptions(),
+    *,
+    progress: bool | None = None,
+) -> HydrateResult:
+    """Restores the texts of a labels-only folder from the upstream files or the mirror.
+
+    Args:
+        folder: The labels-only folder, or the name of such a dataset on the Hub, which is downloaded.
+        out: The folder to write.
+        options: The configuration.
+        progress: Whether to show progress; by default where standard error is a terminal.
+
+    Returns:
+        The comparison; nothing was written if its `folder` is None.
+
+    Raises:
+        InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream cannot be
+            reached.
+    """
+    from fcconan.building import hydrate as hydrate_release
+
+    found = hydrate_release(
+        folder,
+        out,
+        revision=options.revision,
+        recipe=options.recipe,
+        keep_going=options.keep_going,
+        jobs=options.jobs,
+        progress=progress,
+    )
+    data = {
+        "out": str(found.folder) if found.folder else None,
+        "complete": found.complete,
+        "matched": found.matched,
+        "changed": found.changed,
+        "missing": found.missing,
+        "not in the folder": found.extra,
+        "examples": found.examples,
+    }
+    return HydrateResult(data, found, str(folder))
+
+
+def croissant(
+    folder: Annotated[Path | str, argument("A folder that `fcconan build` wrote.", path=True, role="release")],
+    options: CroissantOptions = CroissantOptions(),
+    *,
+    json_file: Annotated[
+        Path | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
+    ] = None,
+) -> CroissantResult:
+    """Describes a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.
+
+    Args:
+        folder: The release folder.
+        options: The configuration.
+        json_file: The file that the description will be written to, for the path from there to the folder; by default,
+            it will be in the folder. It is not written: see `CroissantResult.to_json`.
+
+    Raises:
+        InputError: The folder is no release, or its card cannot be read.
+    """
+    from fcconan.building import croissant as describe
+
+    url = options.url or None
+    if url is None and json_file is not None:
+        url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()
+    return CroissantResult(describe(folder, url), json_file)
+
+
+def _fingerprint(manifest: Mapping[str, Any]) -> str:
+    return f"{manifest['name']}@{manifest['fingerprint']}"

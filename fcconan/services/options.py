@@ -1,0 +1,151 @@
+"""Groups of options that several services share; a configuration inherits those that it needs."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import field_validator
+
+from fcconan.services.configuration import Configuration, option
+
+MOST_ROWS = 1_000_000_000
+MOST_RESAMPLES = 1_000_000  # more take longer without a better interval, and do not fit into memory
+LARGEST_SEED = 2**32 - 1  # of numpy's legacy generator, which scikit-learn and transformers use
+MOST_JOBS = 1_000_000  # no more threads are started than there are files
+LONGEST_WAIT = 1_000_000.0  # seconds
+MOST_REQUESTS = 1_000_000
+
+BOOTSTRAP, ROWS, ENDPOINT = "Confidence intervals", "Selection of rows", "Model endpoint"
+
+
+class Seed(Configuration):
+    """The seed of everything that is drawn at random."""
+
+    seed: int = option(0, help="Seed of everything that is drawn at random.", ge=0, le=LARGEST_SEED)
+
+
+class Bootstrap(Configuration):
+    """Confidence intervals from a bootstrap over items."""
+
+    resamples: int = option(
+        10_000,
+        help="Number of bootstrap samples over items; 0 for no intervals.",
+        group=BOOTSTRAP,
+        ge=0,
+        le=MOST_RESAMPLES,
+    )
+    confidence: float = option(
+        0.95, help="Confidence level of the intervals.", group=BOOTSTRAP, gt=0, lt=1, metavar="FLOAT between 0 and 1"
+    )
+    seed: int = option(0, help="Seed of the bootstrap and of permutations.", group=BOOTSTRAP, ge=0, le=LARGEST_SEED)
+
+
+class RowSelection(Configuration):
+    """Which rows of a source are read, and how its columns are called."""
+
+    split: str | None = option(
+        None, help="Split of a dataset; required where it has several.", group=ROWS, metavar="NAME"
+    )
+    rename: dict[str, str] = option(
+        {},
+        help="The name of a column in the files; repeat it for several columns.",
+        group=ROWS,
+        metavar="NAME=COLUMN",
+        renamed=("--column",),
+    )
+    filter: dict[str, tuple[str, ...]] = option(
+        {},
+        help="Only rows with this value; repeat it for several values or columns.",
+        group=ROWS,
+        metavar="COLUMN=VALUE",
+        renamed=("--where",),
+    )
+    wide_column: dict[str, str] = option(
+        {},
+        help="For files with one column per rater; repeat it for each rater and aspect.",
+        group=ROWS,
+        metavar="RATER[:ASPECT]=COLUMN",
+        renamed=("--value",),
+    )
+
+    @field_validator("filter", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """Accepts a single value in place of a list with one value."""
+        if not isinstance(given, dict):
+            return given
+        return {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
+
+
+class Endpoint(Configuration):
+    """How language models are called, and how much they may cost."""
+
+    base_url: str | None = option(
+        None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
+    )
+    api_key_variable: str = option(
+        "OPENAI_API_KEY", help="Environment variable with the key.", group=ENDPOINT, rare=True, metavar="NAME"
+    )
+    journal: Path | None = option(
+        None, help="Response cache; default: a file in the cache folder.", group=ENDPOINT, role="write"
+    )
+    concurrency: int = option(
+        8, help="Number of requests at once, of all models together.", group=ENDPOINT, ge=1, le=MOST_REQUESTS
+    )
+    requests_per_minute: float | None = option(
+        None,
+        help="Highest number of requests per minute, of all models together.",
+        group=ENDPOINT,
+        metavar="FLOAT",
+        gt=0,
+        le=1e6,
+    )
+    timeout: float = option(
+        60.0,
+        help="Seconds without a response after which a request fails.",
+        group=ENDPOINT,
+        metavar="SECONDS",
+        gt=0,
+        le=LONGEST_WAIT,
+    )
+    retries: int = option(4, help="Number of attempts after a failed request.", group=ENDPOINT, ge=0, le=1_000_000)
+    structured: bool = option(
+        True,
+        help="Ask the endpoint for structured output, where it offers that.",
+        flag="--schema",
+        group=ENDPOINT,
+        rare=True,
+    )
+    field: tuple[str, ...] = option(
+        (),
+        help="A field of each request, such as reasoning_effort=low; NAME= leaves it out.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="NAME=VALUE",
+    )
+    prices: Path | None = option(
+        None,
+        help="YAML file with prices per million tokens: MODEL: {input: 2.5, output: 10}.",
+        group=ENDPOINT,
+        metavar="FILE",
+        role="read",
+    )
+    max_cost: float | None = option(
+        None,
+        help="Highest cost of this run, in the currency of --prices.",
+        group=ENDPOINT,
+        metavar="FLOAT",
+        ge=0,
+        le=1e9,
+    )
+    dry_run: bool = option(False, help="Print calls, tokens and cost, and send nothing.", short="-n")
+    device: str | None = option(
+        None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
+    )
+    batch_size: int = option(
+        8, help="Number of prompts in a batch of a local model.", group=ENDPOINT, rare=True, ge=1, le=65_536
+    )
+    fresh: bool | None = option(
+        None,
+        help="Request all responses again and keep the older ones; --no-fresh abandons such an interrupted run.",
+        group=ENDPOINT,
+    )

@@ -1,0 +1,72 @@
+"""The published values of the papers next to recomputed ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.results import Result
+
+if TYPE_CHECKING:
+    from fcconan.reproduction import Cell
+
+
+def paper_names() -> list[str]:
+    """Returns the short names of the papers."""
+    from fcconan.reproduction import paper_names
+
+    return paper_names()
+
+
+class ReproduceOptions(Configuration):
+    """How published values are recomputed."""
+
+    data: Path | None = option(
+        None,
+        help="Folder of built datasets, which later runs use again; default: they are built for this run only.",
+        metavar="FOLDER",
+        role="folder",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class ReproduceResult(Result):
+    """Each published value with the recomputed one; its JSON is the list of rows.
+
+    Attributes:
+        cells: The rows as objects.
+    """
+
+    cells: "Sequence[Cell]"
+
+    def json_value(self) -> Any:
+        """Returns the list of rows."""
+        return self.rows()
+
+
+def reproduce(
+    papers: Annotated[
+        Sequence[str],
+        argument("Short names of papers; default: all four.", many=True, complete=paper_names),
+    ] = (),
+    options: ReproduceOptions = ReproduceOptions(),
+) -> ReproduceResult:
+    """Recomputes the values that the papers print.
+
+    Args:
+        papers: Short names of papers; none for all.
+        options: The configuration.
+
+    Raises:
+        InputError: There is no such paper, or a dataset cannot be built.
+    """
+    from fcconan.reproduction import Datasets, as_rows, ledger_signature, load_paper, reproduce as recompute
+
+    chosen = list(dict.fromkeys(papers or paper_names()))
+    for name in chosen:
+        load_paper(name)
+    with Datasets(options.data) as datasets:
+        cells = [cell for name in chosen for cell in recompute(name, datasets)]
+    signature = ledger_signature(chosen, datasets.fingerprints)
+    return ReproduceResult({"signature": signature, "rows": as_rows(cells)}, cells)

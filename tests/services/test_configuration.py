@@ -1,0 +1,187 @@
+"""Configurations: bounds, files with lines, and messages of one line."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from fcconan.errors import InputError
+from fcconan.services import (
+    Bootstrap,
+    Configuration,
+    ConfigurationError,
+    Endpoint,
+    RowSelection,
+    is_typed,
+    load_configuration,
+    option,
+    schema_of,
+    value_type,
+)
+
+
+class Grove(Bootstrap, RowSelection):
+    """Options of an invented service."""
+
+    people: Literal["ombrey", "tessok"] = option(help="People.")
+    trees: int = option(3, help="Number of trees.", ge=1, le=10)
+    height: float | None = option(None, help="Height.", gt=0, lt=100)
+    names: tuple[str, ...] = option((), help="Names.")
+
+
+def test_values_are_checked_in_one_line() -> None:
+    assert Grove(people="tessok", trees=10).trees == 10
+    with pytest.raises(ConfigurationError) as refused:
+        Grove(people="tessok", trees=11)
+    assert str(refused.value) == "Grove: trees: Input should be less than or equal to 10"
+    assert isinstance(refused.value, InputError)
+    with pytest.raises(ConfigurationError, match=r"^Grove: people: Field required$"):
+        Grove()
+    with pytest.raises(ConfigurationError, match=r"^Grove: tres: Extra inputs are not permitted$"):
+        Grove(people="ombrey", tres=2)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("height", [float("nan"), float("inf"), float("-inf"), 1e308, 10**30, 0, 100, "", True, "high"])
+def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^Grove: height: [^\n]+$"):
+        Grove(people="ombrey", height=height)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [
+        (int, {}),
+        (float, {"ge": 0}),
+        (float | None, {"lt": 3}),
+        (tuple[float, ...], {}),
+        (dict[str, Annotated[float, Field(ge=0)]], {}),
+    ],
+)
+def test_a_number_without_bounds_is_refused_where_it_is_declared(kind: Any, bounds: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^Boundless\.number is a number without both bounds"):
+        _declare("Boundless", kind, bounds)
+
+
+def _declare(name: str, kind: Any, bounds: dict[str, Any]) -> Any:
+    return type(name, (Configuration,), {"__annotations__": {"number": kind}, "number": option(help="N.", **bounds)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "read", "wrong"),
+    [
+        (dict[str, Annotated[float, Field(ge=0, le=1)]], {"2": ".25"}, {"2": 0.25}, {"2": "nan"}),
+        (tuple[Annotated[int, Field(ge=1, le=9)], ...], [1, 9], (1, 9), [1, 10]),
+    ],
+)
+def test_numbers_in_lists_have_bounds_too(kind: Any, good: Any, read: Any, wrong: Any) -> None:
+    made = _declare("Bounded", kind, {})
+    assert made(number=good).number == read
+    with pytest.raises(ConfigurationError):
+        made(number=wrong)
+
+
+class Wood(Configuration):
+    """Several groves."""
+
+    groves: tuple[Grove, ...] = option((), help="Groves.")
+
+
+def test_an_error_in_a_nested_configuration_names_its_line(tmp_path: Path) -> None:
+    path = _write(tmp_path, "groves:\n- people: ombrey\n- people: tessok\n  trees: 0\n")
+    with pytest.raises(InputError, match=r"line 4: groves\.1\.trees: Input should be greater than or equal to 1"):
+        load_configuration(Wood, path)
+    assert [is_typed(value_type(field)) for field in Wood.model_fields.values()] == [False]
+    assert all(is_typed(value_type(field)) for field in Grove.model_fields.values())
+
+
+def test_a_configuration_cannot_be_changed_and_equal_ones_are_equal() -> None:
+    grove = Grove(people="ombrey", filter={"system": ("a",)})
+    with pytest.raises(Exception, match="frozen"):
+        grove.trees = 4  # type: ignore[misc]
+    assert grove == Grove(people="ombrey", filter={"system": "a"})
+    assert grove != Grove(people="ombrey")
+
+
+def _write(folder: Path, text: str) -> Path:
+    path = folder / "grove.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_holds_fields_by_name(tmp_path: Path) -> None:
+    text = "people: ombrey\nnames: [Ilse, Orm]\nseed: 7\nfilter: {system: a, rater: [x, y]}\n"
+    assert load_configuration(Grove, _write(tmp_path, text)) == Grove(
+        people="ombrey", names=("Ilse", "Orm"), seed=7, filter={"system": ("a",), "rater": ("x", "y")}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("people: ombrey\n\ntreees: 4\n", "line 3: unknown key 'treees'; did you mean 'trees'?"),
+        (
+            "people: ombrey\ntrees: 0\n",
+            "line 2: trees: Input should be greater than or equal to 1 (found 0)",
+        ),
+        ("people: dravene\n", "line 1: people: Input should be 'ombrey' or 'tessok' (found 'dravene')"),
+        ("people: ombrey\nheight: .nan\n", "line 2: height: Input should be a finite number (found nan)"),
+        ("people: ombrey\nnames:\n- a\n- 3\n", "line 4: names.1: Input should be a valid string (found 3)"),
+        ("- 3\n", "line 1: found no mapping, expected `key: value` lines at the top level"),
+    ],
+)
+def test_an_error_in_a_file_names_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = _write(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        load_configuration(Grove, path)
+    assert str(refused.value) == f"{path}, {message}"
+
+
+def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
+    from fcconan.services import open_configuration
+
+    file = open_configuration(_write(tmp_path, "people: ombrey\ntrees: 99\n"))
+    assert Grove.from_values({"trees": 5}, file) == Grove(people="ombrey", trees=5)
+    with pytest.raises(ConfigurationError) as refused:
+        Grove.from_values({"trees": 11}, file)
+    assert refused.value.error.errors()[0]["loc"] == ("trees",)
+    file = open_configuration(_write(tmp_path, "trees: 99\nseed: 1\n"))
+    with pytest.raises(ConfigurationError, match=r"^Grove: people: Field required$"):
+        Grove.from_values({"trees": 5}, file)
+    file = open_configuration(_write(tmp_path, "seed: -1\npeeple: tessok\n"))
+    with pytest.raises(InputError, match=r"line 2: unknown key 'peeple'; did you mean 'people'\?"):
+        Grove.from_values({"trees": 5}, file)  # not that people are missing
+    file = open_configuration(_write(tmp_path, "people: ombrey\nseed: -1\n"))
+    with pytest.raises(ConfigurationError, match=r"^Grove: trees: "):
+        Grove.from_values({"trees": 11, "resamples": 2}, open_configuration(_write(tmp_path, "people: ombrey\n")))
+    with pytest.raises(InputError, match=r"line 2: seed: "):
+        Grove.from_values({"resamples": 2}, file)
+    with pytest.raises(InputError, match=r"^found no configuration file"):
+        open_configuration(tmp_path / "none.yaml")
+
+
+def test_the_schema_accepts_what_the_model_accepts_and_nothing_is_required() -> None:
+    import jsonschema
+
+    schema = schema_of(Grove)
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    assert json.loads(json.dumps(schema)) == schema
+    assert validator.is_valid({"trees": 3, "people": "ombrey"})
+    for wrong in ({"trees": 11}, {"people": "dravene"}, {"tres": 1}, {"height": 0}):
+        assert not validator.is_valid(wrong), wrong
+
+
+def test_the_shared_groups_have_the_defaults_of_the_commands() -> None:
+    from fcconan.cli import models
+
+    endpoint, today = Endpoint(), models.Connection()
+    for name in ("base_url", "journal", "concurrency", "timeout", "retries", "structured", "prices", "max_cost"):
+        assert getattr(endpoint, name) == getattr(today, name), name
+    assert (Bootstrap().resamples, Bootstrap().confidence, Bootstrap().seed) == (10_000, 0.95, 0)
+
+
+def test_options_without_a_group_come_first() -> None:
+    assert list(Grove.describe())[:4] == ["people", "trees", "height", "names"]
+    assert [how.group for _, how in Grove.describe().values()].count(None) == 4

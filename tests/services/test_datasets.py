@@ -1,0 +1,61 @@
+"""Building, restoring and describing datasets from Python."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fcconan.data.content import recipe_names, task_names
+from fcconan.errors import InputError
+from fcconan.services import (
+    BuildOptions,
+    HydrateOptions,
+    build,
+    croissant,
+    hydrate,
+    list_datasets,
+)
+
+
+def test_the_list_has_every_dataset_and_every_task() -> None:
+    listed = list_datasets()
+    assert listed.to_frame()["name"].tolist() == recipe_names()
+    assert json.loads(listed.to_json()) == listed.rows()
+    assert [task["name"] for task in listed.tasks] == task_names()
+
+
+def test_a_build_has_folder_manifest_and_a_row_for_each_split(tmp_path: Path) -> None:
+    built = build("demo", tmp_path / "demo", progress=False)
+    assert built.folder == tmp_path / "demo"
+    assert built.manifest == json.loads((tmp_path / "demo" / "manifest.json").read_text(encoding="utf-8"))
+    assert built.to_dict() == {
+        "out": str(tmp_path / "demo"),
+        **{name: value for name, value in built.manifest.items() if name != "files"},
+    }
+    sizes = built.to_frame().set_index(["config", "split"])["rows"]
+    assert sizes["bronze", "test"] == 24 * 60
+    assert built.signature.endswith(f"|data:demo@{built.manifest['fingerprint']}")
+
+
+def test_labels_are_restored_and_the_options_are_passed_on(tmp_path: Path) -> None:
+    labels = build("demo", tmp_path / "labels", BuildOptions(labels_only=True, tier_rule="strict"), progress=False)
+    assert labels.manifest["labels_only"] and labels.manifest["tier_rule"] == "strict"
+    restored = hydrate(labels.folder, tmp_path / "full", progress=False)
+    assert restored.folder == tmp_path / "full"
+    assert restored.counts == {
+        "matched": sum(labels.to_frame()["rows"]),
+        "changed": 0,
+        "missing": 0,
+        "not in the folder": 0,
+    }
+    assert restored.to_dict()["complete"] is True
+    with pytest.raises(InputError, match=r"no recipe file at none.yaml"):
+        hydrate(labels.folder, tmp_path / "x", HydrateOptions(recipe="none.yaml"), progress=False)
+
+
+def test_a_description_leads_from_its_file_to_the_folder(demo: Path, tmp_path: Path) -> None:
+    described = croissant(demo, json_file=tmp_path / "demo.json")
+    files = [each["contentUrl"] for each in described.to_dict()["distribution"]]
+    assert all((tmp_path / file).is_file() for file in files)
+    assert len(described.to_frame()) == len(described.rows()) == 15
+    assert not (tmp_path / "demo.json").exists()
