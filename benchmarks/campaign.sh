@@ -48,7 +48,7 @@ annotate() {
 # 45 HS, 129 CNs, no pair that CONAN has.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
     --hs 45 --cns 129 --divisible-by 9 --seed 1 --name fc-conan-again
-annotate raters --annotators 9 --validators 4
+annotate raters --add-annotators 9 --add-validators 4
 
 # What would it cost, and what would come of it?
 annotate simulate --plan --annotators "$work/annotators.yaml" --team 9 --overlap 0:0 --overlap 0.2:0.05 --overlap 0:1 \

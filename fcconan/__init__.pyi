@@ -1,13 +1,22 @@
-from .building import build as build, load_recipe as load_recipe
-from .errors import InputError as InputError
-from .judging import Judge as Judge
+from .building import (
+    build as build,
+    load_recipe as load_recipe,
+)
+from .errors import (
+    InputError as InputError,
+)
+from .judging import (
+    Judge as Judge,
+)
 from .parsing import (
     AspectField as AspectField,
     parse_comparison as parse_comparison,
     parse_multi as parse_multi,
     parse_rating as parse_rating,
 )
-from .retrieval import Retriever as Retriever
+from .retrieval import (
+    Retriever as Retriever,
+)
 from .scoring import (
     RatedReplies as RatedReplies,
     ScoreTable as ScoreTable,
@@ -15,6 +24,17 @@ from .scoring import (
     evaluate_run as evaluate_run,
     rank_systems as rank_systems,
     score_texts as score_texts,
+)
+from .services import (
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
+    SheetOptions as SheetOptions,
+    SheetResult as SheetResult,
+    export_sheets as export_sheets,
+    import_answers as import_answers,
+    update_raters as update_raters,
 )
 
 __version__: str

@@ -180,7 +180,7 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
         first, old = other[0], known[other[0].unit_id]
         raise InputError(
             f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
-            f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
+            f"by {old.by}, now {first.label or DISCARD}): give --allow-changes to replace earlier decisions"
         )
     # Who decides the same again decides on the votes as they are now.
     by = {} if changes else {unit: each.by for unit, each in known.items()}

@@ -53,3 +53,18 @@ from .results import (
     Result as Result,
     write_json as write_json,
 )
+from .returned_sheets import (
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
+    import_answers as import_answers,
+)
+from .roster import (
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
+    update_raters as update_raters,
+)
+from .sheets import (
+    SheetOptions as SheetOptions,
+    SheetResult as SheetResult,
+    export_sheets as export_sheets,
+)

@@ -178,10 +178,10 @@ def test_time_and_pay() -> None:
 def test_the_commands_from_the_invitation_to_the_work(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = started(tmp_path)
     folder = campaign.folder
-    joined = run_cli("annotate", "raters", folder, "--annotators", 2, "--invited", "--validators", 1)
+    joined = run_cli("annotate", "raters", folder, "--add-annotators", 2, "--invited", "--add-validators", 1)
     assert joined.returncode == 0, joined.stderr
     assert "3 raters of velmari, 3 changed" in joined.stdout
-    assert "3 raters of velmari, 0 changed" in run_cli("annotate", "raters", folder, "--annotators", 2).stdout
+    assert "3 raters of velmari, 0 changed" in run_cli("annotate", "raters", folder, "--add-annotators", 2).stdout
     assert [(each.role, each.state) for each in campaign.raters().values()] == [
         ("annotator", "invited"),
         ("annotator", "invited"),

@@ -41,7 +41,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "annotators.yaml").write_text(ANNOTATORS)
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
     annotate("new", "--task", "appropriateness", *lists, "--name", "whole", "--seed", 7)
-    annotate("raters", "--annotators", 6, "--validators", 2)
+    annotate("raters", "--add-annotators", 6, "--add-validators", 2)
     annotate("assign", "--twice", 0.2, "--thrice", 0.8)
     raters = ("--annotators", folder / "annotators.yaml")
     annotate("simulate", "--out", folder / "main", *raters, "--positive-rate", 0.4)

@@ -39,7 +39,7 @@ def replayed_votes(place: Workplace) -> dict[str, Any]:
 
     new = ("--hs-file", "hate_speech.csv", "--cn-file", "counter_narrative.csv", "--corpus", "corpus.csv")
     _annotate(place, "new", "--task", "appropriateness", *new)
-    _annotate(place, "raters", "--annotators", "3", "--validators", "1")
+    _annotate(place, "raters", "--add-annotators", "3", "--add-validators", "1")
     _annotate(place, "assign", "--all-raters")
     outputs: dict[str, Any] = {}
     outputs["votes"] = _fill(place, "main", "label", lambda row: votes.get((row["rater"], row["unit_id"]), ""))
