@@ -64,7 +64,7 @@ annotate simulate --round validation --out "$work/validation" --annotators "$wor
     --truth "$work/main/truth.jsonl"
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
-annotate tier --rule released --synthetic --out "$work/data"
+annotate tier --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
 # What came of it: the share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.

@@ -32,8 +32,11 @@ from .services import (
     RosterResult as RosterResult,
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
+    TierOptions as TierOptions,
+    TierResult as TierResult,
     export_sheets as export_sheets,
     import_answers as import_answers,
+    tier as tier,
     update_raters as update_raters,
 )
 

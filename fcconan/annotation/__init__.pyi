@@ -93,6 +93,8 @@ from .quality import (
     rated as rated,
 )
 from .release_recipe import (
+    NO_TIER as NO_TIER,
+    Written as Written,
     write_dataset as write_dataset,
 )
 from .sampling.combinations import (

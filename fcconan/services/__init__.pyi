@@ -1,3 +1,8 @@
+from .campaign_release import (
+    TierOptions as TierOptions,
+    TierResult as TierResult,
+    tier as tier,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,

@@ -52,7 +52,7 @@ def replayed_votes(place: Workplace) -> dict[str, Any]:
 
     expected = {tier: rows(split_file(released, tier, "test")) for tier in TIERS}
     for rule in ("released", "strict"):
-        _annotate(place, "tier", "--rule", rule, "--synthetic", "--out", f"data-{rule}")
+        _annotate(place, "tier", "--tier-rule", rule, "--synthetic", "--out", f"data-{rule}")
         place.run("build", f"data-{rule}/recipe.yaml", "--out", f"replayed-{rule}")
         built = {tier: rows(split_file(place / f"replayed-{rule}", tier, "test")) for tier in TIERS}
         outputs[rule] = {
