@@ -49,6 +49,7 @@ from .campaigns import (
     VALIDATION as VALIDATION,
     Assignment as Assignment,
     Campaign as Campaign,
+    Decision as Decision,
     Settings as Settings,
 )
 from .disagreements import (

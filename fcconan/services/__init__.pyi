@@ -1,3 +1,8 @@
+from .adjudication import (
+    AdjudicateOptions as AdjudicateOptions,
+    AdjudicateResult as AdjudicateResult,
+    adjudicate as adjudicate,
+)
 from .campaign_release import (
     TierOptions as TierOptions,
     TierResult as TierResult,
@@ -48,6 +53,11 @@ from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
+)
+from .rater_quality import (
+    RaterQualityOptions as RaterQualityOptions,
+    RaterQualityResult as RaterQualityResult,
+    check_raters as check_raters,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,

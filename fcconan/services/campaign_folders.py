@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import fcconan
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
 
 MOST_UNITS = 1_000_000_000  # of a campaign, and of anything that is counted in units
@@ -15,6 +16,28 @@ MOST_SECONDS = 1_000_000_000.0
 MOST_PAY = 1_000_000_000.0
 
 CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
+
+
+class CampaignSeed(Configuration):
+    """The seed of the random choices of one step."""
+
+    seed: int | None = option(
+        None,
+        help="Seed of all random choices; default: it follows from the seed of the campaign.",
+        metavar="INTEGER",
+        ge=0,
+        le=LARGEST_SEED,
+    )
+
+
+class Rounds(Configuration):
+    """The rounds whose answers are read."""
+
+    round: tuple[str, ...] = option(
+        ("main",),
+        help="Round whose answers count, or a pattern such as 'queue-*'; repeat it, the last one takes precedence.",
+        metavar="NAME",
+    )
 
 
 class GoldQuestions(Configuration):

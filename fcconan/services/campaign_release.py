@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fcconan.data import tier_rule_names
-from fcconan.services.campaign_folders import CampaignFolder, CampaignResult
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds
+from fcconan.services.configuration import argument, option
 
 if TYPE_CHECKING:
     from fcconan.annotation import Written
 
 
-class TierOptions(Configuration):
+class TierOptions(Rounds):
     """What is published, and how its pairs are graded."""
 
     tier_rule: str | None = option(
@@ -22,11 +22,6 @@ class TierOptions(Configuration):
         renamed=("--rule",),
         complete=tier_rule_names,
         role="read",
-    )
-    round: tuple[str, ...] = option(
-        ("main",),
-        help="Round whose answers count, or a pattern such as 'queue-*'; repeat it, the last one takes precedence.",
-        metavar="NAME",
     )
     synthetic: bool = option(False, help="State that the answers were simulated.", rare=True)
 

@@ -43,7 +43,7 @@ def replayed_votes(place: Workplace) -> dict[str, Any]:
     _annotate(place, "assign", "--all-raters")
     outputs: dict[str, Any] = {}
     outputs["votes"] = _fill(place, "main", "label", lambda row: votes.get((row["rater"], row["unit_id"]), ""))
-    outputs["adjudicate"] = _numbers(_annotate(place, "adjudicate", "--now"))
+    outputs["adjudicate"] = _numbers(_annotate(place, "adjudicate", "--allow-pending"))
     _annotate(place, "validate", "--resamples", "0")
     valid = {True: "agree", False: "disagree"}
     outputs["validations"] = _fill(
