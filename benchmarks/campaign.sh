@@ -59,7 +59,7 @@ annotate simulate --out "$work/main" --annotators "$work/annotators.yaml" --posi
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
-annotate validate --twice 0.1 --resamples 0
+annotate validate --overlap 2=0.1 --resamples 0
 annotate simulate --round validation --out "$work/validation" --annotators "$work/annotators.yaml" \
     --truth "$work/main/truth.jsonl"
 annotate import "$work"/validation/*.csv

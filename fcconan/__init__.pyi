@@ -38,12 +38,15 @@ from .services import (
     SheetResult as SheetResult,
     TierOptions as TierOptions,
     TierResult as TierResult,
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
     adjudicate as adjudicate,
     check_raters as check_raters,
     export_sheets as export_sheets,
     import_answers as import_answers,
     tier as tier,
     update_raters as update_raters,
+    validate as validate,
 )
 
 __version__: str

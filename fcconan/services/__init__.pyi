@@ -83,3 +83,8 @@ from .sheets import (
     SheetResult as SheetResult,
     export_sheets as export_sheets,
 )
+from .validation import (
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
+    validate as validate,
+)

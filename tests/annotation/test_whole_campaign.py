@@ -48,7 +48,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
     annotate("adjudicate", "--json", folder / "adjudicated.json")
-    annotate("validate", "--twice", 0.1, "--resamples", 0)
+    annotate("validate", "--overlap", "2=0.1", "--resamples", 0)
     truth = ("--truth", folder / "main" / "truth.jsonl")
     annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", *raters, *truth)
     annotate("import", *sorted((folder / "validation").glob("*.csv")))

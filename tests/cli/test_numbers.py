@@ -37,7 +37,7 @@ NEEDED: dict[str, list[object]] = {
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
     "annotate agree": ["c"],
-    "annotate validate": ["c", "--sample", 1],
+    "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
     "judge rate": ["data", "--task", "t", "--model", "m", "--out", "out"],
