@@ -54,7 +54,7 @@ annotate raters --add-annotators 9 --add-validators 4
 annotate simulate --plan --annotators "$work/annotators.yaml" --team 9 --overlap 0:0 --overlap 0.2:0.05 --overlap 0:1 \
     --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
 
-annotate assign --blocks cn --scatter --twice 0.2 --thrice 0.05 --session-size 100
+annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
 annotate simulate --out "$work/main" --annotators "$work/annotators.yaml" --positive-rate 0.17
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"

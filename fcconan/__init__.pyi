@@ -28,6 +28,8 @@ from .scoring import (
 from .services import (
     AdjudicateOptions as AdjudicateOptions,
     AdjudicateResult as AdjudicateResult,
+    AssignOptions as AssignOptions,
+    AssignResult as AssignResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
     RaterQualityOptions as RaterQualityOptions,
@@ -41,6 +43,7 @@ from .services import (
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
+    assign as assign,
     check_raters as check_raters,
     export_sheets as export_sheets,
     import_answers as import_answers,

@@ -3,6 +3,11 @@ from .adjudication import (
     AdjudicateResult as AdjudicateResult,
     adjudicate as adjudicate,
 )
+from .assignment import (
+    AssignOptions as AssignOptions,
+    AssignResult as AssignResult,
+    assign as assign,
+)
 from .campaign_release import (
     TierOptions as TierOptions,
     TierResult as TierResult,

@@ -103,7 +103,10 @@ def test_grades_may_be_near_the_right_one_if_that_is_allowed() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"pass_mark": 80.0}, "--pass-mark is 80: give a share"), ({"within": 1.0}, "--within is 1: give it for grades")],
+    [
+        ({"pass_mark": 80.0}, "--pass-mark is 80: give a share"),
+        ({"within": 1.0}, "--tolerance is 1: give it for grades"),
+    ],
 )
 def test_marks_that_mean_nothing_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     campaign = started(tmp_path, "rater-1")
