@@ -4,15 +4,11 @@ from .active_learning.features import (
 from .active_learning.queue import (
     Batch as Batch,
     Queue as Queue,
-    check_size as check_size,
     queue_summary as queue_summary,
     step as step,
 )
 from .active_learning.scores import (
     read_scores as read_scores,
-)
-from .active_learning.stopping import (
-    check as check,
 )
 from .active_learning.target import (
     read_positive as read_positive,
