@@ -77,6 +77,9 @@ from .pair_scoring.scores import (
     plan as plan,
     scoring_summary as scoring_summary,
 )
+from .progress import (
+    progress_of as progress_of,
+)
 from .qualification import (
     join as join,
     leave as leave,

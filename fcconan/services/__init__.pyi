@@ -18,6 +18,11 @@ from .campaign_release import (
     TierResult as TierResult,
     tier as tier,
 )
+from .campaign_state import (
+    StatusOptions as StatusOptions,
+    StatusResult as StatusResult,
+    campaign_status as campaign_status,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
