@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.annotation import Campaign, progress_of
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Rater, Unit, create
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Decision, Rater, Unit, create
 from fcconan.errors import InputError
 from fcconan.services import StatusOptions, campaign_status
 from tests.annotation.answered import add_answers, campaign_of, labelled, reply_units, say
@@ -76,8 +76,8 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     add_answers(campaign, *(Answer(VALIDATION, "ostrun-1", each, LABEL, "agree") for each in units))
     assert _next(campaign) == "tier --out FOLDER"
     assert progress_of(campaign).units["confirmed"] == 4
-    decisions = [*campaign.decisions().values()]
-    campaign.write("decisions.jsonl", [type(decisions[0])(first, "not_appropriate", "chair", "person"), *decisions[1:]])
+    changed = campaign.decisions() | {first: Decision(first, "not_appropriate", "chair", "person")}
+    campaign.write("decisions.jsonl", changed.values())
     assert _next(campaign) == "validate --extend"
 
 
