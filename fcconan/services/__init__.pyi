@@ -98,6 +98,11 @@ from .sheets import (
     SheetResult as SheetResult,
     export_sheets as export_sheets,
 )
+from .simulation import (
+    SimulateOptions as SimulateOptions,
+    SimulateResult as SimulateResult,
+    simulate as simulate,
+)
 from .validation import (
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
