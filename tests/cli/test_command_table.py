@@ -118,6 +118,8 @@ def test_every_option_of_a_command_is_in_its_table_once(name: str) -> None:
             if flag in removed:
                 continue
             entries = [each for each, (new, old) in spellings.items() if flag in new or flag in old]
+            if moved and flag in parameter.secondary_opts and not entries:
+                continue  # every switch of a converted command has a generated `--no-` form
             before = [each for each in entries if not options[each].get("new")]
             assert len(before) <= 1 <= len(entries), (flag, entries)
             met.update(each for each in entries if flag in _flags(each) or not moved)
@@ -149,7 +151,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
             info = parameter.type_descriptor.parameter_info
             allowed = option.get("range", (None, None))
             for limit, least in zip((info.min, info.max), allowed, strict=True):
-                assert limit in (None, least), meaning  # services check the other limits today
+                # Services check the other limits of older commands; converted ones have bounds for every number.
+                assert limit in (None, least) or (moved and least is None), meaning
             annotation = str(parameter.type_descriptor.annotation)
             kind = next((each for each in ("bool", "int", "float", "Path") if each in annotation), "str")
             like = {"path": "Path", "choice": "str", "table": "str"}.get(option["type"], option["type"])
