@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class Jobs(Configuration):
     """Parallel downloads."""
 
-    jobs: int = option(4, help="Number of upstream files that are fetched at once.", short="-j", ge=1, le=MOST_JOBS)
+    downloads: int = option(
+        4, help="Upstream files to download at the same time.", rare=True, renamed=("--jobs",), ge=1, le=MOST_JOBS
+    )
 
 
 class BuildOptions(Jobs):
@@ -41,7 +43,7 @@ class HydrateOptions(Jobs):
         None, help="Tag, branch or commit of a dataset on the Hub; default: the newest.", metavar="NAME"
     )
     recipe: str | None = option(
-        None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read"
+        None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read", rare=True
     )
     keep_going: bool = option(False, help="Write the folder even if rows were changed or are missing.")
 
@@ -234,7 +236,7 @@ def build(
         out,
         labels_only=options.labels_only,
         tier_rule=options.tier_rule,
-        jobs=options.jobs,
+        jobs=options.downloads,
         progress=progress,
     )
     data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
@@ -274,7 +276,7 @@ def hydrate(
         revision=options.revision,
         recipe=options.recipe,
         keep_going=options.keep_going,
-        jobs=options.jobs,
+        jobs=options.downloads,
         progress=progress,
     )
     data = {

@@ -33,9 +33,9 @@ class PublishOptions(Configuration):
     )
     labels_only: bool = option(False, help="Leave out the text columns of rows.", group=ROWS)
     about: Path | None = option(
-        None, help="The dataset folder that the rows belong to.", group=ROWS, metavar="FOLDER", role="read"
+        None, rare=True, help="The dataset folder that the rows belong to.", group=ROWS, metavar="FOLDER", role="read"
     )
-    title: str | None = option(None, help="Title of rows; default: from the name of the file.", group=ROWS)
+    title: str | None = option(None, rare=True, help="Title of rows; default: from the name of the file.", group=ROWS)
     licence: str = option(
         "other",
         help="Licence of rows, as an identifier of the Hub, such as cc-by-4.0.",
@@ -45,7 +45,11 @@ class PublishOptions(Configuration):
     )
     language: str = option("en", help="Language of rows (ISO 639-1).", group=ROWS, metavar="CODE")
     drop_column: tuple[str, ...] = option(
-        (), help="Leave this column of rows out; repeat it for several columns.", group=ROWS, metavar="COLUMN"
+        (),
+        rare=True,
+        help="Leave this column of rows out; repeat it for several columns.",
+        group=ROWS,
+        metavar="COLUMN",
     )
 
 
