@@ -311,7 +311,9 @@ def croissant(
         InputError: The folder is no release, or its card cannot be read.
     """
     from fcconan.building import croissant as describe
+    from fcconan.services.locations import built_folder
 
+    folder = built_folder(folder)
     url = options.url or None
     if url is None and json_file is not None:
         url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()

@@ -100,9 +100,10 @@ def publish(
         HubFailure: The Hub cannot be reached or failed; running it again continues.
     """
     from fcconan.publishing import publish as publish_release
+    from fcconan.services.locations import built_folder
 
     found = publish_release(
-        source,
+        built_folder(source),
         repo_id,
         dry_run=options.dry_run,
         tag=options.tag,
@@ -110,7 +111,7 @@ def publish(
         gated=options.gated,
         may_redistribute=options.may_redistribute,
         labels_only=options.labels_only,
-        about=options.about,
+        about=None if options.about is None else built_folder(options.about),
         title=options.title,
         licence=options.licence,
         language=options.language,

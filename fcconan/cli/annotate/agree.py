@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 from fcconan.cli.options import seed_option
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def run(
         float, typer.Option("--level", help="Corrected p-values below it are shown as noteworthy.")
     ] = 0.05,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page (HTML) to this file.")] = None,
-    resamples: row_sources.Resamples = 10_000,
-    confidence: row_sources.Confidence = 0.95,
+    resamples: row_options.Resamples = 10_000,
+    confidence: row_options.Confidence = 0.95,
     seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
-    json_file: row_sources.Json = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Measure how far raters agree, and show who drifts, answers by reflex or fails anchors."""
     from fcconan.annotation import Campaign, derived_seed
@@ -51,7 +51,7 @@ def run(
     if report is not None:
         check_page(report)
     campaign = Campaign(folder)
-    drawn = row_sources.draws(resamples, confidence, derived_seed(campaign.settings.seed, "agree", seed))
+    drawn = row_options.draws(resamples, confidence, derived_seed(campaign.settings.seed, "agree", seed))
     marks = {"level": level, "too_fast": too_fast, "pass_mark": pass_mark, "within": within}
     result = _result(campaign, campaign.rounds_like(rounds), drawn, **marks)
     for table in quality_tables(result, units=units):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
@@ -72,7 +72,7 @@ def run(
     ] = None,
     pay: Annotated[float | None, typer.Option("--pay-per-hour", min=0, help="For the estimate of pay.")] = None,
     seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
-    json_file: row_sources.Json = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Assign units to raters, in rounds and sessions, with overlaps, anchors, a quiz, and an estimate of the cost."""
     from fcconan.annotation import (

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 from fcconan.errors import InputError
 
 NAME = "raters"
@@ -35,7 +35,7 @@ def run(
             "--validators", min=0, max=MOST_RATERS, help="Let validator-1 to validator-N join, if they are not there."
         ),
     ] = 0,
-    json_file: row_sources.Json = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Let raters join or leave, under pseudonyms, and list them; `assign --again` then gives their work to others."""
     from fcconan.annotation import Campaign, join, leave

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 from fcconan.cli.options import seed_option
 
 NAME = "validate"
@@ -35,9 +35,9 @@ def run(
             "--round", help="Where grades were given; repeat it, or give a pattern such as 'queue-*'. Default: main."
         ),
     ] = None,
-    resamples: row_sources.Resamples = 10_000,
+    resamples: row_options.Resamples = 10_000,
     seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
-    json_file: row_sources.Json = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Assign final labels to validators who had no part in them, and sum up how many they agree with."""
     from fcconan.annotation import (
