@@ -1,7 +1,7 @@
 """Count the modules that three paths through the package execute, without the command line itself.
 
-A module counts if one of its functions runs. The paths: upstream rows to a retrieval score, replies to correlations with
-people, votes to a published dataset. They run in one process each, as commands, on the demo and on a small campaign.
+A module counts if one of its functions runs. The paths: upstream rows to a retrieval score, replies to correlations
+with people, votes to a published dataset. They run as commands on the demo and on a small campaign.
 
 Example: python benchmarks/paths.py
 """
