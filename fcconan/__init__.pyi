@@ -1,13 +1,22 @@
-from .building import build as build, load_recipe as load_recipe
-from .errors import InputError as InputError
-from .judging import Judge as Judge
+from .building import (
+    build as build,
+    load_recipe as load_recipe,
+)
+from .errors import (
+    InputError as InputError,
+)
+from .judging import (
+    Judge as Judge,
+)
 from .parsing import (
     AspectField as AspectField,
     parse_comparison as parse_comparison,
     parse_multi as parse_multi,
     parse_rating as parse_rating,
 )
-from .retrieval import Retriever as Retriever
+from .retrieval import (
+    Retriever as Retriever,
+)
 from .scoring import (
     RatedReplies as RatedReplies,
     ScoreTable as ScoreTable,
@@ -15,6 +24,38 @@ from .scoring import (
     evaluate_run as evaluate_run,
     rank_systems as rank_systems,
     score_texts as score_texts,
+)
+from .services import (
+    AdjudicateOptions as AdjudicateOptions,
+    AdjudicateResult as AdjudicateResult,
+    AssignOptions as AssignOptions,
+    AssignResult as AssignResult,
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
+    QueueOptions as QueueOptions,
+    QueueResult as QueueResult,
+    RaterQualityOptions as RaterQualityOptions,
+    RaterQualityResult as RaterQualityResult,
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
+    SheetOptions as SheetOptions,
+    SheetResult as SheetResult,
+    StatusOptions as StatusOptions,
+    StatusResult as StatusResult,
+    TierOptions as TierOptions,
+    TierResult as TierResult,
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
+    adjudicate as adjudicate,
+    assign as assign,
+    campaign_status as campaign_status,
+    check_raters as check_raters,
+    export_sheets as export_sheets,
+    import_answers as import_answers,
+    queue_units as queue_units,
+    tier as tier,
+    update_raters as update_raters,
+    validate as validate,
 )
 
 __version__: str

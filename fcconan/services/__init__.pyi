@@ -1,3 +1,28 @@
+from .active_learning import (
+    QueueOptions as QueueOptions,
+    QueueResult as QueueResult,
+    queue_units as queue_units,
+)
+from .adjudication import (
+    AdjudicateOptions as AdjudicateOptions,
+    AdjudicateResult as AdjudicateResult,
+    adjudicate as adjudicate,
+)
+from .assignment import (
+    AssignOptions as AssignOptions,
+    AssignResult as AssignResult,
+    assign as assign,
+)
+from .campaign_release import (
+    TierOptions as TierOptions,
+    TierResult as TierResult,
+    tier as tier,
+)
+from .campaign_state import (
+    StatusOptions as StatusOptions,
+    StatusResult as StatusResult,
+    campaign_status as campaign_status,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
@@ -49,6 +74,11 @@ from .publication import (
     PublishResult as PublishResult,
     publish as publish,
 )
+from .rater_quality import (
+    RaterQualityOptions as RaterQualityOptions,
+    RaterQualityResult as RaterQualityResult,
+    check_raters as check_raters,
+)
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,
@@ -57,4 +87,24 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .returned_sheets import (
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
+    import_answers as import_answers,
+)
+from .roster import (
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
+    update_raters as update_raters,
+)
+from .sheets import (
+    SheetOptions as SheetOptions,
+    SheetResult as SheetResult,
+    export_sheets as export_sheets,
+)
+from .validation import (
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
+    validate as validate,
 )

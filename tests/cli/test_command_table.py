@@ -10,6 +10,7 @@ import typer
 import yaml
 
 from fcconan.cli import app
+from fcconan.cli.command import Command
 
 TABLE = Path(__file__).parents[2] / "docs" / "commands.yaml"
 VISIBLE = 12  # options of a command in --help, besides the common ones
@@ -97,8 +98,13 @@ def _parameters(name: str, kind: str) -> list[Any]:
 
 
 def _is_moved(name: str) -> bool:
-    """Says whether a command is made from a configuration model; only those have `--config FILE`."""
-    return any("--config" in each.opts and "YAML" in str(each.help) for each in _parameters(name, "option"))
+    """Says whether a command has its new options, as those of services have."""
+    return isinstance(getattr(APP[name], "declared", None), Command)
+
+
+def _older(name: str) -> set[str]:
+    """Returns the older spellings that a command of a service accepts, or refuses with a note."""
+    return {*APP[name].declared.parameters.renamed, *APP[name].declared.removed} if _is_moved(name) else set()
 
 
 def test_every_command_is_in_the_table() -> None:
@@ -110,8 +116,8 @@ def test_every_option_of_a_command_is_in_its_table_once(name: str) -> None:
     options, moved = _resolved(COMMANDS[name]), _is_moved(name)
     spellings = {each: _spellings(each, option) for each, option in options.items()}
     removed = set(COMMANDS[name].get("removed", {}))
-    met: set[str] = set()
-    current: set[str] = set()
+    met: set[str] = set() if not moved or APP[name].declared.detailed else {"verbose"}
+    current = _older(name)
     for parameter in _parameters(name, "option"):
         for flag in [each for each in (*parameter.opts, *parameter.secondary_opts) if each.startswith("--")]:
             current.add(flag)
