@@ -1,14 +1,15 @@
 """`fcconan agree`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 
 if TYPE_CHECKING:
+    from fcconan.data import Table
     from fcconan.scoring import RatedByMany, RatedReplies
 
 NAME = "agree"
@@ -23,7 +24,7 @@ ALONE = {
 
 
 def run(
-    sources: row_sources.Sources,
+    sources: row_options.Sources,
     aspect: Annotated[list[str] | None, typer.Option("--aspect", help="Repeat it. Default: all.")] = None,
     rater: Annotated[
         list[str] | None, typer.Option("--rater", help="These raters; repeat it. Default: all people, or all raters.")
@@ -45,14 +46,14 @@ def run(
         typer.Option("--pair-intervals/--no-pair-intervals", help="Of pairs of raters. Default: of up to 10 raters."),
     ] = None,
     overall: Annotated[bool, typer.Option("--overall", help="Leave the pairs of raters out of the table.")] = False,
-    value: row_sources.Value = None,
-    split: row_sources.Split = None,
-    column: row_sources.Column = None,
-    where: row_sources.Where = None,
-    resamples: row_sources.Resamples = 10_000,
-    confidence: row_sources.Confidence = 0.95,
-    seed: row_sources.Seed = 0,
-    json_file: row_sources.Json = None,
+    value: row_options.Value = None,
+    split: row_options.Split = None,
+    column: row_options.Column = None,
+    where: row_options.Where = None,
+    resamples: row_options.Resamples = 10_000,
+    confidence: row_options.Confidence = 0.95,
+    seed: row_options.Seed = 0,
+    json_file: row_options.Json = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the result as a page to this file.")] = None,
 ) -> None:
     """Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs."""
@@ -60,20 +61,22 @@ def run(
     from fcconan.reporting import agreement_tables, check_page, write_agreement
     from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, tables_of
 
-    settings = row_sources.draws(resamples, confidence, seed)
-    row_sources.check_targets([*sources, *([replies] if replies else [])], json_file, report)
+    settings = row_options.draws(resamples, confidence, seed)
+    row_options.check_targets([*sources, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
-    with row_sources.opened(sources, split=split, column=column, where=where, value=value) as opened:
-        config = _config(opened, kind)
-        tables = tables_of(
-            config,
-            _said(opened, config, replies),
-            aspects=aspect,
-            raters=rater,
-            scale=None if scale is None else _scale(scale),
-        )
-        population = "+".join([*opened.population, *([f"raters={','.join(rater)}"] if rater else [])])
+    about = row_options.described(replies, column)
+    config = _config(sources, kind, split=split, column=column, value=value)
+    opened = row_options.opened(config, sources, split=split, column=column, where=where, value=value, beside=about)
+    tables = tables_of(
+        config,
+        _said(opened, about),
+        aspects=aspect,
+        raters=rater,
+        scale=None if scale is None else _scale(scale),
+    )
+    read = row_options.population(about, opened)
+    population = "+".join([read, *([f"raters={','.join(rater)}"] if rater else [])])
     rows: list[dict[str, Any]] = []
     signatures = {}
     notes: dict[str, None] = {}
@@ -133,48 +136,30 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join([*names[:7], *(["..."] if len(names) > 7 else [])])
 
 
-def _said(
-    sources: row_sources.RowSources, config: str, replies: str | None
-) -> "Iterable[row_sources.Row] | RatedReplies":
+def _said(rows: "Table", replies: "Table | None") -> "Table | RatedReplies":
     from fcconan.errors import InputError
 
-    if config == "ratings":
-        return row_sources.rated_replies(sources, replies)
+    if rows.kind == "ratings":
+        return row_options.rated_replies(rows, replies)
     if replies is not None:
-        raise InputError(f"{config} name their items themselves: leave --replies out")
-    return sources.rows(config)
+        raise InputError(f"{rows.kind} name their items themselves: leave --replies out")
+    return rows
 
 
-def _config(sources: row_sources.RowSources, asked: str | None) -> str:
-    """Tells what the sources hold."""
+def _config(
+    sources: list[str], asked: str | None, *, split: str | None, column: list[str] | None, value: list[str] | None
+) -> str:
+    """Returns the kind of the rows: as asked for, or as the sources show."""
+    from fcconan.data import JUDGEMENT, detect_kind, parse_rename, parse_wide
     from fcconan.errors import InputError
+    from fcconan.services import dataset_folder
 
-    known = row_sources.SAID
     if asked is not None:
-        if asked not in known:
-            raise InputError(f"--rows is {asked!r}: give {', '.join(known)}")
+        if asked not in JUDGEMENT:
+            raise InputError(f"--rows is {asked!r}: give {', '.join(JUDGEMENT)}")
         return asked
-    columns, configs = sources.first_columns(), sources.configs()
-    if sources.values and columns:  # with a column for each rater, only what was judged tells what they said
-        return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
-    for config in ("comparisons", "ratings", "votes"):
-        if known[config] in columns:
-            return config
-    there = [config for config in known if config in configs]
-    if there:
-        split, folders = sources.split, sources.folders()
-        having = [each for each in there if any(any((at / each).glob(f"{split}-*.parquet")) for at in folders)]
-        if split is not None and having and there[0] not in having:
-            raise InputError(
-                f"the split {split} has {' and '.join(having)}, no {there[0]}: add --rows {' or --rows '.join(having)}"
-            )
-        return there[0]
-    if not configs and not columns and (files := [each for each in sources.sources if Path(each).is_file()]):
-        raise InputError(f"{files[0]} has no rows: check the file")
-    raise InputError(
-        f"found {', '.join(sorted(columns or configs)) or 'no columns'}, expected `value` (ratings), `verdict` "
-        "(comparisons) or `label` (votes): name it with --column, or a column for each rater with --value"
-    )
+    paths = [dataset_folder(source) for source in sources]
+    return detect_kind(paths, split=split, rename=parse_rename(column or ()), wide=bool(parse_wide(value or ())))
 
 
 def _coefficients(asked: list[str] | None, table: "RatedByMany") -> Sequence[str]:

@@ -98,6 +98,7 @@ def run(
     from fcconan.cli.output import check_json_target, tell_progress, write_json
     from fcconan.reporting import check_report, write_report
     from fcconan.retrieval import KeptRuns, Maker, Settings, bench, default_folder, load_collection, load_suite
+    from fcconan.services import built_folder
 
     given = [Path(each.partition("=")[2]) for each in qrels or ()]
     check_files({"--json": json_file}, read=[Path(dataset), *(run_file or ()), *given, suite])
@@ -105,7 +106,7 @@ def run(
     check_json_target(json_file, target)
     if report is not None:
         check_report(report)
-    collection = load_collection(dataset, shared_cn=protocol == "paper")
+    collection = load_collection(str(built_folder(dataset)), shared_cn=protocol == "paper")
     collection = collection.pool() if protocol == "paper" else collection.without_kin()
     collection = _partitions(collection, partition, qrels)
     chosen = load_suite(suite)

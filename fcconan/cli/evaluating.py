@@ -208,7 +208,7 @@ class Evaluation:
         def work() -> None:
             given = {"device": self.connection.device, **options}
             with redirect_stdout(io.StringIO()):
-                verb_of(metrics.run)(replies=str(self._verbs.replies), out=files[0], json_file=files[1], **given)
+                verb_of(metrics.run)(replies=[str(self._verbs.replies)], out=files[0], json_file=files[1], **given)
 
         key = key_of(step=METRICS, options=known(options), replies=_content(self._verbs.replies))
         self._do(METRICS, key, files, work)

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 
 NAME = "leaderboard"
 EXAMPLE = "Example: fcconan leaderboard demo-dataset demo-ratings.csv --baseline simulated-matched"
 
 
 def run(
-    ratings: row_sources.Sources,
+    ratings: row_options.Sources,
     rater: Annotated[
         list[str] | None,
         typer.Option("--rater", help="A rater, or people for the mean of all people; repeat it. Default: all."),
@@ -25,21 +25,21 @@ def run(
             "--primary", help="Aspect of the primary tests. Default: the unified score, or else a rater's first aspect."
         ),
     ] = None,
-    baseline: row_sources.Baseline = None,
+    baseline: row_options.Baseline = None,
     human: Annotated[
         list[str] | None, typer.Option("--human", help="A rater of --value who is a person; repeat it.")
     ] = None,
-    value: row_sources.Value = None,
+    value: row_options.Value = None,
     replies: Annotated[
         str | None, typer.Option("--replies", help="File or dataset of the rated replies: items and systems.")
     ] = None,
-    split: row_sources.Split = None,
-    column: row_sources.Column = None,
-    where: row_sources.Where = None,
-    resamples: row_sources.Resamples = 10_000,
-    confidence: row_sources.Confidence = 0.95,
-    seed: row_sources.Seed = 0,
-    json_file: row_sources.Json = None,
+    split: row_options.Split = None,
+    column: row_options.Column = None,
+    where: row_options.Where = None,
+    resamples: row_options.Resamples = 10_000,
+    confidence: row_options.Confidence = 0.95,
+    seed: row_options.Seed = 0,
+    json_file: row_options.Json = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write it as a page to this file.")] = None,
 ) -> None:
     """Rank systems by the ratings of their replies, aspect by aspect and by one score of all, and test differences."""
@@ -57,13 +57,23 @@ def run(
         system_test_notes,
     )
 
-    settings = row_sources.draws(resamples, confidence, seed)
-    row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
+    settings = row_options.draws(resamples, confidence, seed)
+    row_options.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
-    with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
-        rated = row_sources.rated_replies(sources, replies)
-        population = "+".join(sources.population)
+    about = row_options.described(replies, column)
+    table = row_options.opened(
+        "ratings",
+        ratings,
+        split=split,
+        column=column,
+        where=where,
+        value=value,
+        people=human,
+        beside=about,
+    )
+    rated = row_options.rated_replies(table, about)
+    population = row_options.population(about, table)
     found = leaderboard(rated, aspects=aspect, raters=rater, **settings)
     tests, families = compare_rated(rated, aspects=aspect, raters=rater, primary=primary, baseline=baseline, **settings)
     people = "people" if rated.raters((HUMAN,)) else "the raters"

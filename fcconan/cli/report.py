@@ -13,7 +13,7 @@ def run(
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of bench --report, build or evaluate-generators, JSON results, or folders of these.",
+            help="Folders of bench --report, build or evaluate-generators, JSON results, folders of these, or names.",
             show_default=False,
         ),
     ],
@@ -32,8 +32,10 @@ def run(
     from fcconan.cli.output import print_table
     from fcconan.errors import InputError
     from fcconan.reporting import check_site, find_inputs, pages_of, write_site
+    from fcconan.services import built_folder
 
     left_out: list[str] = []
+    inputs = [built_folder(each) for each in inputs]
     found = find_inputs(inputs, tell=left_out.append)
     target = out.resolve()
     for path in (*inputs, *(each.path for each in found)):

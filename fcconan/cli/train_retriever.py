@@ -12,7 +12,7 @@ EXAMPLE = "Example: fcconan train-retriever data/fc-conan --out models/minilm-cn
 
 
 def run(
-    dataset: Annotated[str, typer.Argument(help="A dataset with training pairs, such as a built fc-conan.")],
+    dataset: Annotated[str, typer.Argument(help="A dataset with training pairs, such as fc-conan.")],
     out: Annotated[Path, typer.Option("--out", help="The folder to write the model to.")],
     model: Annotated[
         str, typer.Option("--model", help="minilm (packaged), a folder, or a name on the Hub, to start from.")
@@ -35,6 +35,7 @@ def run(
     """Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read."""
     from fcconan.cli.output import check_json_target, print_table, tell_progress, write_json
     from fcconan.retrieval import Training, load_training, train_retriever
+    from fcconan.services import built_folder
 
     check_json_target(json_file, out)
     how = Training(
@@ -47,7 +48,7 @@ def run(
         seed=seed,
     )
     how.check()
-    pairs, left_out = load_training(dataset, as_released=as_released)
+    pairs, left_out = load_training(str(built_folder(dataset)), as_released=as_released)
     report = train_retriever(
         pairs,
         out,

@@ -140,3 +140,36 @@ def _field(text: str) -> str:
             f"{text!r} is empty or has white space, which a TREC file cannot hold: use ids and names without"
         )
     return text
+
+
+def check_qrels(
+    partition: str,
+    qrels: Mapping[str, Mapping[str, int]],
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    *,
+    whole: bool,
+) -> None:
+    """Checks that qrels judge known ids only.
+
+    Args:
+        partition: Name of the partition, for messages.
+        qrels: Labels by query id and corpus id.
+        queries: Queries of the dataset.
+        corpus: The catalogue.
+        whole: Whether the catalogue is complete; otherwise unknown corpus ids are allowed.
+
+    Raises:
+        InputError: A query or corpus id is unknown.
+    """
+    for query, judged in qrels.items():
+        if query not in queries:
+            raise InputError(
+                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: correct them"
+            )
+        unknown = next((key for key in judged if key not in corpus), None) if whole else None
+        if unknown is not None:
+            raise InputError(
+                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
+                f"{query!r}): correct them"
+            )

@@ -55,6 +55,11 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .locations import (
+    built_folder as built_folder,
+    cached_folder as cached_folder,
+    dataset_folder as dataset_folder,
+)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,

@@ -249,7 +249,7 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
         (["--rater", "dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
         (["--where", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
         (["--column", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
-        (["--split", "test"], "verdicts.csv has no splits, expected a dataset: leave --split out"),
+        (["--split", "test"], "verdicts.csv is a file and has no splits: leave --split out"),
         (["--confidence", "95"], "--confidence is 95: give a number between 0 and 1, such as 0.95"),
         (
             ["--regularisation", "0"],
