@@ -17,10 +17,13 @@ from .scoring import (
     score_texts as score_texts,
 )
 from .services import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
+    agree as agree,
     leaderboard as leaderboard,
     rank as rank,
 )

@@ -1,3 +1,8 @@
+from .agreement import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
+    agree as agree,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
