@@ -8,6 +8,11 @@ from .adjudication import (
     AdjudicateResult as AdjudicateResult,
     adjudicate as adjudicate,
 )
+from .agreement import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
+    agree as agree,
+)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -68,6 +73,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
+    WideRowSelection as WideRowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -78,6 +84,11 @@ from .rater_quality import (
     RaterQualityOptions as RaterQualityOptions,
     RaterQualityResult as RaterQualityResult,
     check_raters as check_raters,
+)
+from .rating_board import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
+    leaderboard as leaderboard,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
@@ -102,6 +113,11 @@ from .sheets import (
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     export_sheets as export_sheets,
+)
+from .tournament import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
 )
 from .validation import (
     ValidateOptions as ValidateOptions,
