@@ -119,6 +119,7 @@ from .sampling.lists import (
     comparison_units as comparison_units,
     list_texts as list_texts,
     pair_lists as pair_lists,
+    read_list as read_list,
     reply_units as reply_units,
 )
 from .sampling.neighbours import (

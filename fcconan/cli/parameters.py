@@ -93,6 +93,7 @@ class Parameters:
             "metavar": declared.metavar,
             "autocompletion": completed(declared.complete),
             "show_default": False,
+            "hidden": declared.rare,
         }
         names = [name for name in (declared.flag, declared.short) if name is not None]
         info = typer.Option(*names, **how) if names else typer.Argument(**how)
@@ -129,6 +130,8 @@ class Parameters:
             for old in how.renamed:
                 spelling, template = old if isinstance(old, tuple) else (old, None)
                 self.renamed[spelling] = (flag, template)
+                if kind is bool:
+                    self.renamed[f"--no-{spelling.removeprefix('--')}"] = (f"--no-{flag.removeprefix('--')}", None)
 
 
 def typed(kind: Any) -> Any:

@@ -8,6 +8,11 @@ from .adjudication import (
     AdjudicateResult as AdjudicateResult,
     adjudicate as adjudicate,
 )
+from .agreement import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
+    agree as agree,
+)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -68,6 +73,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
+    WideRowSelection as WideRowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -78,6 +84,11 @@ from .rater_quality import (
     RaterQualityOptions as RaterQualityOptions,
     RaterQualityResult as RaterQualityResult,
     check_raters as check_raters,
+)
+from .rating_board import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
+    leaderboard as leaderboard,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
@@ -107,6 +118,11 @@ from .simulation import (
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
     simulate as simulate,
+)
+from .tournament import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
 )
 from .validation import (
     ValidateOptions as ValidateOptions,

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import field_validator
 
+from fcconan.data import KNOWN, Wide
 from fcconan.services.configuration import Configuration, option
 
 MOST_ROWS = 1_000_000_000
@@ -34,9 +35,20 @@ class Bootstrap(Configuration):
         le=MOST_RESAMPLES,
     )
     confidence: float = option(
-        0.95, help="Confidence level of the intervals.", group=BOOTSTRAP, gt=0, lt=1, metavar="FLOAT between 0 and 1"
+        0.95,
+        help="Confidence level of the intervals.",
+        group=BOOTSTRAP,
+        rare=True,
+        gt=0,
+        lt=1,
+        metavar="FLOAT between 0 and 1",
     )
     seed: int = option(0, help="Seed of the bootstrap and of permutations.", group=BOOTSTRAP, ge=0, le=LARGEST_SEED)
+
+    @property
+    def bootstrap(self) -> dict[str, Any]:
+        """The keyword arguments of scoring functions."""
+        return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
 
 
 class RowSelection(Configuration):
@@ -59,13 +71,15 @@ class RowSelection(Configuration):
         metavar="COLUMN=VALUE",
         renamed=("--where",),
     )
-    wide_column: dict[str, str] = option(
-        {},
-        help="For files with one column per rater; repeat it for each rater and aspect.",
-        group=ROWS,
-        metavar="RATER[:ASPECT]=COLUMN",
-        renamed=("--value",),
-    )
+
+    @field_validator("rename")
+    @classmethod
+    def _has_known_names(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuses names that rows do not have."""
+        for name in given:
+            if name not in KNOWN:
+                raise ValueError(f"rows have no column {name!r}, only {', '.join(KNOWN)}")
+        return given
 
     @field_validator("filter", mode="before")
     @classmethod
@@ -76,6 +90,37 @@ class RowSelection(Configuration):
         return {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
 
 
+class WideRowSelection(RowSelection):
+    """The same for rows of judgements, which may have one column per rater."""
+
+    wide_column: dict[str, str] = option(
+        {},
+        help="For files with one column per rater; repeat it for each rater and aspect.",
+        group=ROWS,
+        rare=True,
+        metavar="RATER[:ASPECT]=COLUMN",
+        renamed=("--value",),
+    )
+
+    @field_validator("wide_column")
+    @classmethod
+    def _names_raters_once(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuses a column without a rater, and two columns of one rater and aspect."""
+        if len(_by_rater(given)) < len(given) or not all(rater for rater, _ in _by_rater(given)):
+            raise ValueError("name a rater for each column, and each rater and aspect once")
+        return given
+
+    @property
+    def columns(self) -> Wide:
+        """Rater and aspect -> column."""
+        return _by_rater(self.wide_column)
+
+
+def _by_rater(given: dict[str, str]) -> Wide:
+    parts = {name: name.partition(":") for name in given}
+    return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
+
+
 class Endpoint(Configuration):
     """How language models are called, and how much they may cost."""
 
@@ -83,61 +128,84 @@ class Endpoint(Configuration):
         None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
     )
     api_key_variable: str = option(
-        "OPENAI_API_KEY", help="Environment variable with the key.", group=ENDPOINT, rare=True, metavar="NAME"
+        "OPENAI_API_KEY",
+        help="Environment variable that holds the API key.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="NAME",
     )
-    journal: Path | None = option(
-        None, help="Response cache; default: a file in the cache folder.", group=ENDPOINT, role="write"
+    response_cache: Path | None = option(
+        None,
+        help="Response cache: the file of paid answers; default: in the cache folder.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FILE",
+        role="write",
+        renamed=("--journal",),
     )
     concurrency: int = option(
-        8, help="Number of requests at once, of all models together.", group=ENDPOINT, ge=1, le=MOST_REQUESTS
+        8,
+        help="Largest number of simultaneous requests of a process.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=MOST_REQUESTS,
     )
     requests_per_minute: float | None = option(
         None,
-        help="Highest number of requests per minute, of all models together.",
+        help="Largest number of requests per minute.",
         group=ENDPOINT,
+        rare=True,
         metavar="FLOAT",
         gt=0,
         le=1e6,
     )
     timeout: float = option(
-        60.0,
-        help="Seconds without a response after which a request fails.",
+        120.0,
+        help="Seconds to wait for a response of the endpoint.",
         group=ENDPOINT,
+        rare=True,
         metavar="SECONDS",
         gt=0,
         le=LONGEST_WAIT,
     )
-    retries: int = option(4, help="Number of attempts after a failed request.", group=ENDPOINT, ge=0, le=1_000_000)
-    structured: bool = option(
+    retries: int = option(
+        4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
+    )
+    structured_output: bool = option(
         True,
-        help="Ask the endpoint for structured output, where it offers that.",
-        flag="--schema",
+        help="Request structured output where the endpoint supports it.",
         group=ENDPOINT,
         rare=True,
+        renamed=("--schema",),
     )
-    field: tuple[str, ...] = option(
+    request_field: tuple[str, ...] = option(
         (),
-        help="A field of each request, such as reasoning_effort=low; NAME= leaves it out.",
+        help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
         group=ENDPOINT,
         rare=True,
         metavar="NAME=VALUE",
+        renamed=("--field",),
     )
     prices: Path | None = option(
         None,
-        help="YAML file with prices per million tokens: MODEL: {input: 2.5, output: 10}.",
+        help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
         group=ENDPOINT,
+        rare=True,
         metavar="FILE",
         role="read",
     )
     max_cost: float | None = option(
         None,
-        help="Highest cost of this run, in the currency of --prices.",
+        help="Stop before this run costs more, in the unit of --prices.",
         group=ENDPOINT,
         metavar="FLOAT",
         ge=0,
         le=1e9,
     )
-    dry_run: bool = option(False, help="Print calls, tokens and cost, and send nothing.", short="-n")
+    dry_run: bool = option(
+        False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
+    )
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
     )
@@ -146,6 +214,7 @@ class Endpoint(Configuration):
     )
     fresh: bool | None = option(
         None,
-        help="Request all responses again and keep the older ones; --no-fresh abandons such an interrupted run.",
+        help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
         group=ENDPOINT,
+        rare=True,
     )
