@@ -47,7 +47,7 @@ annotate() {
 
 # 45 HS, 129 CNs, no pair that CONAN has.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --name fc-conan-again
+    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
 annotate raters --add-annotators 9 --add-validators 4
 
 # What would it cost, and what would come of it?

@@ -28,6 +28,11 @@ from .campaign_state import (
     StatusResult as StatusResult,
     campaign_status as campaign_status,
 )
+from .campaigns import (
+    CampaignOptions as CampaignOptions,
+    NewCampaignResult as NewCampaignResult,
+    new_campaign as new_campaign,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,

@@ -40,7 +40,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cn.txt").write_text("\n".join(cn))
     (folder / "annotators.yaml").write_text(ANNOTATORS)
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--name", "whole", "--seed", 7)
+    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
     annotate("raters", "--add-annotators", 6, "--add-validators", 2)
     annotate("assign", "--overlap", "2=0.2", "--overlap", "3=0.8")
     raters = ("--annotator-model", folder / "annotators.yaml")

@@ -11,6 +11,7 @@ import yaml
 
 from fcconan.cli import app
 from fcconan.cli.command import Command
+from fcconan.cli.parameters import REQUIRED
 
 TABLE = Path(__file__).parents[2] / "docs" / "commands.yaml"
 VISIBLE = 12  # options of a command in --help, besides the common ones
@@ -159,7 +160,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
             if isinstance(default, list | tuple):  # the table gives the only value of such a list
                 default = default[0] if default else None
             assert default == _default(option, was=not moved), meaning
-            assert bool(parameter.required) == option.get("required", False), meaning
+            required = bool(parameter.required) or REQUIRED in (parameter.help or "")  # the file of options may have it
+            assert required == option.get("required", False), meaning
             assert not moved or bool(parameter.hidden) == option.get("rare", False), meaning
             if not moved and "value_change" in option:
                 continue
