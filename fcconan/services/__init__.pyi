@@ -103,6 +103,11 @@ from .options import (
     Seed as Seed,
     WideRowSelection as WideRowSelection,
 )
+from .pair_scores import (
+    PairScoreOptions as PairScoreOptions,
+    PairScoreResult as PairScoreResult,
+    score_pairs as score_pairs,
+)
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
