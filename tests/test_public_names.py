@@ -47,6 +47,7 @@ WRITTEN = {
     "fcconan.annotation.workload": ["Effort", "Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
+    "fcconan.annotation.progress": ["Share"],
     "fcconan.reproduction.ledger": ["Cell"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
@@ -59,7 +60,9 @@ BUILT = {
     "annotation/validation.py": ["_of_validator"],
     "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
     "cli/judge/show.py": ["run"],
-    "cli/models.py": ["summary", "print_used"],
+    "models/rehearsals.py": ["summary"],
+    "services/connections.py": ["usage_of"],
+    "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
     "reporting/safety.py": ["report", "_share"],

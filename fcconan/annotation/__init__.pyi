@@ -21,7 +21,6 @@ from .adjudication import (
     final_labels as final_labels,
 )
 from .assignment.assignments import (
-    BLOCKS as BLOCKS,
     derived_seed as derived_seed,
     spread_of as spread_of,
 )
@@ -94,7 +93,6 @@ from .quality import (
     rated as rated,
 )
 from .release_recipe import (
-    NO_TIER as NO_TIER,
     Written as Written,
     write_dataset as write_dataset,
 )
