@@ -20,8 +20,8 @@ PATHS = {
     ],
     "votes to dataset": [
         "annotate new campaign --task appropriateness --corpus pairs.csv --language en --encoder tfidf "
-        "--hs 4 --cns 6 --seed 1 --name small",
-        "annotate raters campaign --annotators 3 --validators 2",
+        "--hs 4 --cns 6 --seed 1 --campaign-name small",
+        "annotate raters campaign --add-annotators 3 --add-validators 2",
         "annotate assign campaign",
         "annotate simulate campaign --out main",
         "annotate import campaign main/main-annotator-1.csv main/main-annotator-2.csv main/main-annotator-3.csv",
