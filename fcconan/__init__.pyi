@@ -16,6 +16,14 @@ from .scoring import (
     rank_systems as rank_systems,
     score_texts as score_texts,
 )
+from .services import (
+    ReportOptions as ReportOptions,
+    ReportResult as ReportResult,
+    RetrieverTrainingOptions as RetrieverTrainingOptions,
+    RetrieverTrainingResult as RetrieverTrainingResult,
+    report as report,
+    train_retriever as train_retriever,
+)
 
 __version__: str
 __all__: list[str]
