@@ -17,10 +17,13 @@ from .scoring import (
     score_texts as score_texts,
 )
 from .services import (
+    BenchOptions as BenchOptions,
+    BenchResult as BenchResult,
     ReportOptions as ReportOptions,
     ReportResult as ReportResult,
     RetrieverTrainingOptions as RetrieverTrainingOptions,
     RetrieverTrainingResult as RetrieverTrainingResult,
+    bench as bench,
     report as report,
     train_retriever as train_retriever,
 )

@@ -29,7 +29,7 @@ from fcconan.data import (
 )
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.trec import read_qrels
+from fcconan.retrieval.trec import check_qrels, read_qrels
 from fcconan.scoring import NOT_IN_CATALOGUE
 
 Qrels = dict[str, dict[str, int]]
@@ -76,13 +76,20 @@ class Collection:
             InputError: They name a query or a CN that the dataset does not have.
         """
         qrels = self.partitions[partition]()
-        _check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
+        check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
         return qrels
 
     def with_qrels(self, name: str, path: Path) -> "Collection":
         """Returns the collection with one more partition, read from a file."""
+        return self._with_partition(name, lambda: read_qrels(path))
+
+    def with_judgements(self, name: str, qrels: Qrels) -> "Collection":
+        """Returns the collection with one more partition."""
+        return self._with_partition(name, lambda: qrels)
+
+    def _with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
-        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)}, confirmed=confirmed)
+        return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
     @property
     def not_in_catalogue(self) -> str:
@@ -438,19 +445,3 @@ def _constant(qrels: Qrels) -> Callable[[], Qrels]:
 
 def _split(splits: Any, wanted: str) -> Any:
     return splits[wanted] if wanted in splits else splits[next(iter(splits))]
-
-
-def _check_qrels(
-    partition: str, qrels: Qrels, queries: Mapping[str, str], corpus: Mapping[str, str], *, whole: bool
-) -> None:
-    for query, judged in qrels.items():
-        if query not in queries:
-            raise InputError(
-                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: mend them"
-            )
-        unknown = next((key for key in judged if key not in corpus), None) if whole else None
-        if unknown is not None:
-            raise InputError(
-                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
-                f"{query!r}): mend them"
-            )

@@ -140,3 +140,36 @@ def _field(text: str) -> str:
             f"{text!r} is empty or has white space, which a TREC file cannot hold: use ids and names without"
         )
     return text
+
+
+def check_qrels(
+    partition: str,
+    qrels: Mapping[str, Mapping[str, int]],
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    *,
+    whole: bool,
+) -> None:
+    """Checks that judgements are of the dataset.
+
+    Args:
+        partition: Name of the partition.
+        qrels: Query id -> corpus id -> relevance.
+        queries: The queries of the dataset.
+        corpus: The catalogue.
+        whole: Whether the catalogue is the full one, so that every judged CN must be in it.
+
+    Raises:
+        InputError: A query or a CN is not in the dataset.
+    """
+    for query, judged in qrels.items():
+        if query not in queries:
+            raise InputError(
+                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: mend them"
+            )
+        unknown = next((key for key in judged if key not in corpus), None) if whole else None
+        if unknown is not None:
+            raise InputError(
+                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
+                f"{query!r}): mend them"
+            )

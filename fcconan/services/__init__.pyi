@@ -1,3 +1,12 @@
+from .benchmark import (
+    BenchOptions as BenchOptions,
+    bench as bench,
+    offline_systems as offline_systems,
+)
+from .benchmark_results import (
+    BenchResult as BenchResult,
+    RanxData as RanxData,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,

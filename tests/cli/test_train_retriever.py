@@ -67,7 +67,7 @@ def test_pairs_of_evaluated_hs_are_left_out_unless_asked_for(run_cli: RunCli, wi
 def test_the_benchmark_trains_as_its_protocol_says(run_cli: RunCli, with_kin: Path, tmp_path: Path) -> None:
     for protocol, pairs, left_out in (("sound", 44, 2), ("paper", 46, 0)):
         target = tmp_path / f"{protocol}.json"
-        arguments = ("--system", "tfidf", "--protocol", protocol, "--resamples", 200, "--no-reuse", "--json", target)
+        arguments = ("--system", "tfidf", "--protocol", protocol, "--resamples", 200, "--no-cache", "--json", target)
         done = run_cli("bench", with_kin, *arguments)
         assert (done.returncode, done.stderr) == (0, "")
         assert ("2 of 46 training pairs were left out" in done.stdout) == (left_out == 2)

@@ -206,11 +206,11 @@ def test_systems_with_the_same_encoder_share_it() -> None:
     assert other.encoder is not dense.encoder
 
 
-def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
+def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None:
     calls = []
 
-    def client() -> SimpleNamespace:
-        calls.append(1)
+    def client(model: str) -> SimpleNamespace:
+        calls.append(model)
         return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
 
     made = Maker(load_suite(), TRAIN, client=client)
@@ -218,7 +218,7 @@ def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
     assert calls == []
     for name in ("gpt-4o", "rr25-1", "text-embedding-3-large"):
         assert made.make(name).name == name
-    assert calls == [1]
+    assert calls == ["gpt-4o-2024-08-06", "text-embedding-3-large"]
     message = complaint(Maker(load_suite(), TRAIN).make, "gpt-4o")
     assert message == "a system behind an endpoint was asked for and no client was given"
 
