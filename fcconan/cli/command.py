@@ -85,7 +85,8 @@ class Command:
         interface = self.interface
         found = Parameters()
         for name, declared in interface.arguments.items():
-            found.add_argument(name, declared, required=name in interface.required)
+            required = name in interface.required
+            found.add_argument(name, declared, required=required, default=interface.defaults.get(name))
         if interface.model is not None:
             found.add_options(interface.model)
         flags = {declared.flag for declared in interface.arguments.values()}

@@ -28,13 +28,14 @@ def run(
     from itertools import permutations
 
     from fcconan.building import build, check_target, output_folder
-    from fcconan.cli.bench import offline_systems, print_result
+    from fcconan.cli.bench import print_benchmark
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import check_json_target, print_table, write_release_json
     from fcconan.data import check_row_target
     from fcconan.errors import InputError
     from fcconan.reporting import bench_page, check_site, drill_down, explorer_page, trec_files, write_site
     from fcconan.retrieval import Maker, Settings, bench, load_collection, load_suite
+    from fcconan.services import BenchResult, offline_systems
 
     beside = out.absolute().parent if out.name in ("", "..") else out.parent
     target = report if report is not None else beside / "demo-report"
@@ -59,7 +60,7 @@ def run(
     retrieval = bench_page(scored, drill_down(scored, details), trec_files(details))
     pages = [retrieval, *judged, explorer_page(out)]
     index = write_site(target, pages, title="The embedded demo: invented peoples, simulated answers")[0]
-    print_result(scored, None)
+    print_benchmark(BenchResult(scored, details=details), verbose=True)
     print_ratings(counts, rated)
     typer.echo("Ratings by counting words, a baseline without a model: `fcconan judge rate` asks one.")
     for table in tables:

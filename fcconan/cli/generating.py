@@ -234,7 +234,7 @@ class Work:
             batch_size=self.connection.batch_size,
         )
 
-    def _client(self) -> Any:
+    def _client(self, model: str) -> Any:
         """The client of a retriever behind an endpoint."""
         from fcconan.models import Client
 

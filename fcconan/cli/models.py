@@ -1,7 +1,6 @@
 """Options that verbs with a language model share, and the models that they name."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
@@ -50,7 +49,6 @@ Device = Annotated[str | None, typer.Option("--device", help="Of local models: c
 BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Prompts a batch of local models.")]
 LEXICAL = "lexical"
 _SENT = "model requests prompt_tokens completion_tokens requests_without_count from_store cost".split()
-_FIXED = ("model", "messages", "response_format", "n", "stream")  # what the package itself must know
 MODEL_HELP = "Name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 
 
@@ -206,7 +204,7 @@ class Connection:
                 batch_size=self.batch_size,
                 template=template,
             )
-        from fcconan.models import Budget, Client, EndpointModel, load_price
+        from fcconan.models import Budget, Client, EndpointModel, load_price, read_fields
 
         price = None if self.prices is None else load_price(self.prices, name)
         if self.max_cost is not None and price is None:
@@ -224,32 +222,12 @@ class Connection:
             budget=Budget(self.purse, price),
             own_thread=bool(beside),
         )
-        return EndpointModel(client, name, structured=self.structured, further=_fields(self.further))
+        further = read_fields(self.further or (), option="--field")
+        return EndpointModel(client, name, structured=self.structured, further=further)
 
 
 def _at_endpoint(name: str) -> bool:
     return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
-
-
-def _fields(given: list[str] | None) -> dict[str, Any]:
-    """Reads NAME=VALUE options; the value is JSON, or else a text, and nothing means that the field is left out."""
-    found: dict[str, Any] = {}
-    for each in given or ():
-        name, equals, value = each.partition("=")
-        if not name or not equals or name in found or name in _FIXED:
-            raise InputError(
-                f"--field is {each!r}: give NAME=VALUE, each name once and none of {', '.join(_FIXED)}, or NAME= to "
-                "leave a field out"
-            )
-        try:
-            found[name] = json.loads(value, parse_constant=_no_number) if value else None
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)
 
 
 DEFAULT = Connection()

@@ -53,7 +53,7 @@ class Catalogue:
         own: bool = False,
         train: Pool | None = None,
         suite: Path | None = None,
-        client: Callable[[], Any] | None = None,
+        client: Callable[[str], Any] | None = None,
         device: str | None = None,
         batch_size: int | None = None,
     ) -> None:

@@ -18,6 +18,15 @@ from .assignment import (
     AssignResult as AssignResult,
     assign as assign,
 )
+from .benchmark import (
+    BenchOptions as BenchOptions,
+    bench as bench,
+    offline_systems as offline_systems,
+)
+from .benchmark_results import (
+    BenchResult as BenchResult,
+    RanxData as RanxData,
+)
 from .campaign_release import (
     TierOptions as TierOptions,
     TierResult as TierResult,
@@ -100,9 +109,19 @@ from .reproduction import (
     ReproduceResult as ReproduceResult,
     reproduce as reproduce,
 )
+from .result_pages import (
+    ReportOptions as ReportOptions,
+    ReportResult as ReportResult,
+    report as report,
+)
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .retriever_training import (
+    RetrieverTrainingOptions as RetrieverTrainingOptions,
+    RetrieverTrainingResult as RetrieverTrainingResult,
+    train_retriever as train_retriever,
 )
 from .returned_sheets import (
     ImportOptions as ImportOptions,

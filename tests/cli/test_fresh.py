@@ -223,7 +223,7 @@ def test_bench_asks_again_and_keeps_no_older_run(
     server.behaviour = lambda body, number: Action()
     build("demo", tmp_path / "demo", progress=False)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    systems = ("--system", "gpt-4o", "--system", "bm25", "--resamples", 100, "--json", "r.json", "--runs", "runs")
+    systems = ("--system", "gpt-4o", "--system", "bm25", "--resamples", 100, "--json", "r.json", "--cache-dir", "runs")
 
     def sent(*options: object) -> int:
         before = len(server.requests)
@@ -232,11 +232,11 @@ def test_bench_asks_again_and_keeps_no_older_run(
 
     first = sent()
     assert first > 0
-    assert [sent(), sent("--fresh"), sent(), sent("--no-reuse"), sent("--fresh")] == [0, first, 0, 0, first]
+    assert [sent(), sent("--fresh"), sent(), sent("--no-cache"), sent("--fresh")] == [0, first, 0, 0, first]
     today = datetime.now(UTC).date().isoformat()
     again = fcconan("bench", tmp_path / "demo", *systems).stdout.splitlines()
     assert [line for line in again if "--fresh" in line] == [
         f"gpt-4o: a kept run of {today}, from answers of then; --fresh asks again"
     ]
-    told = fcconan("bench", tmp_path / "demo", *systems, "--no-reuse").stdout
+    told = fcconan("bench", tmp_path / "demo", *systems, "--no-cache").stdout
     assert f": {first} of {first} answers were stored ones, of " in told

@@ -46,7 +46,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 ON_THE_HUB = ("microsoft/DialoGPT-medium", "mistralai/Mistral-7B-v0.1", "MingZhong/unieval-dialog")
 # What is added to a line, so that tiny models do what large ones would, without a GPU and in seconds.
 ADDED: Mapping[str, Sequence[str]] = {
-    r"^fcconan train-retriever ": ("--model", "tiny-encoder"),
+    r"^fcconan train-retriever ": ("--base-model", "tiny-encoder"),
     r" --preset pairwise-qlora ": ("--method", "lora", "--learning-rate", "1e-4", "--epochs", "1"),
     r" --preset dialogpt ": ("--epochs", "1"),
 }
