@@ -11,7 +11,6 @@ from .retrieval import Retriever as Retriever
 from .scoring import (
     RatedReplies as RatedReplies,
     ScoreTable as ScoreTable,
-    correlate as correlate,
     evaluate_run as evaluate_run,
     rank_systems as rank_systems,
     score_texts as score_texts,
@@ -19,11 +18,14 @@ from .scoring import (
 from .services import (
     AgreeOptions as AgreeOptions,
     AgreeResult as AgreeResult,
+    CorrelateOptions as CorrelateOptions,
+    CorrelateResult as CorrelateResult,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     agree as agree,
+    correlate as correlate,
     leaderboard as leaderboard,
     rank as rank,
 )
