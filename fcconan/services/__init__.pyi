@@ -61,6 +61,11 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
+from .correlations import (
+    CorrelateOptions as CorrelateOptions,
+    CorrelateResult as CorrelateResult,
+    correlate as correlate,
+)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
