@@ -175,7 +175,8 @@ class Command:
             used += [(how.role, flag_of(name, how), getattr(options, name)) for name, (_, how) in fields.items()]
         named: dict[str | None, list[str | Path]] = {}
         for role, _, value in used:
-            each = value if isinstance(value, list | tuple) else [value]
+            each = list(value.values()) if isinstance(value, dict) else value
+            each = each if isinstance(each, list | tuple) else [each]
             named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
         paths = {role: [Path(each) for each in found] for role, found in named.items() if role != "model"}
         recorded, local = files_of_models([str(name) for name in named.get("model", [])])

@@ -129,6 +129,8 @@ class Parameters:
             for old in how.renamed:
                 spelling, template = old if isinstance(old, tuple) else (old, None)
                 self.renamed[spelling] = (flag, template)
+                if kind is bool:
+                    self.renamed[f"--no-{spelling.removeprefix('--')}"] = (f"--no-{flag.removeprefix('--')}", None)
 
 
 def typed(kind: Any) -> Any:

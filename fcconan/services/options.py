@@ -83,61 +83,84 @@ class Endpoint(Configuration):
         None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
     )
     api_key_variable: str = option(
-        "OPENAI_API_KEY", help="Environment variable with the key.", group=ENDPOINT, rare=True, metavar="NAME"
+        "OPENAI_API_KEY",
+        help="Environment variable that holds the API key.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="NAME",
     )
-    journal: Path | None = option(
-        None, help="Response cache; default: a file in the cache folder.", group=ENDPOINT, role="write"
+    response_cache: Path | None = option(
+        None,
+        help="Response cache: the file of paid answers; default: in the cache folder.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FILE",
+        role="write",
+        renamed=("--journal",),
     )
     concurrency: int = option(
-        8, help="Number of requests at once, of all models together.", group=ENDPOINT, ge=1, le=MOST_REQUESTS
+        8,
+        help="Largest number of simultaneous requests of a process.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=MOST_REQUESTS,
     )
     requests_per_minute: float | None = option(
         None,
-        help="Highest number of requests per minute, of all models together.",
+        help="Largest number of requests per minute.",
         group=ENDPOINT,
+        rare=True,
         metavar="FLOAT",
         gt=0,
         le=1e6,
     )
     timeout: float = option(
-        60.0,
-        help="Seconds without a response after which a request fails.",
+        120.0,
+        help="Seconds to wait for a response of the endpoint.",
         group=ENDPOINT,
+        rare=True,
         metavar="SECONDS",
         gt=0,
         le=LONGEST_WAIT,
     )
-    retries: int = option(4, help="Number of attempts after a failed request.", group=ENDPOINT, ge=0, le=1_000_000)
-    structured: bool = option(
+    retries: int = option(
+        4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
+    )
+    structured_output: bool = option(
         True,
-        help="Ask the endpoint for structured output, where it offers that.",
-        flag="--schema",
+        help="Request structured output where the endpoint supports it.",
         group=ENDPOINT,
         rare=True,
+        renamed=("--schema",),
     )
-    field: tuple[str, ...] = option(
+    request_field: tuple[str, ...] = option(
         (),
-        help="A field of each request, such as reasoning_effort=low; NAME= leaves it out.",
+        help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
         group=ENDPOINT,
         rare=True,
         metavar="NAME=VALUE",
+        renamed=("--field",),
     )
     prices: Path | None = option(
         None,
-        help="YAML file with prices per million tokens: MODEL: {input: 2.5, output: 10}.",
+        help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
         group=ENDPOINT,
+        rare=True,
         metavar="FILE",
         role="read",
     )
     max_cost: float | None = option(
         None,
-        help="Highest cost of this run, in the currency of --prices.",
+        help="Stop before this run costs more, in the unit of --prices.",
         group=ENDPOINT,
         metavar="FLOAT",
         ge=0,
         le=1e9,
     )
-    dry_run: bool = option(False, help="Print calls, tokens and cost, and send nothing.", short="-n")
+    dry_run: bool = option(
+        False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
+    )
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
     )
@@ -146,6 +169,7 @@ class Endpoint(Configuration):
     )
     fresh: bool | None = option(
         None,
-        help="Request all responses again and keep the older ones; --no-fresh abandons such an interrupted run.",
+        help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
         group=ENDPOINT,
+        rare=True,
     )

@@ -128,15 +128,25 @@ def test_values_are_those_of_the_line(grove: typer.Typer) -> None:
 
 def test_models_are_called_as_the_line_says(grove: typer.Typer) -> None:
     shown = {}
-    for line in ("", "--fresh", "--no-fresh", "--no-schema --field a=1 --field b= -n --timeout 3 --journal j.sqlite"):
+    for line in (
+        "",
+        "--fresh",
+        "--no-fresh",
+        "--no-schema --field a=1 --request-field b= --dry-run --timeout 3 --journal j.sqlite",
+    ):
         done = CliRunner().invoke(grove, ["ask", *line.split()])
         assert done.exit_code == 0, (done.output, done.exception)
         shown[line] = json.loads(done.stdout.splitlines()[0])
     assert [shown[line]["fresh"] for line in ("", "--fresh", "--no-fresh")] == [None, True, False]
     assert shown[""] == {"verbose": False, **Endpoint().model_dump(mode="json")}
     *_, last = shown.values()
-    assert (last["structured"], last["field"], last["dry_run"], last["timeout"]) == (False, ["a=1", "b="], True, 3.0)
-    assert last["journal"] == "j.sqlite"
+    assert (last["structured_output"], last["request_field"], last["dry_run"], last["timeout"]) == (
+        False,
+        ["a=1", "b="],
+        True,
+        3.0,
+    )
+    assert last["response_cache"] == "j.sqlite"
     for wrong in ("--timeout nan", "--timeout 0", "--requests-per-minute -1", "--concurrency 0", f"--retries {10**30}"):
         done = CliRunner().invoke(grove, ["ask", *wrong.split()])
         assert done.exit_code == 2

@@ -177,8 +177,10 @@ def test_the_shared_groups_have_the_defaults_of_the_commands() -> None:
     from fcconan.cli import models
 
     endpoint, today = Endpoint(), models.Connection()
-    for name in ("base_url", "journal", "concurrency", "timeout", "retries", "structured", "prices", "max_cost"):
+    for name in ("base_url", "concurrency", "retries", "prices", "max_cost"):
         assert getattr(endpoint, name) == getattr(today, name), name
+    assert (endpoint.response_cache, endpoint.structured_output) == (today.journal, today.structured)
+    assert endpoint.timeout == 120  # as in the table of commands; 60 until version 0.1
     assert (Bootstrap().resamples, Bootstrap().confidence, Bootstrap().seed) == (10_000, 0.95, 0)
 
 
