@@ -330,6 +330,10 @@ class _ServiceCommand(TyperCommand):
             if old in self.declared.parameters.renamed:
                 new, template = self.declared.parameters.renamed[old]
                 print(f"fcconan: {old} is now {new}: the old spelling will be removed", file=sys.stderr)
+                if template is not None and "{}" not in template:  # a switch that became a value
+                    renewed += [new, template]
+                    template = None
+                    continue
                 renewed.append(new + (equals + (template or "{}").format(value) if equals else ""))
                 template = None if equals else template
             else:

@@ -33,7 +33,8 @@ class Option:
         metavar: The form of a value in the help, such as `NAME=COLUMN`.
         group: The section of the help; None for the first one.
         rare: Whether the help leaves it out. It is accepted and has a place in the reference.
-        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value.
+        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value;
+            without `{}` it is the value that an older switch stands for.
         complete: Returns the values that the shell completes, for values that are not a closed list.
         role: How a file or folder that it names is used; see `Argument`.
     """

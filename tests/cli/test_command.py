@@ -26,7 +26,10 @@ class GroveOptions(Bootstrap, RowSelection):
     trees: int = option(3, help="Number of trees.", ge=1, le=10, renamed=("--stems",))
     share: float = option(0.5, help="Share of old trees.", gt=0, lt=1, rare=True)
     overlap: dict[str, str] = option(
-        {}, help="Overlap.", metavar="N=SHARE", renamed=(("--twice", "2={}"), ("--thrice", "3={}"))
+        {},
+        help="Overlap.",
+        metavar="N=SHARE",
+        renamed=(("--twice", "2={}"), ("--thrice", "3={}"), ("--everywhere", "4=1")),
     )
     kinds: tuple[Literal["oak", "elm"], ...] = option((), help="Kinds of trees.")
     fenced: bool = option(True, help="Whether there is a fence.")
@@ -202,10 +205,10 @@ def test_wrong_values_are_refused_in_one_line(grove: typer.Typer, line: str, mes
 
 
 def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
-    line = "grow a.csv -p ombrey --stems=4 --twice .2 --thrice=.05 --where system=a --everything"
+    line = "grow a.csv -p ombrey --stems=4 --twice .2 --thrice=.05 --everywhere --where system=a --everything"
     done = CliRunner().invoke(grove, line.split())
     shown = json.loads(done.stdout.splitlines()[0])
-    assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05"}, True)
+    assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05", "4": "1"}, True)
     assert shown["filter"] == {"system": ["a"]}
     assert done.stderr.splitlines() == [
         f"fcconan: {old} is now {new}: the old spelling will be removed"
@@ -213,6 +216,7 @@ def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
             ("--stems", "--trees"),
             ("--twice", "--overlap"),
             ("--thrice", "--overlap"),
+            ("--everywhere", "--overlap"),
             ("--where", "--filter"),
             ("--everything", "--verbose"),
         ]
