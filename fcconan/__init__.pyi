@@ -16,6 +16,11 @@ from .scoring import (
     rank_systems as rank_systems,
     score_texts as score_texts,
 )
+from .services import (
+    FinetuneOptions as FinetuneOptions,
+    FinetuneResult as FinetuneResult,
+    finetune as finetune,
+)
 
 __version__: str
 __all__: list[str]

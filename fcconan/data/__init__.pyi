@@ -128,6 +128,7 @@ from .row_files import (
 from .row_ids import (
     cell_list as cell_list,
     cell_number as cell_number,
+    cell_text as cell_text,
     id_of as id_of,
     is_missing as is_missing,
     required_id as required_id,

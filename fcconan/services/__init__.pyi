@@ -17,6 +17,10 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
+from .dataset_parts import (
+    DatasetPart as DatasetPart,
+    dataset_part as dataset_part,
+)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
@@ -29,6 +33,11 @@ from .datasets import (
     croissant as croissant,
     hydrate as hydrate,
     list_datasets as list_datasets,
+)
+from .finetuning import (
+    FinetuneOptions as FinetuneOptions,
+    FinetuneResult as FinetuneResult,
+    finetune as finetune,
 )
 from .locations import (
     built_folder as built_folder,
