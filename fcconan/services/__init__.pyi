@@ -1,3 +1,9 @@
+from .background import (
+    Background as Background,
+    background_notice as background_notice,
+    count_background as count_background,
+    knowledge_of as knowledge_of,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
@@ -20,6 +26,16 @@ from .configuration import (
 from .dataset_parts import (
     DatasetPart as DatasetPart,
     dataset_part as dataset_part,
+from .connections import (
+    LEXICAL as LEXICAL,
+    MODEL_HELP as MODEL_HELP,
+    Connection as Connection,
+    Notices as Notices,
+    cache_path as cache_path,
+    connected as connected,
+    notices_of as notices_of,
+    run_of as run_of,
+    usage_of as usage_of,
 )
 from .datasets import (
     BuildOptions as BuildOptions,
@@ -38,6 +54,9 @@ from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     finetune as finetune,
+from .failures import (
+    WatchedModel as WatchedModel,
+    why_nothing as why_nothing,
 )
 from .locations import (
     built_folder as built_folder,
@@ -48,7 +67,9 @@ from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
+    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
+    Decoding as Decoding,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
