@@ -19,7 +19,10 @@ from .scoring import (
 from .services import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
+    RankOptions as RankOptions,
+    RankResult as RankResult,
     finetune as finetune,
+    rank as rank,
 )
 
 __version__: str

@@ -26,6 +26,8 @@ from .checkpoints import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
+    KNOWN as KNOWN,
+    Wide as Wide,
     check_there as check_there,
     first_name as first_name,
     parse_filter as parse_filter,

@@ -23,9 +23,6 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
-from .dataset_parts import (
-    DatasetPart as DatasetPart,
-    dataset_part as dataset_part,
 from .connections import (
     LEXICAL as LEXICAL,
     MODEL_HELP as MODEL_HELP,
@@ -36,6 +33,10 @@ from .connections import (
     notices_of as notices_of,
     run_of as run_of,
     usage_of as usage_of,
+)
+from .dataset_parts import (
+    DatasetPart as DatasetPart,
+    dataset_part as dataset_part,
 )
 from .datasets import (
     BuildOptions as BuildOptions,
@@ -50,13 +51,14 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .failures import (
+    WatchedModel as WatchedModel,
+    why_nothing as why_nothing,
+)
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     finetune as finetune,
-from .failures import (
-    WatchedModel as WatchedModel,
-    why_nothing as why_nothing,
 )
 from .locations import (
     built_folder as built_folder,
@@ -73,6 +75,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
+    WideRowSelection as WideRowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -87,4 +90,9 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .tournament import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
 )
