@@ -19,9 +19,12 @@ from .scoring import (
 from .services import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     finetune as finetune,
+    leaderboard as leaderboard,
     rank as rank,
 )
 
