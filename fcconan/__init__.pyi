@@ -19,11 +19,14 @@ from .scoring import (
 from .services import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
+    GenerateOptions as GenerateOptions,
+    GenerateResult as GenerateResult,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     finetune as finetune,
+    generate as generate,
     leaderboard as leaderboard,
     rank as rank,
 )

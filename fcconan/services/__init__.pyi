@@ -60,6 +60,11 @@ from .finetuning import (
     FinetuneResult as FinetuneResult,
     finetune as finetune,
 )
+from .generated_replies import (
+    GenerateResult as GenerateResult,
+    Progress as Progress,
+    generate as generate,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
@@ -87,6 +92,9 @@ from .rating_board import (
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
 )
+from .reply_options import (
+    GenerateOptions as GenerateOptions,
+)
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,
@@ -95,6 +103,9 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .suite_options import (
+    configured as configured,
 )
 from .tournament import (
     RankOptions as RankOptions,
