@@ -14,7 +14,6 @@ import typer
 from fcconan.cli import metrics, models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
-from fcconan.cli.generating import may_be_mended
 from fcconan.cli.judge import audit
 from fcconan.errors import InputError
 from fcconan.generation import (
@@ -170,11 +169,7 @@ class Evaluation:
         files = self._verbs.files_of(name)
 
         def work() -> None:
-            try:
-                self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
-            except typer.Exit:
-                if may_be_mended(files[1]):  # refused or empty replies stay so, and the step is done
-                    raise
+            self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
 
         self._do(step_of(name), self._verbs.key_of_system(name), files, work)
 

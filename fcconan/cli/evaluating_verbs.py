@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.cli import generate, models
+import typer
+
+from fcconan.cli import models
 from fcconan.cli.judge import compare, rate
 from fcconan.data import content_folder
 from fcconan.errors import InputError
@@ -69,33 +71,34 @@ class Verbs:
         self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
     ) -> None:
         """Lets a system answer the messages."""
-        suite, options = self.suite, dict(self.systems[name])
-        options.pop("title", None)
-        made, theirs = options.pop("from", None), options.pop("system", None)
-        columns = options.pop("column", None) if made is not None else suite.column
-        if options.get("background") is not None:
-            options["background"] = Path(options["background"])
-        verb_of(generate.run)(
-            dataset=self.dataset,
-            out=out,
-            made=made,
-            system=theirs or (name if made is None else self._only_system(name, made, columns)),
-            config=suite.config,
-            split=suite.split,
-            column=[f"{ours}={column}" for ours, column in (columns or {}).items()] or None,
-            limit=limit,
-            connection=connection,
-            json_file=json_file,
-            **{"seed": suite.seed, **options},
-        )
+        from fcconan.services import GenerateOptions, configured, generate
+
+        suite, entry = self.suite, dict(self.systems[name])
+        made, theirs = entry.get("from"), entry.pop("system", None)
+        columns = entry.pop("column", None) if made is not None else suite.column
+        given = {
+            "seed": suite.seed,
+            **entry,
+            "system": theirs or (name if made is None else self._only_system(name, made, columns)),
+            "config": suite.config,
+            "split": suite.split,
+            "column": columns,
+            "limit": limit,
+        }
+        options = configured(GenerateOptions, "systems", given, connection.service.options)
+        result = generate(self.dataset, out, options, client=connection.service)
+        if json_file is not None:
+            result.to_json(json_file)
+        if result.may_improve and not result.is_dry_run:  # refused or empty replies stay so, and the step is done
+            raise typer.Exit(1)
 
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
-        from fcconan.cli.generate_options import part_of
         from fcconan.data import id_of
         from fcconan.generation import open_part
+        from fcconan.services import dataset_part
 
-        source, config, split = part_of(made)
+        source, config, split = dataset_part(made)
         if split is None and source.resolve() == self.dataset.resolve():
             split = self.suite.split
         part = open_part(source, config=config, split=split, columns=columns)

@@ -18,6 +18,12 @@ from .assignment import (
     AssignResult as AssignResult,
     assign as assign,
 )
+from .background import (
+    Background as Background,
+    background_notice as background_notice,
+    count_background as count_background,
+    knowledge_of as knowledge_of,
+)
 from .benchmark import (
     BenchOptions as BenchOptions,
     bench as bench,
@@ -61,10 +67,25 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
+from .connections import (
+    LEXICAL as LEXICAL,
+    MODEL_HELP as MODEL_HELP,
+    Connection as Connection,
+    Notices as Notices,
+    cache_path as cache_path,
+    connected as connected,
+    notices_of as notices_of,
+    run_of as run_of,
+    usage_of as usage_of,
+)
 from .correlations import (
     CorrelateOptions as CorrelateOptions,
     CorrelateResult as CorrelateResult,
     correlate as correlate,
+)
+from .dataset_parts import (
+    DatasetPart as DatasetPart,
+    dataset_part as dataset_part,
 )
 from .datasets import (
     BuildOptions as BuildOptions,
@@ -79,6 +100,20 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .failures import (
+    WatchedModel as WatchedModel,
+    why_nothing as why_nothing,
+)
+from .finetuning import (
+    FinetuneOptions as FinetuneOptions,
+    FinetuneResult as FinetuneResult,
+    finetune as finetune,
+)
+from .generated_replies import (
+    GenerateResult as GenerateResult,
+    Progress as Progress,
+    generate as generate,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
@@ -88,7 +123,9 @@ from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
+    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
+    Decoding as Decoding,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
@@ -108,6 +145,9 @@ from .rating_board import (
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
+)
+from .reply_options import (
+    GenerateOptions as GenerateOptions,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
@@ -147,6 +187,9 @@ from .simulation import (
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
     simulate as simulate,
+)
+from .suite_options import (
+    configured as configured,
 )
 from .tournament import (
     RankOptions as RankOptions,

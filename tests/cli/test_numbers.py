@@ -10,7 +10,7 @@ from fcconan.cli import app
 from fcconan.cli.options import LARGEST_SEED
 from tests.conftest import RunCli
 
-SENDS_NONE = {"generate", "judge rate", "judge compare"}  # where -1 means that the model gets no seed
+SENDS_NONE = {"judge rate", "judge compare"}  # where -1 means that the model gets no seed
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -29,7 +29,7 @@ NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "train-retriever": ["data", "--out", "out"],
     "generate": ["data", "--model", "m", "--out", "out"],
-    "finetune": ["data", "--model", "m", "--out", "out"],
+    "finetune": ["data", "--base-model", "m", "--out", "out"],
     "rank": ["data"],
     "leaderboard": ["data", "ratings"],
     "correlate": ["data", "ratings"],
