@@ -62,6 +62,7 @@ from .imports import (
     read_people as read_people,
 )
 from .pair_scoring.lists import (
+    Lists as Lists,
     read_lists as read_lists,
 )
 from .pair_scoring.scorers import (

@@ -68,9 +68,9 @@ from .configuration import (
     without_constraints as without_constraints,
 )
 from .connections import (
+    Connection as Connection,
     LEXICAL as LEXICAL,
     MODEL_HELP as MODEL_HELP,
-    Connection as Connection,
     Notices as Notices,
     cache_path as cache_path,
     connected as connected,
@@ -120,16 +120,21 @@ from .locations import (
     dataset_folder as dataset_folder,
 )
 from .options import (
+    Bootstrap as Bootstrap,
+    Decoding as Decoding,
+    Endpoint as Endpoint,
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
     MOST_TOKENS as MOST_TOKENS,
-    Bootstrap as Bootstrap,
-    Decoding as Decoding,
-    Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
     WideRowSelection as WideRowSelection,
+)
+from .pair_scores import (
+    PairScoreOptions as PairScoreOptions,
+    PairScoreResult as PairScoreResult,
+    score_pairs as score_pairs,
 )
 from .publication import (
     PublishOptions as PublishOptions,
