@@ -12,7 +12,7 @@ import pytest
 from fcconan.data.row_files import RowWriter, check_row_target, read_rows
 from fcconan.errors import InputError
 
-SUFFIXES = [".parquet", ".jsonl", ".csv"]
+SUFFIXES = [".parquet", ".jsonl", ".csv", ".tsv"]
 COLUMNS = {"reply_id": "string", "text": "text", "references": "texts", "value": "float", "n": "int", "good": "bool"}
 ODD = [
     "plain",
@@ -64,7 +64,7 @@ def as_cells(given: dict[str, Any]) -> dict[str, str | None]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_rows_come_back_as_they_were_written(tmp_path: Path, suffix: str) -> None:
     found = list(read_rows(write(tmp_path / f"rows{suffix}", ROWS)))
-    assert found == ([as_cells(each) for each in ROWS] if suffix == ".csv" else ROWS)
+    assert found == ([as_cells(each) for each in ROWS] if suffix in (".csv", ".tsv") else ROWS)
     assert [list(each) for each in found] == [list(COLUMNS)] * len(ROWS)
     assert [path.name for path in tmp_path.iterdir()] == [f"rows{suffix}"]
 
@@ -254,8 +254,8 @@ def test_a_mark_at_the_beginning_is_no_part_of_a_file(tmp_path: Path, mark: byte
         ("a.csv", b"a,a\n1,2\n", "two columns have one name; rename one of them"),
         ("a.parquet", b"", "cannot be read ("),
         ("a.parquet", b"PAR1 and so on PAR1", "cannot be read ("),
-        ("a.txt", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv"),
-        ("a.CSV", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv"),
+        ("a.txt", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
+        ("a.CSV", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
     ],
 )
 def test_a_bad_file_gives_one_line(tmp_path: Path, name: str, raw: bytes, message: str) -> None:

@@ -20,8 +20,9 @@ import yaml
 
 from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.data import sources
+from fcconan.data.hashes import sha256_of
 from fcconan.data.source_models import Source
-from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, sha256_of, source_url
+from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, source_url
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
 from tests import small

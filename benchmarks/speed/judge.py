@@ -90,9 +90,9 @@ def serve(latency: float) -> None:
 def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
     from fcconan.data.row_files import RowWriter
+    from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
     from fcconan.judging.rating_cache import KeptRatings
-    from fcconan.judging.replies import load_replies
     from fcconan.judging.strategies import Plan
     from fcconan.judging.tasks import load_task
     from fcconan.models.client import Client
@@ -106,7 +106,7 @@ def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
     kept = KeptRatings(judge, client.answers.path)
     with RowWriter(out, RATED) as writer:
-        for rows in kept.rate(load_replies(replies)):
+        for rows in kept.rate(open_table("replies", [replies])):
             writer.write(rows)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -4,7 +4,6 @@ The service is imported when the command is used, so that `fcconan --help` stays
 """
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ class Command:
         json: Whether there is `--json FILE`.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
+        ignored: Older switch -> the reason for which it has no effect.
         keywords: Further arguments of the service, such as `progress`.
     """
 
@@ -56,6 +56,7 @@ class Command:
     json: bool = True
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
+    ignored: Mapping[str, str] = field(default_factory=dict)
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
@@ -127,8 +128,8 @@ class Command:
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")
-        for key in result.signatures:
-            typer.echo(result.data[key])
+        for line in result.signature_lines():
+            typer.echo(line)
 
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
@@ -179,10 +180,12 @@ class Command:
             each = list(value.values()) if isinstance(value, dict) else value
             each = each if isinstance(each, list | tuple) else [each]
             named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
-        paths = {role: [Path(each) for each in found] for role, found in named.items() if role != "model"}
+        paths: dict[str | None, list[Any]] = {
+            role: [Path(each) for each in found] for role, found in named.items() if role != "model"
+        }
         recorded, local = files_of_models([str(name) for name in named.get("model", [])])
         json_file, page = self._json_file(values), values.get(PAGE)
-        for folder in paths.get("release", [Path(os.devnull)]):
+        for folder in paths.get("release", [None]):
             check_json_target(json_file, folder)
         if page is not None:
             from fcconan.reporting import check_page
@@ -328,9 +331,16 @@ class _ServiceCommand(TyperCommand):
             old, equals, value = word.partition("=")
             if old in self.declared.removed:
                 raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+            if old in self.declared.ignored:
+                print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
+                continue
             if old in self.declared.parameters.renamed:
                 new, template = self.declared.parameters.renamed[old]
                 print(f"fcconan: {old} is now {new}: the old spelling will be removed", file=sys.stderr)
+                if template is not None and "{}" not in template:  # a switch that became a value
+                    renewed += [new, template]
+                    template = None
+                    continue
                 renewed.append(new + (equals + (template or "{}").format(value) if equals else ""))
                 template = None if equals else template
             else:

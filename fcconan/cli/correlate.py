@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 
 if TYPE_CHECKING:
     from fcconan.scoring import RatedReplies, ScoreTable
@@ -18,7 +18,7 @@ EXAMPLE = "Example: fcconan correlate demo-dataset demo-ratings.csv --json corre
 
 
 def run(
-    ratings: row_sources.Sources,
+    ratings: row_options.Sources,
     human: Annotated[
         list[str] | None, typer.Option("--human", help="A rater who stands for people; repeat it. Default: all people.")
     ] = None,
@@ -36,7 +36,7 @@ def run(
         list[str] | None,
         typer.Option("--coefficient", help="See docs/scores.md; repeat it. Default: pearson, spearman, kendall_b."),
     ] = None,
-    value: row_sources.Value = None,
+    value: row_options.Value = None,
     replies: Annotated[
         str | None, typer.Option("--replies", help="File or dataset of the rated replies: items, systems and texts.")
     ] = None,
@@ -57,13 +57,13 @@ def run(
         str | None, typer.Option("--ranks", help="Instead, NDCG of rankings against people's ranks in this aspect.")
     ] = None,
     stability: Annotated[bool, typer.Option("--stability", help="Also how values vary over random samples.")] = False,
-    split: row_sources.Split = None,
-    column: row_sources.Column = None,
-    where: row_sources.Where = None,
-    resamples: row_sources.Resamples = 10_000,
-    confidence: row_sources.Confidence = 0.95,
-    seed: row_sources.Seed = 0,
-    json_file: row_sources.Json = None,
+    split: row_options.Split = None,
+    column: row_options.Column = None,
+    where: row_options.Where = None,
+    resamples: row_options.Resamples = 10_000,
+    confidence: row_options.Confidence = 0.95,
+    seed: row_options.Seed = 0,
+    json_file: row_options.Json = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the result as a page to this file.")] = None,
 ) -> None:
     """Correlate models and metrics with people's ratings, pooled, per item and per system."""
@@ -81,17 +81,27 @@ def run(
         stability as over_samples,
     )
 
-    settings = row_sources.draws(resamples, confidence, seed)
-    row_sources.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
+    settings = row_options.draws(resamples, confidence, seed)
+    row_options.check_targets([*ratings, *([replies] if replies else [])], json_file, report)
     if report is not None:
         check_page(report)
     levels = list(known_levels(level)) if level else []
     coefficients = known_coefficients(coefficient or DEFAULT)
     if tests is not None:
         _check_tests(tests, levels, coefficients)
-    with row_sources.opened(ratings, split=split, column=column, where=where, value=value, people=human) as sources:
-        rated = row_sources.rated_replies(sources, replies)
-        population = "+".join(sources.population)
+    about = row_options.described(replies, column)
+    read = row_options.opened(
+        "ratings",
+        ratings,
+        split=split,
+        column=column,
+        where=where,
+        value=value,
+        people=human,
+        beside=about,
+    )
+    rated = row_options.rated_replies(read, about)
+    population = row_options.population(about, read)
     if ranks is not None:
         if aspect or level or coefficient or given_length or errors or tests or stability:
             raise InputError("--ranks goes with --human and --metric only: leave the other options out")

@@ -87,13 +87,13 @@ def _tell_built(out: Path, manifest: dict[str, Any]) -> None:
 
 def _rate(out: Path, rated: Path) -> dict[str, Any]:
     """Writes what the baseline that counts words makes of the replies; returns the counts."""
-    from fcconan.data import RowWriter
-    from fcconan.judging import RATED, LexicalJudge, RatingSummary, load_replies, load_task
+    from fcconan.data import RowWriter, open_table
+    from fcconan.judging import RATED, LexicalJudge, RatingSummary, load_task
 
     summary = RatingSummary()
     judge = LexicalJudge(load_task("cseval"))
     with RowWriter(rated, RATED) as writer:
-        for rows in judge.rate(load_replies(out)):
+        for rows in judge.rate(open_table("replies", [out])):
             summary.add(rows)
             writer.write(rows)
     return summary.result(judges=[{"name": judge.name, **judge.configuration}])
@@ -113,14 +113,13 @@ def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     """Returns how judges follow the simulated people and which system these prefer: pages, and tables of the gist."""
     from dataclasses import asdict
 
-    from fcconan.cli.row_sources import opened, rated_replies
+    from fcconan.cli.row_options import opened, rated_replies
     from fcconan.reporting import Table, correlation_page, interval, number, tournament_page, tournament_tables
     from fcconan.scoring import correlate, correlation_signature, rank_systems
 
-    with opened([str(out), str(rated)]) as sources:
-        ratings = rated_replies(sources)
-        table = ratings.table()
-        population = "+".join(sources.population)
+    rows = opened("ratings", [out, rated])
+    ratings, population = rated_replies(rows), rows.population
+    table = ratings.table()
     correlations: dict[str, Any] = {
         "signature": correlation_signature(table, population=population),
         "rows": [asdict(row) for row in correlate(table)],
@@ -141,9 +140,8 @@ def _judged(out: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
         if (row["level"], row["coefficient"]) == ("pooled", "spearman")
     ]
     columns = ["judge", "aspect", "value", "interval", "chance", "one person", "replies", "missing"]
-    with opened([str(out)], where=["rater_kind=human"]) as sources:
-        rows = list(sources.rows("comparisons"))
-        tournament = rank_systems(rows, majority=True, population=f"{'+'.join(sources.population)};majority")
+    compared = opened("comparisons", [out], where=["rater_kind=human"])
+    tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
     ranking = tournament_tables(tournament)[0]
     return [correlation_page(correlations), tournament_page(tournament)], [
         Table("Judges against people (simulated): Spearman over all replies", columns, pooled),

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import correlate, leaderboard, metrics, models, rank
+from fcconan.cli import correlate, metrics, models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
 from fcconan.cli.generating import may_be_mended
@@ -208,7 +208,7 @@ class Evaluation:
         def work() -> None:
             given = {"device": self.connection.device, **options}
             with redirect_stdout(io.StringIO()):
-                verb_of(metrics.run)(replies=str(self._verbs.replies), out=files[0], json_file=files[1], **given)
+                verb_of(metrics.run)(replies=[str(self._verbs.replies)], out=files[0], json_file=files[1], **given)
 
         key = key_of(step=METRICS, options=known(options), replies=_content(self._verbs.replies))
         self._do(METRICS, key, files, work)
@@ -240,11 +240,9 @@ class Evaluation:
         if compared is not None:
             given = suite.tournament.model_dump() | draws
             more = {"replies": replies} if suite.tournament.length_control else {}
-            self._scoring("rank", rank.run, [compared], {"comparisons": [str(compared)], **given, **more})
+            self._scoring("rank", _ranked, [compared], {"comparisons": [str(compared)], **given, **more})
         if rated is not None:
-            self._scoring(
-                "leaderboard", leaderboard.run, [rated], {"ratings": [str(rated)], "replies": replies, **draws}
-            )
+            self._scoring("leaderboard", _on_board, [rated], {"ratings": [str(rated)], "replies": replies, **draws})
         if rated is not None or compared is not None:
             given = {"resamples": max(suite.resamples, _FEWEST_RESAMPLES), "seed": suite.seed}
             files = {
@@ -308,6 +306,18 @@ class Evaluation:
             print(f"{step} failed: {error}")
             return
         self._steps.end(step, key, files, complete=complete)
+
+
+def _ranked(json_file: Path, comparisons: Sequence[str], replies: str | None = None, **options: Any) -> None:
+    from fcconan.services import RankOptions, rank
+
+    rank(comparisons, RankOptions(**options), replies=replies).to_json(json_file)
+
+
+def _on_board(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:
+    from fcconan.services import LeaderboardOptions, leaderboard
+
+    leaderboard(ratings, LeaderboardOptions(**options), replies=replies).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

@@ -115,7 +115,7 @@ class Verbs:
         """Lets a judge, or several, rate replies."""
         given = {key: value for key, value in options.items() if key not in ("model", "prompt", "steps", "background")}
         verb_of(rate.run)(
-            dataset=replies,
+            dataset=[str(replies)],
             out=out,
             model=models_in(options),
             prompt=_path(options.get("prompt")),
@@ -132,7 +132,7 @@ class Verbs:
         """Lets a judge compare replies."""
         given = {key: value for key, value in options.items() if key != "prompt"}
         verb_of(compare.run)(
-            dataset=replies,
+            dataset=[str(replies)],
             out=out,
             prompt=_path(options.get("prompt")),
             connection=connection,

@@ -28,7 +28,7 @@ Column = Annotated[
 
 def run(
     dataset: Annotated[
-        Path, typer.Argument(help="A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file.")
+        Path, typer.Argument(help="A folder that `fcconan build` wrote, a dataset's name, or a file of rows.")
     ],
     model: Annotated[str, typer.Option("--model", help="A folder, or a name on the Hub, to start from.")],
     out: Annotated[Path, typer.Option("--out", help="The folder to write; run again after a stop to go on.")],
@@ -159,6 +159,7 @@ def _lesson(
     from fcconan.cli.judge.inputs import named
     from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
     from fcconan.models import load_format
+    from fcconan.services import built_folder
 
     items = {}
     for each in evaluation:
@@ -166,7 +167,7 @@ def _lesson(
         items[each] = load_items(source, config=part, split=part_split)
     columns = named("--column", column, "NAME=COLUMN, such as counter_narrative=reply")
     parts, notes = prepare(
-        dataset,
+        built_folder(dataset),
         config=config,
         split=split,
         columns=columns,

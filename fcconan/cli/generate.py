@@ -16,8 +16,7 @@ PART = "DATASET[:CONFIG[:SPLIT]]"
 Dataset = Annotated[
     Path,
     typer.Argument(
-        help="Messages: a folder that `fcconan build` wrote, the name of one on the Hub, or a CSV, JSONL or parquet "
-        "file."
+        help="Messages: a folder that `fcconan build` wrote, a dataset's name, or a CSV, TSV, JSONL or parquet file."
     ),
 ]
 Strategy = Annotated[

@@ -89,6 +89,8 @@ def strategy_of(asked: Asked) -> str:
 
 def part_of(text: str) -> tuple[Path, str | None, str | None]:
     """Reads DATASET[:CONFIG[:SPLIT]]; what is a path as it stands is one."""
+    from fcconan.services import built_folder
+
     pieces = text.split(":")
     # The longest beginning that is there is the path: drives and some folders have colons.
     for number in range(len(pieces), max(len(pieces) - 3, 0), -1):
@@ -98,7 +100,7 @@ def part_of(text: str) -> tuple[Path, str | None, str | None]:
     else:
         number = max(1, len(pieces) - 2)
     config, split = (*pieces[number:], None, None)[:2]
-    return Path(":".join(pieces[:number])), config or None, split or None
+    return built_folder(":".join(pieces[:number])), config or None, split or None
 
 
 def decoding_of(asked: Asked) -> "Decoding":

@@ -1,7 +1,7 @@
 """What `fcconan generate` does, once its options are read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,10 @@ class Work:
         Raises:
             InputError: Options do not go together, or something cannot be used.
         """
+        from fcconan.services import built_folder
+
+        if (dataset := built_folder(self.dataset)) != self.dataset:
+            return replace(self, dataset=dataset).run(asked, made)
         if made is None and asked.strategy not in (RETRIEVAL, REFERENCE):
             return self._by_model(asked)
         if self.connection.dry_run:

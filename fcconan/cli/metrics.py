@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import models, row_sources
-from fcconan.data import RATING
+from fcconan.cli import models, row_options
+from fcconan.data import SCORED as SCORED_SCHEMA
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "metrics"
 EXAMPLE = "Example: fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv"
-SCORED = RATING.kinds | {"item_id": "string", "system": "string"}
+SCORED = SCORED_SCHEMA.kinds
 FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
 WHOLE = "score"
 TOXIC = "toxic"
@@ -25,7 +25,9 @@ Row = Mapping[str, Any]
 
 
 def run(
-    replies: Annotated[str, typer.Argument(help="A file of replies, a folder of a built dataset, or its name.")],
+    replies: Annotated[
+        list[str], typer.Argument(help="Files of replies, folders of datasets, or names; several are concatenated.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="File of ratings: .parquet, .jsonl or .csv.")],
     metric: Annotated[
         list[str] | None,
@@ -54,24 +56,23 @@ def run(
     ] = "max",
     device: models.Device = None,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Texts a batch of models.")] = 32,
-    split: row_sources.Split = None,
-    column: row_sources.Column = None,
-    json_file: row_sources.Json = None,
+    split: row_options.Split = None,
+    column: row_options.Column = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Score replies by text metrics, as ratings that correlate and leaderboard read."""
     from fcconan.cli.output import print_table, write_json
     from fcconan.data import RowWriter, check_row_target
-    from fcconan.judging import load_replies
     from fcconan.scoring import score_texts
 
     check_row_target(out)
     classifier = toxicity if toxicity is None else _classifier(toxicity)[0]
-    read = [replies, *([_parted(train)[0]] if train else [])]
-    row_sources.check_targets(read, json_file, out=out, models=[bertscore, bartscore, classifier, unieval])
+    read = [*replies, *([_parted(train)[0]] if train else [])]
+    row_options.check_targets(read, json_file, out=out, models=[bertscore, bartscore, classifier, unieval])
     wanted = _named(metric, train, several)
-    with row_sources.opened([replies], split=split, column=column) as sources:
-        place, population = sources.described(replies, "replies")
-        rows = list(load_replies(place, split=sources.split, columns=sources.columns))
+    table = row_options.opened("replies", replies, split=split, column=column)
+    population = table.population
+    rows = list(table)
     chosen: list[str | Metric] = [
         *wanted,
         *_models(bertscore, bartscore, toxicity, device),
@@ -175,33 +176,35 @@ def _questions(model: str | None, questions: list[str], device: str | None) -> "
 
 
 def _novelty(train: str) -> "Metric":
+    from fcconan.data import SUFFIXES, open_table
     from fcconan.scoring import Novelty
+    from fcconan.services import dataset_folder
 
     source, config = _parted(train)
     texts: list[str] = []
-    with row_sources.opened([source]) as opened:
-        for folder in opened.folders():
-            there = sorted({file.parent.name for file in folder.glob("*/train-*.parquet")})
-            if not config and len(there) > 1:
-                raise InputError(
-                    f"{source} has a split train in {', '.join(there)}: choose one, such as --train {source}:{there[0]}"
-                )
-            opened.split, config = "train", config or "".join(there) or "train"
-        if config and opened.split is None:
-            raise InputError(f"{source} is a file and has no config {config!r}: give --train {source}")
-        for row in opened.rows(config):
-            if row.get("role") == "hs":  # dialogues have both sides
-                continue
-            place = getattr(row, "place", source)
-            name = next((each for each in TEXTS if each in row), None)
-            if name is None:
-                raise InputError(
-                    f"{place} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
-                )
-            text = row[name]
-            if text is not None and not isinstance(text, str):
-                raise InputError(f"{place}: {name} is {text!r}, expected a text; mend that row")
-            texts += [text] if text else []
+    folder, split = dataset_folder(source), None
+    if folder.suffix not in SUFFIXES:
+        there = sorted({file.parent.name for file in folder.glob("*/train-*.parquet")})
+        if not config and len(there) > 1:
+            raise InputError(
+                f"{source} has a split train in {', '.join(there)}: choose one, such as --train {source}:{there[0]}"
+            )
+        split, config = "train", config or "".join(there) or "train"
+    elif config:
+        raise InputError(f"{source} is a file and has no config {config!r}: give --train {source}")
+    for row in open_table("pairs", [folder], split=split, part=config):
+        if row.get("role") == "hs":  # dialogues have both sides
+            continue
+        place = getattr(row, "place", source)
+        name = next((each for each in TEXTS if each in row), None)
+        if name is None:
+            raise InputError(
+                f"{place} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
+            )
+        text = row[name]
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{place}: {name} is {text!r}, expected a text; mend that row")
+        texts += [text] if text else []
     return Novelty(texts)
 
 
@@ -233,6 +236,8 @@ def _rater(name: str) -> tuple[str, str]:
 
 def _ratings(rows: Sequence[Row], scores: "Mapping[str, TextScores]") -> Iterator[dict[str, Any]]:
     """Yields a rating for every reply and series; a series that has values of whole systems only has none."""
+    from fcconan.data import about_reply
+
     for name, series in scores.items():
         if "corpus_only" in series.reasons:
             continue
@@ -246,7 +251,7 @@ def _ratings(rows: Sequence[Row], scores: "Mapping[str, TextScores]") -> Iterato
                 "value": None if reason else value,
                 "higher_is_better": series.higher_is_better,
                 "reason": reason,
-                "item_id": row["item_id"],
+                **about_reply(row),
                 "system": row["system"],
             }
 

@@ -98,6 +98,7 @@ class Parameters:
             "metavar": declared.metavar,
             "autocompletion": completed(declared.complete),
             "show_default": default is not None,
+            "hidden": declared.rare,
         }
         names = [name for name in (declared.flag, declared.short) if name is not None]
         info = typer.Option(*names, **how) if names else typer.Argument(**how)

@@ -24,6 +24,18 @@ from .checkpoints import (
     report as report,
     seal_folder as seal_folder,
 )
+from .columns import (
+    JUDGEMENT as JUDGEMENT,
+    KNOWN as KNOWN,
+    Wide as Wide,
+    check_there as check_there,
+    first_name as first_name,
+    parse_filter as parse_filter,
+    parse_rename as parse_rename,
+    parse_wide as parse_wide,
+    read_mapping as read_mapping,
+    renamed as renamed,
+)
 from .conan_ids import (
     decode_conan_id as decode_conan_id,
 )
@@ -38,6 +50,12 @@ from .content import (
     tier_rule_names as tier_rule_names,
     tier_rule_path as tier_rule_path,
 )
+from .files import (
+    detect_kind as detect_kind,
+    part_files as part_files,
+    parts_of as parts_of,
+    row_file as row_file,
+)
 from .forms import (
     MOST_WORDS as MOST_WORDS,
     NAME as NAME,
@@ -48,6 +66,10 @@ from .forms import (
     is_name as is_name,
     is_title as is_title,
     unknown_words as unknown_words,
+)
+from .hashes import (
+    name_with_hash as name_with_hash,
+    sha256_of as sha256_of,
 )
 from .hub import (
     hub_error as hub_error,
@@ -94,6 +116,10 @@ from .parquet import (
     read_schema as read_schema,
     read_table as read_table,
 )
+from .reply_ids import (
+    UNKNOWN as UNKNOWN,
+    about_reply as about_reply,
+)
 from .row_files import (
     SUFFIXES as SUFFIXES,
     RowWriter as RowWriter,
@@ -108,9 +134,9 @@ from .row_ids import (
     id_of as id_of,
     is_missing as is_missing,
     required_id as required_id,
-    with_ids as with_ids,
 )
 from .schemas import (
+    ABOUT_REPLY as ABOUT_REPLY,
     AGREEMENTS as AGREEMENTS,
     ALLOWED as ALLOWED,
     COMPARED as COMPARED,
@@ -128,6 +154,7 @@ from .schemas import (
     RATING as RATING,
     REPLY as REPLY,
     RESTRICTED_TYPES as RESTRICTED_TYPES,
+    SCORED as SCORED,
     TEXT_BY_ID as TEXT_BY_ID,
     TEXT_COLUMNS as TEXT_COLUMNS,
     TIERS as TIERS,
@@ -148,13 +175,16 @@ from .sources import (
     fetch as fetch,
     fetch_all as fetch_all,
     is_here as is_here,
-    name_with_hash as name_with_hash,
-    sha256_of as sha256_of,
 )
 from .stale_files import (
     leftovers as leftovers,
     mark as mark,
     temporary_folder as temporary_folder,
+)
+from .tables import (
+    PlacedRow as PlacedRow,
+    Table as Table,
+    open_table as open_table,
 )
 from .terminal import (
     DEBUG as DEBUG,

@@ -87,8 +87,8 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
+    from fcconan.data.hashes import sha256_of
     from fcconan.data.manifest import CARD, MANIFEST, read_manifest
-    from fcconan.data.sources import sha256_of
 
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for file, written in read_manifest(folder)["files"].items():

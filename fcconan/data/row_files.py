@@ -1,4 +1,4 @@
-"""Files of rows, CSV, JSONL or parquet: read one row at a time, written whole or not at all."""
+"""Files of rows, CSV, TSV, JSONL or parquet: read one row at a time, written whole or not at all."""
 
 import csv
 import json
@@ -9,18 +9,22 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.data.atomic_files import is_special, may_be_written
+from fcconan.data.columns import renamed
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
 
-SUFFIXES = (".parquet", ".jsonl", ".csv")
+SUFFIXES = (".parquet", ".jsonl", ".csv", ".tsv")
+_CELLS = {".csv": ",", ".tsv": "\t"}  # what stands between cells
 _BATCH = 2_000
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+_SEPARATORS = {";": ("semicolons", "with commas"), "\t": ("tabs", "with commas, or under a name in .tsv")}
 Row = dict[str, Any]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Yields the rows of a file; cells of CSV stay text, and empty ones are None.
+    """Yields the rows of a file; cells of CSV and TSV stay text, and empty ones are None.
+
+    TSV has quotation marks around cells as CSV has, which is how spreadsheets and pandas write it.
 
     Raises:
         InputError: The file cannot be read as what its name says.
@@ -50,19 +54,21 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
 
 
-def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV.
+def read_typed_rows(path: Path, columns: Columns, rename: Mapping[str, str] | None = None) -> Iterator[Row]:
+    """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV or TSV.
 
     Args:
         path: The file.
         columns: Names and types of the columns; others are left as they are.
+        rename: Name of a column here -> its name in the file.
 
     Raises:
         InputError: The file cannot be read, or a cell is not of its column's type.
     """
     kinds = {name: DTYPES[kind] for name, kind in columns.items() if kind not in LIST_TYPES}
-    for number, row in enumerate(read_rows(path), start=1):
-        if path.suffix == ".csv":
+    for number, read in enumerate(read_rows(path), start=1):
+        row = renamed(read, rename) if rename else read
+        if path.suffix in _CELLS:
             row |= {name: _typed(row[name], kinds[name], path, number, name) for name in kinds.keys() & row.keys()}
         yield row
 
@@ -113,7 +119,7 @@ class RowWriter:
                 self._parquet = pq.ParquetWriter(self._file, self._schema())
             else:
                 self._file = self._temporary.open("w", encoding="utf-8", newline="")
-                if self.path.suffix == ".csv":
+                if self.path.suffix in _CELLS:
                     self._table().writerow(self.columns)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -163,7 +169,8 @@ class RowWriter:
 
     def _table(self) -> Any:
         # A cell is quoted if it holds a character of the line's end: both kinds, so that both are safe.
-        return csv.writer(_LineFeeds(self._file), lineterminator="\r\n")
+        between = _CELLS[self.path.suffix]
+        return csv.writer(_LineFeeds(self._file), delimiter=between, lineterminator="\r\n")
 
     def _close(self) -> None:
         for each in (self._parquet, self._file):
@@ -233,14 +240,15 @@ def _object(path: Path, number: int, line: str) -> Row:
 
 def _cells(path: Path, file: Any) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(file, strict=True)
+    reader = csv.reader(file, strict=True, delimiter=_CELLS[path.suffix])
     try:
         header = next(reader, None)
         if header is None:
             return
-        found = next((name for mark, name in _SEPARATORS.items() if len(header) == 1 and mark in header[0]), None)
-        if found is not None:
-            raise InputError(f"{path} seems to have {found} between its cells: save it with commas")
+        alone = header[0] if path.suffix == ".csv" and len(header) == 1 else ""
+        for mark_between, (name, how) in _SEPARATORS.items():
+            if mark_between in alone:
+                raise InputError(f"{path} seems to have {name} between its cells: save it {how}")
         if len(set(header)) < len(header):
             raise InputError(f"{path}: two columns have one name; rename one of them")
         for cells in reader:
@@ -251,4 +259,6 @@ def _cells(path: Path, file: Any) -> Iterator[Row]:
             if cells:
                 yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not CSV ({error}); mend that line") from error
+        raise InputError(
+            f"{path}, line {reader.line_num}: not {path.suffix[1:].upper()} ({error}); mend that line"
+        ) from error

@@ -191,9 +191,11 @@ _JUDGED = (
     *_columns("bool", "cited"),
     *_columns("string", "suspicious", TEXT),  # it quotes the reply
 )
-RATED = RATING.extended(*_JUDGED)
-# As `metrics` writes them.
+# The rated reply, so that ratings are complete input for the next command.
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
+ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
+SCORED = RATING.extended(*_ABOUT_RATINGS)
+RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
 LABELLED = VOTE.extended(
     *_columns("string", "rater_kind", _RATER_KIND),
     *_columns("string", "reason"),
@@ -291,7 +293,7 @@ REPRODUCTION = Schema(
 # What is published of rows and results, by config.
 PUBLISHED: dict[str, Schema] = {
     "replies": GENERATED,
-    "ratings": RATED.extended(*_ABOUT_RATINGS),
+    "ratings": RATED,
     "votes": LABELLED,
     "comparisons": COMPARED,
     "rankings": RANKING,

@@ -1,7 +1,6 @@
 """Pinned upstream files: found in the mirror, the cache or on the network, and hashed wherever they are found."""
 
 import errno
-import hashlib
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import BinaryIO
 
 from fcconan.data.addresses import Address, parse_address
+from fcconan.data.hashes import sha256_of
 from fcconan.data.source_models import Source
 from fcconan.data.stale_files import leftovers, mark
 from fcconan.errors import InputError
@@ -56,17 +56,6 @@ def _place(source: Source) -> str:
     from urllib.parse import quote
 
     return f"{source.repository}/{source.commit}/{quote(source.path)}"
-
-
-def name_with_hash(path: Path) -> str:
-    """Returns a file's name with the first 12 digits of its sha256, such as `rows.csv@1f2e3d4c5b6a`, for signatures."""
-    return f"{path.name}@{sha256_of(path)[:12]}"
-
-
-def sha256_of(path: Path) -> str:
-    """Returns the sha256 of a file as 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[str], None] | None = None) -> Path | None:

@@ -11,28 +11,26 @@ from fcconan.data import (
     SUFFIXES,
     TIERS,
     cell_list,
+    check_there,
+    first_name,
     is_missing,
+    part_files,
     read_manifest,
+    read_mapping,
     read_rows,
     release_folder,
+    renamed,
+    row_file,
     sha256_of,
     short_hash,
 )
 from fcconan.errors import InputError
-from fcconan.judging import files_of
 
 Row = dict[str, Any]
 QUERIES_FILE = "queries.jsonl"
 TRAIN = "train"
 _LANGUAGE = re.compile(r"^language:.*(?:\n(?:-| ).*)*", re.MULTILINE)
-# Names that texts go by in files of other people.
-_OTHER_NAMES = {
-    "hate_speech": ("hatespeech", "hateSpeech", "HATE_SPEECH", "HS", "hs"),
-    "counter_narrative": (
-        "counternarrative", "counter_speech", "counterspeech", "counterSpeech", "COUNTER_NARRATIVE", "CN", "cn",
-    ),
-    "references": ("reference",),
-}  # fmt: skip
+_TEXTS = ("hate_speech", "counter_narrative", "references")
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,10 @@ class Part:
             InputError: A file cannot be read, or has no column that was named, or a text is no text.
         """
         for file in self.files:
+            rename = {**read_mapping(file)[0], **(self.columns or {})}
             for number, row in enumerate(read_rows(file), start=1):
                 place = f"{file}, row {number}"
-                yield place, self._named(row, file, place)
+                yield place, self._named(row, rename, file, place)
 
     def all_rows(self) -> list[tuple[str, Row]]:
         """Returns all rows, each with its place.
@@ -89,15 +88,11 @@ class Part:
             )
         return rows
 
-    def _named(self, row: Row, file: Path, place: str) -> Row:
-        found = dict(row)
-        for name, theirs in (self.columns or {}).items():
-            if theirs not in row:
-                raise InputError(f"{file} has no column {theirs!r}, but {', '.join(row)}: name one of these")
-            found[name] = row[theirs]
-        for name, others in _OTHER_NAMES.items():
-            theirs = next((each for each in others if each in found), "")
-            if name not in found and theirs:
+    def _named(self, row: Row, rename: Mapping[str, str], file: Path, place: str) -> Row:
+        check_there(str(file), [theirs for theirs in (self.columns or {}).values() if theirs not in row], row)
+        found = renamed(row, rename)
+        for name in _TEXTS:
+            if (theirs := first_name(found, name)) is not None:
                 found[name] = found[theirs]
         if "hate_speech" not in found and {"_id", "text"} <= found.keys():  # a query of BEIR
             found |= {"hate_speech": found["text"], "hs_id": found["_id"]}
@@ -140,8 +135,9 @@ def open_part(
     if source.suffix in SUFFIXES and not source.is_dir():
         if config is not None:
             raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
-        files = files_of(source, split, "")
-        return Part(tuple(files), source.name, sha256_of(source)[:12], columns=columns)
+        if split is not None:
+            raise InputError(f"{source} is a file and has no splits: leave --split out")
+        return Part((row_file(source),), source.name, sha256_of(source)[:12], columns=columns)
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
         return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns)
@@ -152,7 +148,7 @@ def open_part(
     config = config or _choose(source, training=training, usual=usual)
     if training and split is None and any((source / config).glob(f"{TRAIN}-*.parquet")):
         split = TRAIN
-    files = files_of(source, split, config)
+    files = part_files(source, split, config)
     return Part(
         tuple(files),
         manifest.get("name") or source.resolve().name,
@@ -187,7 +183,7 @@ def _choose(source: Path, *, training: bool, usual: str | None) -> str:
     if columns:
         wanted = "pairs" if training else "replies, pairs or queries"
         raise InputError(f"{source} has the configs {', '.join(columns)}, and no {wanted}: choose another dataset")
-    return TRAIN if training else "replies"  # whose absence `files_of` explains
+    return TRAIN if training else "replies"  # whose absence `part_files` explains
 
 
 def _columns(path: Path) -> set[str]:

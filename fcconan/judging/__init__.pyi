@@ -73,12 +73,6 @@ from .rating import (
 from .rating_cache import (
     KeptRatings as KeptRatings,
 )
-from .replies import (
-    UNKNOWN as UNKNOWN,
-    Replies as Replies,
-    files_of as files_of,
-    load_replies as load_replies,
-)
 from .rubric_drafts import (
     draft_rubric as draft_rubric,
 )

@@ -4,9 +4,11 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
+from fcconan.data import ABOUT_REPLY
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
+_SHARED = ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better", *ABOUT_REPLY)
 Rule = Literal["mean", "median", "majority"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 Reason = Literal["too_few_judges", "no_majority"]
@@ -66,7 +68,7 @@ def _combine(rows: Sequence[Row], rule: Rule) -> Row:
     if value is not None:
         reason = None
     return {
-        **{name: first.get(name) for name in ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better")},
+        **{name: first.get(name) for name in _SHARED},
         key: value,
         "rater": f"panel:{rule}",
         "rater_kind": "model",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, short_hash
+from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, about_reply, short_hash
 from fcconan.judging.citations import cites
 from fcconan.judging.injection import copied
 from fcconan.judging.outcomes import Outcome, RowReason, keys, read
@@ -208,6 +208,7 @@ class ModelJudge:
             "reason": outcome.reason,
             "explanation": outcome.explanation,
             **extra,
+            **about_reply(row),
         }
 
 

@@ -166,7 +166,7 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
         if source.suffix != RESULT_SUFFIX and not holds_rows(source):
             raise InputError(
                 f"{source} is no file of rows, run or result: its name ends in {source.suffix or 'nothing'}, expected "
-                ".parquet, .jsonl, .csv, .trec, .run or .json"
+                ".parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())

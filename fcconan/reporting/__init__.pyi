@@ -4,6 +4,7 @@ from .benchmark_reports import (
     write_report as write_report,
 )
 from .campaigns import (
+    main_quality_tables as main_quality_tables,
     not_made as not_made,
     quality_tables as quality_tables,
     write_quality_page as write_quality_page,

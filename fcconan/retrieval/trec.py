@@ -150,26 +150,26 @@ def check_qrels(
     *,
     whole: bool,
 ) -> None:
-    """Checks that judgements are of the dataset.
+    """Checks that qrels judge known ids only.
 
     Args:
-        partition: Name of the partition.
-        qrels: Query id -> corpus id -> relevance.
-        queries: The queries of the dataset.
+        partition: Name of the partition, for messages.
+        qrels: Labels by query id and corpus id.
+        queries: Queries of the dataset.
         corpus: The catalogue.
-        whole: Whether the catalogue is the full one, so that every judged CN must be in it.
+        whole: Whether the catalogue is complete; otherwise unknown corpus ids are allowed.
 
     Raises:
-        InputError: A query or a CN is not in the dataset.
+        InputError: A query or corpus id is unknown.
     """
     for query, judged in qrels.items():
         if query not in queries:
             raise InputError(
-                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: mend them"
+                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: correct them"
             )
         unknown = next((key for key in judged if key not in corpus), None) if whole else None
         if unknown is not None:
             raise InputError(
                 f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
-                f"{query!r}): mend them"
+                f"{query!r}): correct them"
             )

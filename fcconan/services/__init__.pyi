@@ -1,3 +1,23 @@
+from .active_learning import (
+    QueueOptions as QueueOptions,
+    QueueResult as QueueResult,
+    queue_units as queue_units,
+)
+from .adjudication import (
+    AdjudicateOptions as AdjudicateOptions,
+    AdjudicateResult as AdjudicateResult,
+    adjudicate as adjudicate,
+)
+from .agreement import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
+    agree as agree,
+)
+from .assignment import (
+    AssignOptions as AssignOptions,
+    AssignResult as AssignResult,
+    assign as assign,
+)
 from .benchmark import (
     BenchOptions as BenchOptions,
     bench as bench,
@@ -6,6 +26,16 @@ from .benchmark import (
 from .benchmark_results import (
     BenchResult as BenchResult,
     RanxData as RanxData,
+)
+from .campaign_release import (
+    TierOptions as TierOptions,
+    TierResult as TierResult,
+    tier as tier,
+)
+from .campaign_state import (
+    StatusOptions as StatusOptions,
+    StatusResult as StatusResult,
+    campaign_status as campaign_status,
 )
 from .configuration import (
     Argument as Argument,
@@ -39,6 +69,11 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .locations import (
+    built_folder as built_folder,
+    cached_folder as cached_folder,
+    dataset_folder as dataset_folder,
+)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
@@ -47,11 +82,22 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
+    WideRowSelection as WideRowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
+)
+from .rater_quality import (
+    RaterQualityOptions as RaterQualityOptions,
+    RaterQualityResult as RaterQualityResult,
+    check_raters as check_raters,
+)
+from .rating_board import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
+    leaderboard as leaderboard,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
@@ -71,4 +117,29 @@ from .retriever_training import (
     RetrieverTrainingOptions as RetrieverTrainingOptions,
     RetrieverTrainingResult as RetrieverTrainingResult,
     train_retriever as train_retriever,
+)
+from .returned_sheets import (
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
+    import_answers as import_answers,
+)
+from .roster import (
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
+    update_raters as update_raters,
+)
+from .sheets import (
+    SheetOptions as SheetOptions,
+    SheetResult as SheetResult,
+    export_sheets as export_sheets,
+)
+from .tournament import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
+)
+from .validation import (
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
+    validate as validate,
 )

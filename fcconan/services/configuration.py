@@ -33,7 +33,8 @@ class Option:
         metavar: The form of a value in the help, such as `NAME=COLUMN`.
         group: The section of the help; None for the first one.
         rare: Whether the help leaves it out. It is accepted and has a place in the reference.
-        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value.
+        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value;
+            without `{}` it is the value that an older switch stands for.
         complete: Returns the values that the shell completes, for values that are not a closed list.
         role: How a file or folder that it names is used; see `Argument`.
     """
@@ -67,6 +68,7 @@ class Argument:
             folder, which holds nothing else (`release`), it is a file that the command writes (`write`), or the value
             names a language model, which may be a file of responses or a folder (`model`).
         required: Whether the command demands a value even though the parameter has a default.
+        rare: As in `Option`.
     """
 
     help: str
@@ -78,6 +80,7 @@ class Argument:
     complete: Names | None = None
     role: Role | None = None
     required: bool = False
+    rare: bool = False
 
 
 argument = Argument

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Jobs(Configuration):
     """Parallel downloads."""
 
-    jobs: int = option(4, help="Number of upstream files that are fetched at once.", short="-j", ge=1, le=MOST_JOBS)
+    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1, le=MOST_JOBS)
 
 
 class BuildOptions(Jobs):
@@ -41,7 +41,7 @@ class HydrateOptions(Jobs):
         None, help="Tag, branch or commit of a dataset on the Hub; default: the newest.", metavar="NAME"
     )
     recipe: str | None = option(
-        None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read"
+        None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read", rare=True
     )
     keep_going: bool = option(False, help="Write the folder even if rows were changed or are missing.")
 
@@ -309,7 +309,9 @@ def croissant(
         InputError: The folder is no release, or its card cannot be read.
     """
     from fcconan.building import croissant as describe
+    from fcconan.services.locations import built_folder
 
+    folder = built_folder(folder)
     url = options.url or None
     if url is None and json_file is not None:
         url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()

@@ -33,9 +33,9 @@ class PublishOptions(Configuration):
     )
     labels_only: bool = option(False, help="Leave out the text columns of rows.", group=ROWS)
     about: Path | None = option(
-        None, help="The dataset folder that the rows belong to.", group=ROWS, metavar="FOLDER", role="read"
+        None, rare=True, help="The dataset folder that the rows belong to.", group=ROWS, metavar="FOLDER", role="read"
     )
-    title: str | None = option(None, help="Title of rows; default: from the name of the file.", group=ROWS)
+    title: str | None = option(None, rare=True, help="Title of rows; default: from the name of the file.", group=ROWS)
     licence: str = option(
         "other",
         help="Licence of rows, as an identifier of the Hub, such as cc-by-4.0.",
@@ -45,7 +45,11 @@ class PublishOptions(Configuration):
     )
     language: str = option("en", help="Language of rows (ISO 639-1).", group=ROWS, metavar="CODE")
     drop_column: tuple[str, ...] = option(
-        (), help="Leave this column of rows out; repeat it for several columns.", group=ROWS, metavar="COLUMN"
+        (),
+        rare=True,
+        help="Leave this column of rows out; repeat it for several columns.",
+        group=ROWS,
+        metavar="COLUMN",
     )
 
 
@@ -96,9 +100,10 @@ def publish(
         HubFailure: The Hub cannot be reached or failed; running it again continues.
     """
     from fcconan.publishing import publish as publish_release
+    from fcconan.services.locations import built_folder
 
     found = publish_release(
-        source,
+        built_folder(source),
         repo_id,
         dry_run=options.dry_run,
         tag=options.tag,
@@ -106,7 +111,7 @@ def publish(
         gated=options.gated,
         may_redistribute=options.may_redistribute,
         labels_only=options.labels_only,
-        about=options.about,
+        about=None if options.about is None else built_folder(options.about),
         title=options.title,
         licence=options.licence,
         language=options.language,

@@ -22,8 +22,9 @@ def paper_names() -> list[str]:
 class ReproduceOptions(Configuration):
     """How published values are recomputed."""
 
-    data: Path | None = option(
+    data_dir: Path | None = option(
         None,
+        renamed=("--data",),
         help="Folder of built datasets, which later runs use again; default: they are built for this run only.",
         metavar="FOLDER",
         role="folder",
@@ -66,7 +67,7 @@ def reproduce(
     chosen = list(dict.fromkeys(papers or paper_names()))
     for name in chosen:
         load_paper(name)
-    with Datasets(options.data) as datasets:
+    with Datasets(options.data_dir) as datasets:
         cells = [cell for name in chosen for cell in recompute(name, datasets)]
     signature = ledger_signature(chosen, datasets.fingerprints)
     return ReproduceResult({"signature": signature, "rows": as_rows(cells)}, cells)

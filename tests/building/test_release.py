@@ -15,8 +15,8 @@ import yaml
 from fcconan.building.builds import build
 from fcconan.building.cards import check_card
 from fcconan.data import atomic_folders
+from fcconan.data.hashes import sha256_of
 from fcconan.data.manifest import read_manifest
-from fcconan.data.sources import sha256_of
 from fcconan.data.stale_files import mark
 from fcconan.errors import InputError
 from tests import small

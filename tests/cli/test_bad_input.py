@@ -500,24 +500,6 @@ def test_a_bad_json_target_is_noticed_before_the_work(run_cli: RunCli, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("bench", "kn-conan", "--system", "bm25"),
-        ("judge", "rate", "kn-conan", "--task", "cseval", "--model", "lexical", "--out", "out.csv"),
-        ("generate", "kn-conan", "--strategy", "retrieval", "--out", "out.csv"),
-    ],
-)
-def test_a_name_of_the_catalogue_says_how_to_build_it(
-    words: tuple[str, ...], run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run_cli(*words)
-    said = "run `fcconan build kn-conan --out data/kn-conan`, and give data/kn-conan"
-    assert (done.returncode, done.stderr) == (2, f"fcconan: kn-conan is a dataset to be built first: {said}\n")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("arguments", ["list", "build demo --out out", "bench data --system bm25", "demo"])
 def test_a_deleted_current_folder_is_named(run_cli: RunCli, tmp_path: Path, arguments: str) -> None:
     gone = tmp_path / "gone"

@@ -15,18 +15,21 @@ from fcconan.cli import app
 from fcconan.cli.command import Command, Group
 from fcconan.cli.parameters import typed
 from fcconan.errors import InputError
-from fcconan.services import Bootstrap, Endpoint, Result, RowSelection, argument, flag_of, option, value_type
+from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, flag_of, option, value_type
 from tests.conftest import RunCli
 
 
-class GroveOptions(Bootstrap, RowSelection):
+class GroveOptions(Bootstrap, WideRowSelection):
     """Options of an invented service."""
 
     people: Literal["ombrey", "tessok"] = option(help="People of the grove.", short="-p")
     trees: int = option(3, help="Number of trees.", ge=1, le=10, renamed=("--stems",))
     share: float = option(0.5, help="Share of old trees.", gt=0, lt=1, rare=True)
     overlap: dict[str, str] = option(
-        {}, help="Overlap.", metavar="N=SHARE", renamed=(("--twice", "2={}"), ("--thrice", "3={}"))
+        {},
+        help="Overlap.",
+        metavar="N=SHARE",
+        renamed=(("--twice", "2={}"), ("--thrice", "3={}"), ("--everywhere", "4=1")),
     )
     kinds: tuple[Literal["oak", "elm"], ...] = option((), help="Kinds of trees.")
     fenced: bool = option(True, help="Whether there is a fence.")
@@ -202,10 +205,10 @@ def test_wrong_values_are_refused_in_one_line(grove: typer.Typer, line: str, mes
 
 
 def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
-    line = "grow a.csv -p ombrey --stems=4 --twice .2 --thrice=.05 --where system=a --everything"
+    line = "grow a.csv -p ombrey --stems=4 --twice .2 --thrice=.05 --everywhere --where system=a --everything"
     done = CliRunner().invoke(grove, line.split())
     shown = json.loads(done.stdout.splitlines()[0])
-    assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05"}, True)
+    assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05", "4": "1"}, True)
     assert shown["filter"] == {"system": ["a"]}
     assert done.stderr.splitlines() == [
         f"fcconan: {old} is now {new}: the old spelling will be removed"
@@ -213,6 +216,7 @@ def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
             ("--stems", "--trees"),
             ("--twice", "--overlap"),
             ("--thrice", "--overlap"),
+            ("--everywhere", "--overlap"),
             ("--where", "--filter"),
             ("--everything", "--verbose"),
         ]
@@ -252,7 +256,7 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     assert "--flooded " in text and "--no-flooded" not in text
     assert "[default: 3; 1<=x<=10]" in text
     assert "--stems" not in text and "Share of old trees" not in text
-    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share"
+    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --wide-column, --confidence"
     assert text.rstrip().endswith("Example: fcconan grow a.csv --people ombrey")
 
 

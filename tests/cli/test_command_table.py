@@ -10,6 +10,7 @@ import typer
 import yaml
 
 from fcconan.cli import app
+from fcconan.cli.command import Command
 
 TABLE = Path(__file__).parents[2] / "docs" / "commands.yaml"
 VISIBLE = 12  # options of a command in --help, besides the common ones
@@ -97,8 +98,13 @@ def _parameters(name: str, kind: str) -> list[Any]:
 
 
 def _is_moved(name: str) -> bool:
-    """Says whether a command has its new options, which are those with `--verbose`."""
-    return any("--verbose" in each.opts for each in _parameters(name, "option"))
+    """Says whether a command has its new options, as those of services have."""
+    return isinstance(getattr(APP[name], "declared", None), Command)
+
+
+def _older(name: str) -> set[str]:
+    """Returns the older spellings that a command of a service accepts, or refuses with a note."""
+    return {*APP[name].declared.parameters.renamed, *APP[name].declared.removed} if _is_moved(name) else set()
 
 
 def test_every_command_is_in_the_table() -> None:
@@ -110,8 +116,8 @@ def test_every_option_of_a_command_is_in_its_table_once(name: str) -> None:
     options, moved = _resolved(COMMANDS[name]), _is_moved(name)
     spellings = {each: _spellings(each, option) for each, option in options.items()}
     removed = set(COMMANDS[name].get("removed", {}))
-    met: set[str] = set()
-    current: set[str] = set()
+    met: set[str] = set() if not moved or APP[name].declared.detailed else {"verbose"}
+    current = _older(name)
     switches = {f"--no-{flag.removeprefix('--')}" for new, _ in spellings.values() if len(new) == 1 for flag in new}
     for parameter in _parameters(name, "option"):
         for flag in [each for each in (*parameter.opts, *parameter.secondary_opts) if each.startswith("--")]:
@@ -121,14 +127,21 @@ def test_every_option_of_a_command_is_in_its_table_once(name: str) -> None:
             if flag in removed:
                 continue
             entries = [each for each, (new, old) in spellings.items() if flag in new or flag in old]
+            if moved and flag in parameter.secondary_opts and not entries:
+                continue  # every switch of a converted command has a generated `--no-` form
             before = [each for each in entries if not options[each].get("new")]
             assert len(before) <= 1 <= len(entries), (flag, entries)
             met.update(each for each in entries if flag in _flags(each) or not moved)
-    lacking = [each for each, option in options.items() if each not in met and (moved or not option.get("new"))]
+    # A command has `--verbose` and `--force` only where there is more to print, or something to protect.
+    lacking = [
+        each
+        for each, option in options.items()
+        if each not in met and (moved or not option.get("new")) and each not in ("verbose", "force")
+    ]
     assert not lacking
     old = {flag for each, (_, flags) in spellings.items() for flag in flags if not options[each].get("new")}
     if (declared := getattr(APP[name], "declared", None)) is not None:
-        current |= {*declared.parameters.renamed, *declared.removed}
+        current |= {*declared.parameters.renamed, *declared.removed, *declared.ignored}
     assert not (removed | old) - current, "an old spelling that no option has"
     assert len(_parameters(name, "argument")) == len(COMMANDS[name].get("arguments", ()))
 
@@ -219,7 +232,7 @@ def test_a_command_is_well_formed(name: str) -> None:
 def test_functions_are_named_once_and_unlike_their_modules() -> None:
     heads = [command["head"] for command in (COMMANDS | TREE["new_commands"]).values()]
     for key in ("function", "service", "config"):
-        assert len({head[key] for head in heads}) == len(heads), key
+        assert key == "service" or len({head[key] for head in heads}) == len(heads), key
     assert not {head["function"] for head in heads} & {head["service"] for head in heads}
     assert all(head["config"].endswith("Options") for head in heads)
 

@@ -318,7 +318,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             ["--value", "x=item_id", "--human", "x"],
             "x.csv, row 1, column item_id: value is 'i1', expected a number",
         ),
-        (ROWS, ["--split", "test"], "x.csv has no splits, expected a dataset: leave --split out"),
+        (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
         (ROWS, ["--tests", "rows"], "--tests is 'rows': give reply, item or williams"),
         (
             ROWS,

@@ -17,7 +17,7 @@ from fcconan.building.builds import build
 from fcconan.data.content import content_folder
 from fcconan.data.ids import make_cn_id, make_hs_id, make_item_id
 from fcconan.data.row_files import read_rows
-from fcconan.judging.replies import load_replies
+from fcconan.data.tables import open_table
 from tests.cli.judging import fcconan, longer, rated
 from tests.cli.scored import write_rows
 from tests.models.server import KEY, Body, Server, error, says
@@ -311,7 +311,7 @@ def test_replies_from_elsewhere_have_a_row_for_every_message(whose: dict[str, st
     _suite(systems=systems, ratings=[], comparisons=[], metrics=None)
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
     assert done.status == 1, done
-    rows = [row for row in load_replies(Path("out/replies.parquet")) if row["system"] == "theirs"]
+    rows = [row for row in open_table("replies", ["out/replies.parquet"]) if row["system"] == "theirs"]
     assert [row["text"] for row in rows] == ["Answer 0.", "Answer 1.", "Answer 2.", ""]
     assert rows[3]["reason"] == "no_reply"
 

@@ -629,7 +629,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{LEXICAL} --column reply=text", "--column reply=text: replies have no 'reply', only reply_id, "),
         (f"{LEXICAL} --column text", "--column text: expected NAME=COLUMN, such as text=predicted_reply"),
         (f"{LEXICAL} --column text=text --column text=system", "--column text=system: text is text already; name"),
-        ("rate other.csv --model lexical --out out.csv", "other.csv has the columns said, answered, expected `text`: "),
+        (
+            "rate other.csv --model lexical --out out.csv",
+            "other.csv has the columns said, answered, expected `text` and `hate_speech`: name them with ",
+        ),
         (f"{LEXICAL} --json none/out.json", "none/out.json cannot be written: choose another --json file"),
         (f"{LEXICAL} --json out.csv", "out.csv is "),
         (f"{STUB} --prompt broken.yaml", "broken.yaml, line 3: not valid YAML ("),
@@ -668,11 +671,14 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("compare replies.csv --model stub --out out.csv --explain", "--explain and --reference go with --protocol "),
         ("compare replies.csv --model stub --out out.csv --overflow none --context 9", "overflow is 'none': choose "),
         ("compare replies.csv --model stub --out out.csv --prompt blind.yaml", "blind.yaml: the prompt does not show "),
-        ("compare other.csv --model stub --out out.csv", "other.csv has the columns said, answered, expected `text`: "),
+        (
+            "compare other.csv --model stub --out out.csv",
+            "other.csv has the columns said, answered, expected `text` and `hate_speech`: name them with ",
+        ),
         ("compare single.csv --model stub --out out.csv", "no item has replies of two systems, so nothing can be"),
         ("compare replies.csv --model stub --out none/out.csv", "none/out.csv cannot be written: choose another file"),
         ("audit", "nothing to audit: give --ratings FILE or --comparisons FILE"),
-        ("audit --ratings none.csv", "none.csv cannot be read (No such file or directory): check the path"),
+        ("audit --ratings none.csv", "there is no file none.csv: check the path"),
         (
             "audit --ratings replies.csv",
             "ratings have the columns hate_speech, text, system, and a row has no reply_id: ",

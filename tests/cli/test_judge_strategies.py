@@ -355,12 +355,13 @@ def test_settings_that_cannot_be_are_refused(
         "compare {} --model stub --out out.csv",
         "calibrate {} --aspect relevance --model stub --out out.yaml",
         "prompt --dataset {}",
-        "audit --ratings demo/ratings/none.csv --replies {}",
+        "audit --ratings ratings.csv --replies {}",
     ],
 )
 def test_a_config_in_the_place_of_its_dataset_is_told_from_one(command: str) -> None:
     Path("demo/replies").mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist([{"text": "No."}]), "demo/replies/test-00000-of-00001.parquet")
+    Path("ratings.csv").write_text("reply_id,rater,aspect,value\nr1,anna,tone,3\n", encoding="utf-8")
     told = "is the config replies of a dataset, not its folder: give demo"
     assert fcconan("judge", *command.format("demo/replies").split()).complaint == f"demo/replies {told}"
 

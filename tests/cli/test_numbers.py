@@ -37,7 +37,7 @@ NEEDED: dict[str, list[object]] = {
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
     "annotate agree": ["c"],
-    "annotate validate": ["c", "--sample", 1],
+    "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
     "judge rate": ["data", "--task", "t", "--model", "m", "--out", "out"],
@@ -95,8 +95,8 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         (f"judge compare r.csv --model m --out out --budget {10**30}", "'--budget'"),
         (f"judge show --journal j --limit {10**30}", "'--limit'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
-        (f"annotate raters c --annotators {10**9}", "'--annotators'"),
-        (f"annotate raters c --validators {10**9}", "'--validators'"),
+        (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
+        (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
         *(
             (f"{command} --resamples {10**30}", "'--resamples'")
             for command in (

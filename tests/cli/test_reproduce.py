@@ -70,7 +70,7 @@ def test_every_figure_is_printed_if_asked_for() -> None:
         (["fc-conan", "--report", "nowhere/ledger.html"], "choose a file in a folder that is there"),
         (["fc-conan", "--json", "nowhere/ledger.json"], "cannot be written"),
         (["fc-conan", "--json", "x.html", "--report", "x.html"], "x.html is named by --json and --report"),
-        (["fc-conan", "--data", "rel", "--json", "rel"], "rel is read, and --json would destroy it"),
+        (["fc-conan", "--data-dir", "rel", "--json", "rel"], "rel is read, and --json would destroy it"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(
@@ -102,7 +102,7 @@ def test_a_kept_folder_that_was_changed_is_refused_and_so_is_a_result_in_it(tmp_
     with Datasets(tmp_path) as data:
         assert data.path("demo") == built
     done = CliRunner().invoke(
-        app, ["reproduce", "fc-conan", "--data", str(tmp_path), "--json", str(built / "manifest.json")]
+        app, ["reproduce", "fc-conan", "--data-dir", str(tmp_path), "--json", str(built / "manifest.json")]
     )
     assert f"is in the folder {built}, which holds the release only" in str(done.exception)
     table = next(built.glob("queries/*.parquet"))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from fcconan.data.ids import make_reply_id
+from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.generation.generators import CatalogueGenerator, ModelGenerator, References
 from fcconan.generation.item import GENERATED, Generated, Item
 from fcconan.generation.writing import Tally, generate_rows, row_maker
-from fcconan.judging.replies import load_replies
 from fcconan.models.calls import Call, Reply
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
@@ -211,7 +211,7 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in bare))
     ids = ("reply_id", "item_id", "hs_id")
-    assert [[each[name] for name in ids] for each in load_replies(path)] == [
+    assert [[each[name] for name in ids] for each in open_table("replies", [path])] == [
         [row[name] for name in ids] for row in rows
     ]
 

@@ -151,7 +151,7 @@ def fc_conan_scores(place: Workplace) -> Outputs:
 
 def reproduced(place: Workplace) -> Outputs:
     """Every printed figure of the four papers beside the recomputed one."""
-    return {"ledger": place.result("reproduce", "--data", "data")}
+    return {"ledger": place.result("reproduce", "--data-dir", "data")}
 
 
 # The longest first, so that no core waits at the end.

@@ -10,6 +10,7 @@ from scipy.stats import binomtest, norm, spearmanr, t
 from fcconan.errors import InputError
 from fcconan.judging.audit.analysis import audit_judge
 from fcconan.judging.audit.intervals import share_interval
+from fcconan.judging.audit.rows import Replies, read_ratings
 
 REFUSAL = "I'm sorry, but I cannot help with that."
 Row = dict[str, Any]
@@ -560,3 +561,9 @@ def test_bad_input(arguments: dict[str, Any], message: str) -> None:
         audit_judge(**arguments)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_hs_of_a_rating_is_that_of_its_reply_or_else_its_own() -> None:
+    rows = [rating("r1", 1.0, hs_id="hs-1", item_id="it-1"), rating("r2", 1.0, item_id="it-2"), rating("r3", 1.0)]
+    assert [each.unit for each in read_ratings(rows, Replies(None))] == ["hs-1", "it-2", "r3"]
+    assert [each.unit for each in read_ratings(rows, Replies([reply("r1", "No.", "hs-9")]))] == ["hs-9", "it-2", "r3"]

@@ -34,7 +34,7 @@ def rated(text: str | None, name: str, message: str | None = MESSAGE, **scale: A
 
 def test_a_row_has_the_columns_of_a_rating_and_says_that_it_is_a_baseline() -> None:
     row = rated("Tessok bake.", "fluency")
-    assert list(row) == list(RATING.kinds)
+    assert list(row) == [*RATING.kinds, "item_id", "hs_id", "system"]
     assert row == {
         "reply_id": "r-1",
         "rater": "lexical-baseline",
@@ -46,6 +46,9 @@ def test_a_row_has_the_columns_of_a_rating_and_says_that_it_is_a_baseline() -> N
         "higher_is_better": True,
         "reason": None,
         "explanation": "baseline without a model: share 1.000",
+        "item_id": None,
+        "hs_id": None,
+        "system": None,
     }
 
 

@@ -55,6 +55,9 @@ def test_a_row_says_all_about_a_rating() -> None:
         "retained_mass": None,
         "cited": None,
         "suspicious": None,
+        "item_id": None,
+        "hs_id": "hs-7",
+        "system": None,
     }
     assert list(calm) == list(RATED) == list(mine.columns)
     told = {"aspect": "depth", "value": None, "low": 0.0, "high": 3.0, "higher_is_better": False, "n_read": 0}

@@ -10,7 +10,8 @@ from threading import Thread
 
 import pytest
 
-from fcconan.data.sources import cache_folder, sha256_of
+from fcconan.data.hashes import sha256_of
+from fcconan.data.sources import cache_folder
 from fcconan.errors import InputError
 from fcconan.models import weights
 from fcconan.models.weights import loading, locate, one_line

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from fcconan.building.quotations import squeezed
 from fcconan.data.forms import CODE, ID, NUMBER, PRINTED, SCALE, TEXT
+from fcconan.data.hashes import sha256_of
 from fcconan.data.manifest import read_manifest
 from fcconan.data.schemas import DTYPES, LIST_TYPES, PUBLISHED, Column
-from fcconan.data.sources import sha256_of
 from tests.publishing.hub import Hub
 
 ROW = dict[str, Any]

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from fcconan.data.hashes import sha256_of
 from fcconan.data.manifest import read_manifest
-from fcconan.data.sources import sha256_of
 from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.card_check import check_published_card

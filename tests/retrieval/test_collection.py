@@ -342,7 +342,7 @@ def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None
     (beir / "qrels" / "test.tsv").write_text("q1\td1\t1\nq1\td9\t0\n", encoding="utf-8")
     collection = load_collection(str(beir))
     assert complaint(lambda: collection.qrels("test")) == (
-        "the qrels of test judge 'd9', which the catalogue does not have (query 'q1'): mend them"
+        "the qrels of test judge 'd9', which the catalogue does not have (query 'q1'): correct them"
     )
 
 
@@ -394,7 +394,7 @@ def test_more_judgements_may_be_added(beir: Path, tmp_path: Path) -> None:
     assert list(collection.partitions) == ["test"]
     path.write_text("q2 0 d3 1\n", encoding="utf-8")
     assert complaint(lambda: more.qrels("mine")) == (
-        "the qrels of mine judge query 'q2', which the dataset does not have: mend them"
+        "the qrels of mine judge query 'q2', which the dataset does not have: correct them"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.cli.row_sources import PlacedRow
+from fcconan.data.tables import PlacedRow
 from fcconan.errors import InputError
 from fcconan.scoring.ratings import RatedReplies
 

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.cli.row_sources import PlacedRow
+from fcconan.data.tables import PlacedRow
 from fcconan.errors import InputError
 from fcconan.scoring.tournament.preferences import (
     disagreement,

@@ -157,7 +157,7 @@ def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material
     """Makes a unit of every reply that has words.
 
     Args:
-        replies: Complete rows, as `fcconan.judging.replies.load_replies` gives them.
+        replies: Complete rows, as `fcconan.data.tables.open_table` gives them.
         context: What the task shows beside the texts.
 
     Raises:
@@ -176,7 +176,7 @@ def comparison_units(
     Pairs with the same text twice are left out, as `fcconan judge compare` asks nobody about them.
 
     Args:
-        replies: Complete rows, as `fcconan.judging.replies.load_replies` gives them.
+        replies: Complete rows, as `fcconan.data.tables.open_table` gives them.
         context: What the task shows beside the texts.
         n_pairs: Number of pairs that connect all systems (`fcconan.judging.budgeted_pairs`); None for all pairs.
         seed: Of the choice.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.options import seed_option
-from fcconan.cli.row_sources import PlacedRow, RowSources
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.annotation import Corpus, Material
+    from fcconan.data import PlacedRow
     from fcconan.judging import Task
 
 NAME = "new"
@@ -286,16 +286,23 @@ def _from_lists(
 
 def _from_replies(given: _Given, source: str, task: "Task", *, pairs: int | None, seed: int) -> "Material":
     from fcconan.annotation import comparison_units, reply_units
-    from fcconan.judging import load_replies
+    from fcconan.data import open_table
+    from fcconan.services import dataset_folder
 
-    config = given.config or "replies"
-    with RowSources([source], given.split) as sources:
-        place, given.sources["replies"] = sources.described(source, config)
-        given.sources |= given.options()
-        rows = _chosen(load_replies(place, split=given.split, columns=given.columns, config=config), given.where)
-        if task.unit == "reply":
-            return reply_units(rows, task.context)
-        return comparison_units(rows, task.context, n_pairs=pairs, seed=seed)
+    table = open_table(
+        "replies",
+        [source],
+        split=given.split,
+        part=given.config or "replies",
+        rename=given.columns,
+        locate=dataset_folder,
+    )
+    given.sources["replies"] = "+".join(table.names)
+    given.sources |= given.options()
+    rows = _chosen(table, given.where)
+    if task.unit == "reply":
+        return reply_units(rows, task.context)
+    return comparison_units(rows, task.context, n_pairs=pairs, seed=seed)
 
 
 def _hs_list(given: _Given, file: Path) -> list[str]:
@@ -307,19 +314,24 @@ def _hs_list(given: _Given, file: Path) -> list[str]:
 
 def _corpus(given: _Given, source: str, one_per: str | None) -> "Corpus":
     from fcconan.annotation import read_corpus
+    from fcconan.data import open_table
+    from fcconan.services import dataset_folder
 
-    with RowSources([source], given.split, given.columns, given.where) as sources:
-        config = given.config or _config(sources, source, given.language)
-        corpus = read_corpus(sources.rows(config), language=given.language, one_per=one_per)
-        given.sources["corpus"] = "+".join(sources.population)
-        if sources.folders():
-            given.sources["config"] = config
-        return corpus
+    place = dataset_folder(source)
+    config = given.config or _config(place, source, given.language)
+    table = open_table("pairs", [place], split=given.split, part=config, rename=given.columns, filter=given.where)
+    corpus = read_corpus(table, language=given.language, one_per=one_per)
+    given.sources["corpus"] = table.population
+    if table.folders:
+        given.sources["config"] = config
+    return corpus
 
 
-def _config(sources: RowSources, source: str, language: str) -> str:
+def _config(place: Path, source: str, language: str) -> str:
     """Returns the part of a dataset that holds the pairs of a language, or all pairs."""
-    configs = sources.configs()
+    from fcconan.data import parts_of
+
+    configs = parts_of(place) if place.is_dir() else set()
     found = next((each for each in (language, "pairs") if each in configs), None)
     if found is None and len(configs) > 1:
         raise InputError(
@@ -351,9 +363,9 @@ def _chosen(rows: Iterable[Row], where: dict[str, set[str]]) -> Iterator[Row]:
         raise InputError("no reply has what --where asks for: ask for less")
 
 
-def _placed(file: Path, columns: dict[str, str] | None = None) -> Iterator[PlacedRow]:
+def _placed(file: Path, columns: dict[str, str] | None = None) -> "Iterator[PlacedRow]":
     """Yields the rows of a file of rows, or the lines of a text file as rows with `text`."""
-    from fcconan.data import SUFFIXES, read_rows
+    from fcconan.data import SUFFIXES, PlacedRow, read_rows
 
     if file.suffix == ".txt":
         yield from _lines(file)
@@ -365,7 +377,9 @@ def _placed(file: Path, columns: dict[str, str] | None = None) -> Iterator[Place
         yield PlacedRow({**row, **renamed}, f"{file.name}, row {number}")
 
 
-def _lines(file: Path) -> Iterator[PlacedRow]:
+def _lines(file: Path) -> "Iterator[PlacedRow]":
+    from fcconan.data import PlacedRow
+
     try:
         content = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -69,6 +69,7 @@ def run(
     from fcconan.cli.output import check_json_target, print_table, write_json
     from fcconan.models import origins_of
     from fcconan.parallel import run, run_on_cluster, share
+    from fcconan.services import built_folder
 
     if scheduler is not None and jobs is not None:
         raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
@@ -91,7 +92,7 @@ def run(
         opened = connection.open(model)
     # Processes of their own count on their own.
     budget = None if several else getattr(getattr(opened, "client", None), "budget", None)
-    lists = read_lists(sources)
+    lists = read_lists([built_folder(each) for each in sources])
     if dry_run and opened is not None and isinstance(chosen, JudgeScorer):
         questions = open_questions(
             lists.hs,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan.cli import row_sources
+from fcconan.cli import row_options
 from fcconan.cli.options import seed_option
 from fcconan.errors import InputError
 
@@ -68,7 +68,7 @@ def run(
     ] = None,
     pay: Annotated[float | None, typer.Option("--pay-per-hour", min=0, help="Plan: for the cost.")] = None,
     seed: Annotated[int | None, seed_option("Default: follows from the campaign's.")] = None,
-    json_file: row_sources.Json = None,
+    json_file: row_options.Json = None,
 ) -> None:
     """Answer for raters who err as described, to try a campaign; or plan one: cost, agreement, tiers, label errors."""
     from fcconan.annotation import POSITIVE_RATE, Campaign

@@ -1,7 +1,7 @@
 """`fcconan judge audit`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from fcconan.cli.judge import inputs
 from fcconan.cli.judge.ending import figure, interval
 from fcconan.cli.options import MOST_RESAMPLES, seed_option
 from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from fcconan.data import Table
 
 NAME = "audit"
 EXAMPLE = "Example: fcconan judge audit --ratings ratings.parquet --replies demo-dataset --json audit.json"
@@ -39,24 +42,32 @@ def run(
     """Look for a judge's biases: length, position, refusals, its own replies, compression of the scale, failures."""
     from fcconan.cli.files import check_files
     from fcconan.cli.output import check_json_target, print_table, write_json
+    from fcconan.data import open_table, parse_rename
     from fcconan.judging import COLUMNS, RATED, audit_judge
+    from fcconan.services import dataset_folder
 
     if not ratings and not comparisons:
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
     check_files({"--json": json_file}, read=[*(ratings or ()), *(comparisons or ()), replies])
     check_json_target(json_file, Path("/dev/null"))
+    rename = parse_rename(column or ())
+    rated = _table("ratings", ratings, split, rename)
+    compared = _table("comparisons", comparisons, split, rename)
     judged = None
     if replies is not None:
-        judged = list(inputs.open_replies(replies, config=config, split=split, column=column))
+        beside = [table for table in (rated, compared) if table is not None]
+        judged = open_table(
+            "replies", [str(replies)], split=split, part=config, rename=rename, beside=beside, locate=dataset_folder
+        )
     found = audit_judge(
-        ratings=_rows(ratings, split, "ratings", RATED),
-        comparisons=_rows(comparisons, split, "comparisons", COLUMNS),
-        replies=judged,
+        ratings=_rows(rated, RATED),
+        comparisons=_rows(compared, COLUMNS),
+        replies=None if judged is None else list(judged),
         own=inputs.named("--own", own, "RATER=SYSTEM, such as gpt:rubric=gpt") or None,
         resamples=resamples,
         seed=seed,
         confidence=confidence,
-        population=_population(ratings, comparisons, replies, split, config),
+        population=_population(rated, compared, judged),
     )
     if not found["rows"]:
         given = ", ".join(map(str, [*(ratings or ()), *(comparisons or ())]))
@@ -80,27 +91,30 @@ def run(
         write_json(json_file, found)
 
 
-def _rows(paths: list[Path] | None, split: str | None, config: str, columns: dict[str, str]) -> Any:
-    """Reads the rows of files, and of the config of dataset folders; None where none are given."""
-    from fcconan.data import read_typed_rows
+def _table(kind: str, sources: list[Path] | None, split: str | None, rename: dict[str, str]) -> "Table | None":
+    """Opens files, and parts of dataset folders; None where none are given."""
+    from fcconan.data import open_table
+    from fcconan.services import dataset_folder
 
-    if not paths:
+    if not sources:
         return None
-    return [row for file in _files(paths, split, config) for row in read_typed_rows(file, columns)]
+    places = [dataset_folder(source) for source in sources]
+    chosen = split if any(place.is_dir() for place in places) else None
+    return open_table(kind, places, split=chosen, rename=rename)
 
 
-def _files(paths: list[Path], split: str | None, config: str) -> list[Path]:
-    from fcconan.judging import files_of
+def _rows(table: "Table | None", columns: dict[str, str]) -> Any:
+    from fcconan.data import read_mapping, read_typed_rows
 
-    return [file for path in paths for file in (files_of(path, split, config) if path.is_dir() else [path])]
+    if table is None:
+        return None
+    mappings = [(file, {**read_mapping(file)[0], **table.rename}) for file in table.files]
+    return [row for file, rename in mappings for row in read_typed_rows(file, columns, rename)]
 
 
-def _population(
-    ratings: list[Path] | None, comparisons: list[Path] | None, replies: Path | None, split: str | None, config: str
-) -> str:
+def _population(*tables: "Table | None") -> str:
     """Returns the files that are read, each with 12 digits of its sha256."""
     from fcconan.data import sha256_of
 
-    given = {"ratings": ratings, "comparisons": comparisons, config: [replies] if replies else None}
-    files = [file for kind, paths in given.items() for file in _files(paths or [], split, kind)]
+    files = [file for table in tables if table is not None for file in table.files]
     return "+".join(f"{file.name}-{sha256_of(file)[:12]}" for file in files)

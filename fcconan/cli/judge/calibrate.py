@@ -16,7 +16,8 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fcconan.judging import Calibration, Example, ModelJudge, Replies
+    from fcconan.data import Table
+    from fcconan.judging import Calibration, Example, ModelJudge
 
 NAME = "calibrate"
 EXAMPLE = (
@@ -82,7 +83,7 @@ def run(
     log = out.with_suffix(".log.jsonl")
     connection.check_files(
         {"--out": out, "--out (its log)": log, "--json": json_file},
-        read=[dataset, ratings, Path(task)],
+        read=[*map(Path, dataset), ratings, Path(task)],
         folders=[background],
         names=[model, *([drafter] if drafter else [])],
     )
@@ -91,9 +92,9 @@ def run(
     chosen = rubric.aspect(aspect)
     plan = Plan(rubric, "auto-cseval", (aspect,), steps={aspect: chosen.steps})
     knowledge = inputs.knowledge_of(background, passages, shown="background" in plan.texts)
-    rated = _people(dataset, ratings, split, aspect, rater)
-    nobody = ModelJudge(models.Nobody(), plan, background=knowledge)
     replies = inputs.open_replies(dataset, config=config, split=split, column=column)
+    rated = _people(replies, dataset, ratings, split, aspect, rater)
+    nobody = ModelJudge(models.Nobody(), plan, background=knowledge)
     parts = split_parts(_examples(dataset, replies, rated, nobody)[:limit], seed=seed)
     settings = Settings(
         sizes=tuple(size) if size else (3, 6),
@@ -134,7 +135,9 @@ def run(
     finish({"out": str(out), "failed_requests": failed, "used": used, **asdict(result)}, json_file, failed=failed > 0)
 
 
-def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", nobody: "ModelJudge") -> "list[Example]":
+def _examples(
+    dataset: list[str], replies: "Table", rated: "Mapping[str, float]", nobody: "ModelJudge"
+) -> "list[Example]":
     """Returns the replies that people rated, with the texts that a judge is shown; says how many have not all of them.
 
     Args:
@@ -158,11 +161,11 @@ def _examples(dataset: Path, replies: "Replies", rated: "Mapping[str, float]", n
                 examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
     if not n_rated:
         aspect = ", ".join(plan.aspects or ())
-        raise InputError(f"none of the replies in {dataset} has a rating of {aspect}: the reply ids differ")
+        raise InputError(f"none of the replies in {', '.join(dataset)} has a rating of {aspect}: the reply ids differ")
     needed = ", ".join(TEXTS[name] for name in plan.texts)
     if not examples:
         hint = "give --background" if "background" in plan.texts else "name its columns with --column"
-        raise InputError(f"none of the {n_rated} rated replies in {dataset} has all of {needed}: {hint}")
+        raise InputError(f"none of the {n_rated} rated replies in {', '.join(dataset)} has all of {needed}: {hint}")
     if len(examples) < n_rated:
         print(f"{n_rated - len(examples)} of {n_rated} rated replies are left out: they lack one of {needed}")
     return examples
@@ -204,15 +207,22 @@ def _print_result(result: "Calibration", out: Path, failed: int) -> None:
 
 
 def _people(
-    dataset: Path, ratings: Path | None, split: str | None, aspect: str, raters: list[str] | None
+    replies: "Table",
+    dataset: list[str],
+    ratings: Path | None,
+    split: str | None,
+    aspect: str,
+    raters: list[str] | None,
 ) -> dict[str, float]:
-    from fcconan.data import read_rows
-    from fcconan.judging import files_of, mean_of_people
+    from fcconan.data import open_table
+    from fcconan.judging import mean_of_people
 
-    if ratings is None and not dataset.is_dir():
-        raise InputError(f"{dataset} is no dataset folder, so it has no ratings: give people's ratings with --ratings")
-    files = [ratings] if ratings is not None else files_of(dataset, split, "ratings")
-    return mean_of_people((row for file in files for row in read_rows(file)), aspect, raters=raters)
+    if ratings is not None:
+        return mean_of_people(open_table("ratings", [ratings]), aspect, raters=raters)
+    if not replies.folders:
+        files = ", ".join(dataset)
+        raise InputError(f"{files} is no dataset folder, so it has no ratings: give people's ratings with --ratings")
+    return mean_of_people(open_table("ratings", replies.folders, split=split), aspect, raters=raters)
 
 
 def _range(given: str) -> tuple[float, float] | None:

@@ -13,9 +13,10 @@ from fcconan.cli.options import MOST_ROWS
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from fcconan.judging import ComparisonResult, ContextBudget, Replies
+    from fcconan.data import Table
+    from fcconan.judging import ComparisonResult, ContextBudget
 
 NAME = "compare"
 EXAMPLE = "Example: fcconan judge compare demo-dataset --model gpt-4o-mini --budget 60 --out comparisons.parquet"
@@ -83,7 +84,9 @@ def run(
     from fcconan.judging import all_pairs, budgeted_pairs, compare
 
     check_row_target(out)
-    connection.check_files({"--out": out, "--json": json_file}, read=[dataset, prompt, Path(task)], names=[model])
+    connection.check_files(
+        {"--out": out, "--json": json_file}, read=[*map(Path, dataset), prompt, Path(task)], names=[model]
+    )
     check_json_target(json_file, out)
     # Refuses what does not go together, before a model is loaded.
     judge_of(protocol, task, prompt=prompt, explain=explain, reference=reference)
@@ -228,18 +231,18 @@ def judge_of(
     )
 
 
-def check_systems(dataset: Path, replies: "Replies") -> None:
+def check_systems(dataset: "Sequence[str | Path]", replies: "Table") -> None:
     """Checks that replies name the systems that wrote them.
 
     Raises:
         InputError: None does, as pairs do not.
     """
-    from fcconan.judging import UNKNOWN
+    from fcconan.data import UNKNOWN
 
     if all(row["system"] == UNKNOWN for row in replies):
         raise InputError(
-            f"{dataset} names no system for its replies, as pairs do not, and only replies of different systems are "
-            "compared: choose the config replies, or name a column with --column system=COLUMN"
+            f"{', '.join(map(str, dataset))} names no system for its replies, as pairs do not, and only replies of "
+            "different systems are compared: choose the config replies, or name a column with --column system=COLUMN"
         )
 
 

@@ -1,6 +1,6 @@
 """What verbs of `fcconan judge` are given: replies and background knowledge, from options to rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +9,13 @@ import typer
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.judging import Replies
+    from fcconan.data import Table
 
 Dataset = Annotated[
-    Path,
+    list[str],
     typer.Argument(
-        help="A folder that `fcconan build` wrote, the name of one on the Hub, or a CSV, JSONL or parquet file."
+        help="Folders that `fcconan build` wrote, names of datasets, or CSV, TSV, JSONL or parquet files; several are "
+        "concatenated."
     ),
 ]
 Config = Annotated[str, typer.Option("--config", help="Part of the folder: replies, or pairs, bronze, ...")]
@@ -31,15 +32,23 @@ PassageCount = Annotated[
 PASSAGES = 3
 
 
-def open_replies(dataset: Path, *, config: str, split: str | None, column: list[str] | None) -> "Replies":
+def open_replies(dataset: Sequence[str | Path], *, config: str, split: str | None, column: list[str] | None) -> "Table":
     """Opens the replies that the options name.
 
     Raises:
         InputError: They are not there, or a column option is wrong.
     """
-    from fcconan.judging import load_replies
+    from fcconan.data import open_table
+    from fcconan.services import dataset_folder
 
-    return load_replies(dataset, split=split, columns=columns_of(column), config=config)
+    return open_table(
+        "replies",
+        list(map(str, dataset)),
+        split=split,
+        part=config,
+        rename=columns_of(column),
+        locate=dataset_folder,
+    )
 
 
 def columns_of(given: list[str] | None) -> dict[str, str]:
@@ -87,6 +96,7 @@ def knowledge_of(folder: Path | None, passages: int | None, *, shown: bool) -> A
         InputError: It cannot be used, or nobody would see it.
     """
     from fcconan.judging import KnownKnowledge, Passages
+    from fcconan.services import dataset_folder
 
     if folder is None:
         if passages is not None:
@@ -97,6 +107,7 @@ def knowledge_of(folder: Path | None, passages: int | None, *, shown: bool) -> A
             "the judge is shown no background: leave --background out, or choose --strategy grounded, a task whose "
             "context holds background, or a prompt with {{background}}"
         )
+    folder = dataset_folder(folder)
     if not (folder / "pairs").is_dir():
         return Passages(folder, k=PASSAGES if passages is None else passages)
     if passages is not None:

@@ -52,8 +52,8 @@ def run(
         )
         replies = None
         if dataset is not None:
-            replies = inputs.open_replies(dataset, config=config, split=split, column=column)
-            compare.check_systems(dataset, replies)
+            replies = inputs.open_replies([dataset], config=config, split=split, column=column)
+            compare.check_systems([dataset], replies)
         _print([_first_pair(judge, replies)])
         return
     if explain or reference:
@@ -73,7 +73,7 @@ def run(
     from fcconan.judging import ModelJudge
 
     rating = ModelJudge(models.Nobody(), plan, background=knowledge)
-    for row in inputs.open_replies(dataset, config=config, split=split, column=column):
+    for row in inputs.open_replies([dataset], config=config, split=split, column=column):
         if calls := rating.calls(row):
             _print({str(call.messages): call.messages for call in calls}.values())  # samples are the same messages
             return

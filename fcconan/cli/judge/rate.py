@@ -84,7 +84,7 @@ def run(
     check_row_target(out)
     connection.check_files(
         {"--out": out, "--json": json_file},
-        read=[dataset, prompt, *(steps or ()), Path(task)],
+        read=[*map(Path, dataset), prompt, *(steps or ()), Path(task)],
         folders=[background],
         names=model,
     )

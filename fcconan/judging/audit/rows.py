@@ -204,7 +204,7 @@ def _graded(row: Row, replies: Replies) -> Graded:
         kind=str(row.get("rater_kind") or ""),
         aspect=aspect,
         reply=reply,
-        unit=replies.unit(reply, reply),
+        unit=replies.unit(reply, str(row.get("hs_id") or row.get("item_id") or reply)),
         value=None if value is None else float(value),
         reason=None if value is not None else str(row.get("reason") or "unknown"),
         scale=None if low is None or high is None or not low < high else (float(low), float(high)),

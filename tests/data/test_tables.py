@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.cli.files import check_files
-from fcconan.cli.output import write_json
-from fcconan.cli.row_sources import check_targets, draws, known_replies, opened, rated_replies, value_columns
+from fcconan.cli.row_options import described, opened, population, rated_replies
+from fcconan.data.columns import parse_wide
+from fcconan.data.files import parts_of
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
+from fcconan.services import cached_folder, dataset_folder
 from tests.cli.scored import ratings, write_rows
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
@@ -31,51 +33,50 @@ def _digest(file: Path) -> str:
 
 
 def test_rows_of_files_of_every_kind(file: Path, tmp_path: Path) -> None:
-    rows = list(opened([str(file)]).rows("ratings"))
+    rows = list(opened("ratings", [str(file)]))
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
-    with opened([str(tmp_path / "rows.jsonl"), str(tmp_path / "rows.parquet")]) as sources:
-        assert list(sources.rows("ratings")) == rows * 2
-    assert sources.population == [
-        f"rows.jsonl@{_digest(tmp_path / 'rows.jsonl')}",
-        f"rows.parquet@{_digest(tmp_path / 'rows.parquet')}",
-    ]
+    table = opened("ratings", [tmp_path / "rows.jsonl", tmp_path / "rows.parquet"])
+    assert list(table) == list(table) == rows * 2
+    assert table.population == (
+        f"rows.jsonl@{_digest(tmp_path / 'rows.jsonl')}+rows.parquet@{_digest(tmp_path / 'rows.parquet')}"
+    )
 
 
 def test_rows_know_their_place(file: Path) -> None:
-    rows: list[Any] = list(opened([str(file)]).rows("ratings"))
+    rows: list[Any] = list(opened("ratings", [str(file)]))
     assert [row.place for row in rows[6:8]] == ["ratings.csv, row 7", "ratings.csv, row 8"]
 
 
 def test_rows_are_chosen_and_the_population_says_so(file: Path) -> None:
-    sources = opened([str(file)], where=["rater=anna", "value=1", "value=5"])
-    assert [(row["reply_id"], row["value"]) for row in sources.rows("ratings")] == [
+    table = opened("ratings", [str(file)], where=["rater=anna", "value=1", "value=5"])
+    assert [(row["reply_id"], row["value"]) for row in table] == [
         ("r1A", "1"),
         ("r3A", "5"),
         ("r3B", "1"),
     ]
-    assert sources.population == [f"ratings.csv@{_digest(file)}", "(rater=anna,value=1/5)"]
+    assert table.population == f"ratings.csv@{_digest(file)}+(rater=anna,value=1/5)"
 
 
 def test_columns_are_renamed_also_over_one_of_that_name(tmp_path: Path) -> None:
     rating = {"reply_id": "r1", "who": "anna", "aspect": "tone", "value": "old", "new": "3"}
     file = write_rows(tmp_path / "x.csv", [rating])
-    sources = opened([str(file)], column=["rater=who", "value=new"])
-    (row,) = sources.rows("ratings")
+    table = opened("ratings", [str(file)], column=["rater=who", "value=new"])
+    (row,) = table
     assert (row["rater"], row["value"]) == ("anna", "3")
-    assert sources.population[1:] == ["(rater=who,value=new)"]
+    assert table.population == f"x.csv@{_digest(file)}+(rater=who,value=new)"
 
 
 def test_one_file_may_have_the_columns_and_another_the_names(file: Path, tmp_path: Path) -> None:
     other = write_rows(tmp_path / "x.csv", [{**ROWS[0], "rater": "dora", "grade": "5"}])
-    found = list(opened([str(file), str(other)], column=["value=grade"]).rows("ratings"))
+    found = list(opened("ratings", [str(file), str(other)], column=["value=grade"]))
     assert (found[0]["value"], found[-1]["value"]) == ("1", "5")
 
 
 def test_a_column_for_each_rater(tmp_path: Path) -> None:
     file = write_rows(tmp_path / "wide.csv", [{"reply_id": "r1", "h": 3, "j": 0.5}, {"reply_id": "", "h": "", "j": 1}])
-    sources = opened([str(file)], value=["people=h", "judge:tone=j"], people=["people"])
-    rows: list[Any] = list(sources.rows("ratings"))
+    table = opened("ratings", [str(file)], value=["people=h", "judge:tone=j"], people=["people"])
+    rows: list[Any] = list(table)
     found = [(row["reply_id"], row["rater"], row["rater_kind"], row["aspect"], row["value"], row.place) for row in rows]
     assert found == [
         ("r1", "people", "human", "score", "3", "wide.csv, row 1, column h"),
@@ -83,7 +84,7 @@ def test_a_column_for_each_rater(tmp_path: Path) -> None:
         ("wide.csv, row 2", "people", "human", "score", None, "wide.csv, row 2, column h"),
         ("wide.csv, row 2", "judge", "metric", "tone", "1", "wide.csv, row 2, column j"),
     ]
-    assert sources.population[1:] == ["(judge:tone=j,people:score=h)"]
+    assert table.population == f"wide.csv@{_digest(file)}+(judge:tone=j,people:score=h)"
 
 
 def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> None:
@@ -94,57 +95,78 @@ def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> Non
     )
     rows = [
         (row["item_id"], row["rater"], row["verdict"])
-        for row in opened([str(file)], value=["x=x", "y=y"]).rows("comparisons")
+        for row in opened("comparisons", [str(file)], value=["x=x", "y=y"])
     ]
     assert rows == [("i1", "x", "a"), ("i2", "y", "b")]
-    labels = [(row["pair_id"], row["rater"], row["label"]) for row in opened([str(file)], value=["x=x"]).rows("votes")]
+    labels = [(row["pair_id"], row["rater"], row["label"]) for row in opened("votes", [str(file)], value=["x=x"])]
     assert labels == [("wide.csv, row 1", "x", "a")]
 
 
 def test_a_dataset_has_the_parts_it_was_built_with(demo: Path) -> None:
-    with opened([str(demo)], where=["rater_kind=human"]) as sources:
-        rows = list(sources.rows("comparisons"))
+    table = opened("comparisons", [demo], where=["rater_kind=human"])
+    rows = list(table)
     fingerprint = read_manifest(demo)["fingerprint"]
-    assert sources.population == [f"demo@{fingerprint}", "(rater_kind=human)"]
+    assert table.population == f"demo@{fingerprint}+(rater_kind=human)"
+    assert opened("comparisons", [demo]).fingerprint == fingerprint
     assert {row["rater_kind"] for row in rows} == {"human"}
-    assert {"ratings", "comparisons", "votes"} <= sources.configs()
-    assert len(sources.replies() or []) == 96
+    assert {"ratings", "comparisons", "votes"} <= parts_of(demo)
+    assert len(list(table.replies() or [])) == 96
 
 
-def test_a_dataset_is_built_by_its_name_and_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path
+def test_a_dataset_is_built_into_the_cache_by_its_name_and_reused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with opened(["demo"]) as sources:
-        assert len(list(sources.rows("comparisons"))) == len(list(opened([str(demo)]).rows("comparisons")))
-        assert list(tmp_path.iterdir()) != []
+    assert list(opened("comparisons", ["demo"])) == list(opened("comparisons", [demo]))
+    folder = cached_folder("demo")
+    assert capsys.readouterr().err == f"note: building demo into {folder}, for this and later commands\n"
+    assert folder.is_relative_to(os.environ["FCCONAN_CACHE"])
+    assert folder.parent.name.startswith(f"{version('fcconan')}-")
+    built = (folder / "manifest.json").stat().st_mtime_ns
+    assert opened("ratings", ["demo"]).population == opened("ratings", [demo]).population
+    assert ((folder / "manifest.json").stat().st_mtime_ns, capsys.readouterr().err) == (built, "")
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_path_comes_before_a_name_of_the_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert dataset_folder("demo") == Path("demo")
+    with pytest.raises(InputError, match=r"^demo has no config 'replies': it has no parquet files; run"):
+        opened("replies", ["demo"])
+
+
+def test_a_dataset_in_the_cache_that_was_changed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = dataset_folder("demo", notice=lambda line: None)
+    (folder / "README.md").write_text("changed", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"README\.md is not as it was built: remove {folder}, so that it is built"):
+        dataset_folder("demo")
+
+
 def test_replies_are_those_of_the_dataset_of_a_file_or_of_the_ratings(demo: Path, file: Path, tmp_path: Path) -> None:
-    rated = rated_replies(opened([str(demo)]))
+    rated = rated_replies(opened("ratings", [demo]))
     assert (len(rated.replies), rated.knows_items, rated.knows_systems) == (96, True, True)
-    rated = rated_replies(opened([str(file)]))
+    rated = rated_replies(opened("ratings", [file]))
     assert (rated.items[:3], rated.systems[:3]) == (["i1", "i1", "i2"], ["A", "B", "A"])
     bare = write_rows(
         tmp_path / "bare.csv", [{key: row[key] for key in ("reply_id", "rater", "aspect", "value")} for row in ROWS]
     )
-    assert rated_replies(opened([str(bare)])).knows_items is False
+    assert rated_replies(opened("ratings", [bare])).knows_items is False
     about = write_rows(
         tmp_path / "replies.csv", [{"reply_id": row["reply_id"], "item_id": "i", "system": "S"} for row in ROWS[:6]]
     )
-    sources = opened([str(bare)])
-    assert set(rated_replies(sources, str(about)).systems) == {"S"}
-    assert f"replies:replies.csv@{_digest(about)}" in sources.population
+    table = opened("ratings", [str(bare)])
+    replies = described(str(about), None)
+    assert set(rated_replies(table, replies).systems) == {"S"}
+    names = (f"replies:replies.csv@{_digest(about)}", f"bare.csv@{_digest(bare)}")
+    assert (population(replies, table), population(table, replies)) == ("+".join(names), "+".join(reversed(names)))
 
 
 def test_replies_without_ids_have_those_that_follow_from_their_texts(demo: Path, tmp_path: Path) -> None:
-    whole = list(known_replies(str(demo)))
+    whole = list(described(str(demo), None) or [])
     keys = ("hate_speech", "text", "system", "item_id")
     file = write_rows(tmp_path / "texts.csv", [{key: row[key] for key in keys} for row in whole])
-    assert [row["reply_id"] for row in known_replies(str(file))] == [row["reply_id"] for row in whole]
+    assert [row["reply_id"] for row in described(str(file), None) or []] == [row["reply_id"] for row in whole]
 
 
 @pytest.mark.parametrize(
@@ -159,12 +181,12 @@ def test_replies_without_ids_have_those_that_follow_from_their_texts(demo: Path,
         ({"value": ["anna"]}, "--value is 'anna': give RATER[:ASPECT]=COLUMN"),
         ({"value": [":tone=x"]}, "--value is ':tone=x': name a rater, and each rater and aspect once"),
         ({"value": ["anna=x", "anna=x"]}, "--value is 'anna=x': name a rater, and each rater and aspect once"),
-        ({"split": "test"}, "x.csv has no splits, expected a dataset: leave --split out"),
+        ({"split": "test"}, "x.csv is a file and has no splits: leave --split out"),
     ],
 )
 def test_options_of_another_form_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        opened(["x.csv"], **options)
+        opened("ratings", ["x.csv"], **options)
     assert str(refused.value).startswith(message)
 
 
@@ -183,7 +205,7 @@ def test_options_of_another_form_are_refused(options: dict[str, Any], message: s
 )
 def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        list(opened([str(file)], **options).rows("ratings"))
+        list(opened("ratings", [str(file)], **options))
     assert message in str(refused.value)
 
 
@@ -217,7 +239,7 @@ def test_columns_that_a_file_lacks_are_named_once(
 ) -> None:
     file = write_rows(tmp_path / "x.csv", [row, row])
     with pytest.raises(InputError) as refused:
-        list(opened([str(file)], **options).rows(config))
+        list(opened(config, [str(file)], **options))
     assert str(refused.value) == f"{tmp_path}/{message}"
 
 
@@ -226,10 +248,10 @@ def test_a_row_of_jsonl_may_leave_out_what_is_empty(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"reply_id": f"r{n}", "rater": "anna", "aspect": "tone"} for n in (1, 2)]
     rows[1]["value"] = 3
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert [row.get("value") for row in opened([str(file)]).rows("ratings")] == [None, 3]
+    assert [row.get("value") for row in opened("ratings", [str(file)])] == [None, 3]
     file.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"x\.jsonl has no column value, but reply_id, rater, aspect: say what is"):
-        list(opened([str(file)]).rows("ratings"))
+        list(opened("ratings", [str(file)]))
 
 
 def test_rows_that_nobody_asked_for_may_lack_columns(tmp_path: Path) -> None:
@@ -237,7 +259,7 @@ def test_rows_that_nobody_asked_for_may_lack_columns(tmp_path: Path) -> None:
     file.write_text(
         "".join(json.dumps(row) + "\n" for row in ({"kind": "note"}, {"kind": "vote", **VOTE})), encoding="utf-8"
     )
-    assert list(opened([str(file)], where=["kind=vote"]).rows("votes")) == [{"kind": "vote", **VOTE}]
+    assert list(opened("votes", [str(file)], where=["kind=vote"])) == [{"kind": "vote", **VOTE}]
 
 
 def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> None:
@@ -253,12 +275,12 @@ def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> N
         (str(demo / "manifest.json"), "is neither a dataset folder nor a file of rows"),
     ):
         with pytest.raises(InputError) as refused:
-            list(opened([source]).rows("ratings"))
+            list(opened("ratings", [source]))
         assert message in str(refused.value)
     with pytest.raises(
         InputError, match=r"dataset has no scores, only bronze, .*: give files or a dataset with scores$"
     ):
-        list(opened([str(demo)]).rows("scores"))
+        list(opened("scores", [str(demo)]))
 
 
 def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_path: Path) -> None:
@@ -267,64 +289,16 @@ def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_
     for split in ("dev", "test"):
         pq.write_table(pa.Table.from_pylist(ROWS), folder / f"{split}-00000-of-00001.parquet")
     with pytest.raises(InputError, match=r"has the splits dev, test: choose one with --split$"):
-        list(opened([str(folder.parent)]).rows("ratings"))
+        list(opened("ratings", [str(folder.parent)]))
     with pytest.raises(InputError, match=r"has no split 'train': it has dev, test$"):
-        list(opened([str(folder.parent)], split="train").rows("ratings"))
-    sources = opened([str(folder.parent)], split="dev")
-    assert len(list(sources.rows("ratings"))) == 12
-    assert sources.population == ["two/dev"]
-
-
-def test_results_go_to_files_that_are_nothing_else(demo: Path, file: Path, tmp_path: Path) -> None:
-    check_targets([str(file), str(demo)], tmp_path / "new.json", tmp_path / "page.html")
-    for targets, message in (
-        ([file], f"{file} is what is read: choose another file for the result"),
-        ([demo / "x.json"], f"{demo / 'x.json'} is in the folder {demo}, which holds the release only: choose another"),
-        ([Path("/dev/null")], "/dev/null is no file: choose another file for the result"),
-        ([tmp_path], f"{tmp_path} is no file: choose another file for the result"),
-        ([tmp_path / "none" / "x.json"], "cannot be written: choose another file, in a folder that is there"),
-        ([tmp_path / "x", tmp_path / "x"], f"{tmp_path / 'x'} is named for two results: choose another file for one"),
-    ):
-        with pytest.raises(InputError) as refused:
-            check_targets([str(file), str(demo)], *targets)
-        assert message in str(refused.value)
-
-
-def test_results_destroy_no_release_no_model_no_folder_of_rows_and_no_pipe(demo: Path, tmp_path: Path) -> None:
-    model, folder = tmp_path / "encoder", tmp_path / "rows" / "ratings"
-    model.mkdir()
-    folder.mkdir(parents=True)
-    os.mkfifo(tmp_path / "pipe")
-    manifest = (demo / "manifest.json").read_bytes()
-    for source, target, message in (
-        ("ratings.csv", demo / "manifest.json", f"is in the folder {demo}, which holds the release only"),
-        ("ratings.csv", model / "config.json", f"is in the folder {model}, which is read: choose another --json"),
-        (str(tmp_path / "rows"), folder / "test.parquet", f"is in the folder {tmp_path / 'rows'}, which is read"),
-        ("ratings.csv", tmp_path / "pipe", f"{tmp_path / 'pipe'} is no file"),
-    ):
-        with pytest.raises(InputError) as refused:
-            check_targets([source], target, models=[None, str(model)])
-        assert message in str(refused.value)
-    with pytest.raises(InputError, match=r"pipe is no file: choose another --journal$"):
-        check_files({"--journal": tmp_path / "pipe"})
-    assert (demo / "manifest.json").read_bytes() == manifest
-
-
-def test_a_result_that_json_cannot_say_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"JSON cannot express .*: report this bug$"):
-        write_json(tmp_path / "x.json", {"rows": [{"value": float("nan")}]})
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, -0.5, float("nan"), float("inf")])
-def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
-    with pytest.raises(InputError, match=r"^--confidence is .*: give a number between 0 and 1, such as 0\.95$"):
-        draws(10, confidence, 0)
-    assert draws(10, 0.5, 1) == {"resamples": 10, "confidence": 0.5, "seed": 1}
+        list(opened("ratings", [str(folder.parent)], split="train"))
+    table = opened("ratings", [str(folder.parent)], split="dev")
+    assert len(list(table)) == 12
+    assert table.population == "two/dev"
 
 
 def test_a_colon_parts_rater_and_aspect() -> None:
-    assert value_columns(["a=x", "a:tone=y", "b:tone:odd=z=z"]) == {
+    assert parse_wide(["a=x", "a:tone=y", "b:tone:odd=z=z"]) == {
         ("a", "score"): "x",
         ("a", "tone"): "y",
         ("b", "tone:odd"): "z=z",

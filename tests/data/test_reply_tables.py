@@ -8,12 +8,19 @@ import pytest
 
 from fcconan.building.builds import build
 from fcconan.data import ids
+from fcconan.data.tables import Table, open_table
 from fcconan.errors import InputError
 from fcconan.judging.rating import ModelJudge
-from fcconan.judging.replies import load_replies
 from fcconan.judging.strategies import Plan
+from fcconan.services import dataset_folder
 from tests.judging.fake_model import FakeModel, labels_task
 from tests.small import PAIRS, write_small
+
+
+def load_replies(source: Path, *, config: str = "replies", **options: Any) -> Table:
+    options["rename"] = options.pop("columns", None)
+    return open_table("replies", [source], part=config, locate=dataset_folder, **options)
+
 
 HS, CN, REFERENCE = "The Ombrey never return a book.", "They return them early.", "The list says otherwise."
 

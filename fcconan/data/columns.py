@@ -1,0 +1,165 @@
+"""Column mapping: the names that the columns of a file have here, from options and from YAML files next to the data.
+
+A mapping is written the same way everywhere: `NAME=THEIRS` in options, `NAME: THEIRS` in a YAML file, where NAME is a
+column of this package and THEIRS is its name in the file. `rows.columns.yaml` belongs to `rows.csv` alone, and all
+columns that it names must be there. `columns.yaml` belongs to all files of its folder, each of which may lack some.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fcconan.data.row_ids import cell_text
+from fcconan.data.schemas import COMPARISON, PAIR, RANKING, RATING, REPLY, VOTE
+from fcconan.errors import InputError
+
+COLUMNS_FILE = "columns.yaml"
+KINDS = ("pairs", "votes", "replies", "ratings", "comparisons", "rankings")
+# The column that holds the judgement of a rater; a file with a column for each rater has it under the raters' names.
+JUDGEMENT = {"ratings": "value", "comparisons": "verdict", "votes": "label"}
+# Columns that rows of a kind need.
+NEEDED = {
+    "ratings": ("reply_id", "rater", "aspect", "value"),
+    "comparisons": ("item_id", "system_a", "system_b", "verdict"),
+    "votes": ("pair_id", "rater", "label"),
+    "replies": ("text", "hate_speech"),
+}
+# Columns that can be mapped.
+KNOWN = tuple(
+    dict.fromkeys(
+        [
+            *(name for schema in (RATING, COMPARISON, VOTE, REPLY) for name in schema.kinds),
+            *("pair_id", "source_id", "background"),
+            *(name for schema in (PAIR, RANKING) for name in schema.kinds),
+        ]
+    )
+)
+# Names of text columns in files of other projects.
+OTHER_NAMES = {
+    "text": ("counter_narrative", "counter_speech", "counterspeech", "reply", "response"),
+    "hate_speech": ("hatespeech", "hateSpeech", "HATE_SPEECH", "HS", "hs"),
+    "references": ("reference",),
+    "counter_narrative": (
+        "counternarrative", "counter_speech", "counterspeech", "counterSpeech", "COUNTER_NARRATIVE", "CN", "cn",
+    ),
+}  # fmt: skip
+TEXTS = ("text", "hate_speech", "references")  # text columns of replies
+Wide = dict[tuple[str, str], str]
+
+
+def renamed(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a row with further columns under the names of this package; columns that it lacks are left out.
+
+    >>> renamed({"who": "anna", "rater": "old"}, {"rater": "who", "value": "grade"})
+    {'who': 'anna', 'rater': 'anna'}
+    """
+    return {**row, **{name: row[theirs] for name, theirs in rename.items() if theirs in row}}
+
+
+def first_name(row: Mapping[str, Any], name: str) -> str | None:
+    """Returns the first name of a text column that a row has, or None."""
+    return next((each for each in (name, *OTHER_NAMES.get(name, ())) if each in row), None)
+
+
+def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any]) -> None:
+    """Refuses columns that a source lacks, all at once.
+
+    Args:
+        name: The source.
+        lost: The columns that it lacks; none is no error.
+        row: A row, whose columns are named.
+
+    Raises:
+        InputError: There are such columns.
+    """
+    if lost:
+        columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
+        raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: name one of these")
+
+
+def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
+    """Reads the column mapping that lies next to a file.
+
+    Args:
+        file: A file of rows.
+
+    Returns:
+        The mapping, and whether it belongs to this file alone.
+
+    Raises:
+        InputError: The YAML file is not a mapping of known columns to names.
+    """
+    own = file.with_name(f"{file.stem}.{COLUMNS_FILE}")
+    path = own if own.is_file() else file.with_name(COLUMNS_FILE)
+    if not path.is_file():
+        return {}, False
+    from fcconan.data.yaml_files import YamlFile
+
+    found: dict[str, str] = YamlFile(path).data
+    for name, theirs in found.items():
+        if not isinstance(theirs, str):
+            raise InputError(f"{path}: {name} is {theirs!r}, expected the name of a column, such as rater: who")
+        if name not in KNOWN:
+            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
+    return found, path == own
+
+
+def parse_rename(given: Iterable[str]) -> dict[str, str]:
+    """Reads NAME=COLUMN options: name here to name in the files.
+
+    Raises:
+        InputError: One is not of that form, or names a column that rows do not have or that was mapped before.
+
+    >>> parse_rename(["rater=annotator"])
+    {'rater': 'annotator'}
+    """
+    columns: dict[str, str] = {}
+    for each in given:
+        name, theirs = _pair("--column", each, "NAME=COLUMN, such as rater=annotator")
+        if name not in KNOWN:
+            raise InputError(f"--column is {each!r}: rows have no {name!r}, only {', '.join(KNOWN)}")
+        if columns.setdefault(name, theirs) != theirs:
+            raise InputError(f"--column is {each!r}: {name} is {columns[name]} already; name it once")
+    return columns
+
+
+def parse_filter(given: Iterable[str]) -> dict[str, set[str]]:
+    """Reads COLUMN=VALUE options: column to the values that are wanted.
+
+    Raises:
+        InputError: One is not of that form.
+
+    >>> parse_filter(["rater=1.0", "rater=2"]) == {"rater": {"1", "2"}}
+    True
+    """
+    wanted: dict[str, set[str]] = {}
+    for each in given:
+        name, wish = _pair("--where", each, "COLUMN=VALUE, such as rater=rater-1")
+        wanted.setdefault(name, set()).add(cell_text(wish))
+    return wanted
+
+
+def parse_wide(given: Iterable[str]) -> Wide:
+    """Reads RATER[:ASPECT]=COLUMN options: rater and aspect to column.
+
+    Raises:
+        InputError: One is not of that form, or names a rater and aspect a second time.
+
+    >>> parse_wide(["people:tone=human_tone", "judge=score"])
+    {('people', 'tone'): 'human_tone', ('judge', 'score'): 'score'}
+    """
+    columns: Wide = {}
+    for each in given:
+        name, column = _pair("--value", each, "RATER[:ASPECT]=COLUMN, such as people:relevance=human_relevance")
+        rater, _, aspect = name.partition(":")
+        if not rater or (rater, aspect or "score") in columns:
+            raise InputError(f"--value is {each!r}: name a rater, and each rater and aspect once")
+        columns[rater, aspect or "score"] = column
+    return columns
+
+
+def _pair(option: str, given: str, form: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"{option} is {given!r}: give {form}")
+    return name, value

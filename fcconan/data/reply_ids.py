@@ -1,0 +1,129 @@
+"""Ids of replies: a given `reply_id` is kept, otherwise the id follows from the row by a versioned rule.
+
+Version 2 of the rule: the id is the digest of the item, the system, the normalised reply and `source_id`, each as the
+row itself states them under the names of this package, without any column mapping. A row has one id, whichever columns
+are mapped, and a file without a mapping has the ids of version 1. A value that the row does not state is, as
+in version 1: the item of the message and its references, the system `unknown`, an empty `source_id`. Where rows of one
+table have the same digest but a mapping tells their systems or items apart, the second gets `/2` as part of its
+`source_id`, the third `/3`, in the order of the rows.
+
+Version 1 used the mapped columns, so that a row had other ids with a mapping than without. Ratings that carry such ids
+are still read: `ReplyIds.complete` returns the id of version 1 as well.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from fcconan.data import ids
+from fcconan.data.columns import TEXTS, first_name
+from fcconan.data.row_ids import cell_list, id_of, is_missing
+from fcconan.data.schemas import ABOUT_REPLY
+from fcconan.errors import InputError
+
+REPLY_ID_VERSION = 2
+UNKNOWN = "unknown"
+Row = dict[str, Any]
+_IN_ID = frozenset({"item_id", "hs_id", "system", "source_id", "references"})
+
+
+class ReplyIds:
+    """Completes the rows of one table of replies, and refuses the same reply twice."""
+
+    def __init__(self) -> None:
+        # Hashes, as ids are long.
+        self._earlier: set[int] = set()
+        self._ids: set[int] = set()
+        self._further: Counter[int] = Counter()  # rows with the digest of an earlier one
+
+    def complete(self, row: Row, names: Mapping[str, str | None], place: str) -> tuple[Row, str]:
+        """Returns a row with texts and ids, and the id that version 1 of the rule gives it.
+
+        Args:
+            row: The row as it was read.
+            names: Name of each mapped or text column here -> its name in the row; None where the row has none.
+            place: The place of the row, for messages.
+
+        Raises:
+            InputError: An id or a text has another type, or the reply occurred before.
+        """
+        found = {**row, **{name: row.get(theirs) if theirs else None for name, theirs in names.items()}}
+        for name in ("text", "hate_speech"):
+            found[name] = "" if is_missing(found[name]) else _text(found[name], name, place)
+        found["references"] = _references(found["references"], place)
+        given = id_of(found, "reply_id", place) or id_of(found, "pair_id", place)
+        found["hs_id"], found["item_id"], found["system"], source = _about(found, place)
+        earlier = given or ids.make_reply_id(found["item_id"], found["system"], found["text"], source)
+        self._check_new(self._earlier, earlier, place)
+        found["reply_id"] = given or self._new_id(row, found, names, earlier, place)
+        self._check_new(self._ids, found["reply_id"], place)
+        return found, earlier
+
+    @staticmethod
+    def _check_new(seen: set[int], key: str, place: str) -> None:
+        if hash(key) in seen:
+            raise InputError(
+                f"{place}: the reply {key} stands there already; remove one, or tell them apart by a column `reply_id`"
+            )
+        seen.add(hash(key))
+
+    def _new_id(self, row: Row, found: Row, names: Mapping[str, str | None], earlier: str, place: str) -> str:
+        own, key = found, earlier
+        if any(names.get(name) not in (None, name) for name in _IN_ID):
+            theirs = first_name(row, "references")
+            references = _references(row[theirs] if theirs else None, place)
+            own = {**row, "hate_speech": found["hate_speech"], "text": found["text"], "references": references}
+            key = _digest(own, place)
+        if hash(key) not in self._ids:
+            return key
+        self._further[hash(key)] += 1
+        return _digest(own, place, f"/{self._further[hash(key)] + 1}")
+
+
+def about_reply(row: Mapping[str, Any]) -> Row:
+    """Returns what a rating says of its reply: item, HS and system; None where it is not known.
+
+    >>> about_reply({"item_id": "it-1", "system": "unknown", "text": "No."})
+    {'item_id': 'it-1', 'hs_id': None, 'system': None}
+    """
+    return {name: None if row.get(name) == UNKNOWN else row.get(name) for name in ABOUT_REPLY}
+
+
+def text_columns(row: Row, rename: Mapping[str, str]) -> dict[str, str | None]:
+    """Returns under which name a row has each column that is mapped or that holds texts.
+
+    An empty cell never makes another column serve, so names are found once for each file.
+    """
+    names: dict[str, str | None] = {name: theirs for name, theirs in rename.items() if theirs in row}
+    return names | {name: first_name(row, name) for name in TEXTS if name not in names}
+
+
+def later_columns(row: Row, names: Mapping[str, str | None]) -> dict[str, str]:
+    """Returns columns that the first row of a JSONL file lacks and this one has."""
+    return {name: found for name, theirs in names.items() if theirs is None and (found := first_name(row, name))}
+
+
+def _about(row: Row, place: str) -> tuple[str, str, str, str]:
+    """Returns HS, item, system and record of a row whose texts are complete."""
+    hs = id_of(row, "hs_id", place) or ids.make_hs_id(row["hate_speech"])
+    item = id_of(row, "item_id", place) or ids.make_item_id(hs, [ids.make_cn_id(text) for text in row["references"]])
+    return hs, item, id_of(row, "system", place) or UNKNOWN, id_of(row, "source_id", place) or ""
+
+
+def _digest(row: Row, place: str, further: str = "") -> str:
+    _, item, system, source = _about(row, place)
+    return ids.make_reply_id(item, system, row["text"], source + further)
+
+
+def _text(value: Any, name: str, place: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(
+            f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row, or name the column of texts with "
+            f"--column {name}=COLUMN"
+        )
+    return value
+
+
+def _references(value: Any, place: str) -> list[str]:
+    listed = [] if is_missing(value) else cell_list(value)
+    return [_text(each, "references", place) for each in listed if each is not None]

@@ -1,0 +1,399 @@
+"""The one reader: everything that users can name becomes a table of rows of one kind.
+
+A source is a file of rows (CSV, TSV, JSONL, parquet), the folder of a dataset, a name that `locate` turns into one of
+these (of the catalogue, of the Hub), a pandas data frame, a `datasets.Dataset`, or any iterable of mappings. Several
+sources of one kind are concatenated.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.data.columns import JUDGEMENT, NEEDED, Wide, check_there, read_mapping, renamed
+from fcconan.data.files import part_files, parts_of, row_file
+from fcconan.data.hashes import name_with_hash
+from fcconan.data.manifest import MANIFEST, read_manifest
+from fcconan.data.reply_ids import ReplyIds, later_columns, text_columns
+from fcconan.data.row_files import SUFFIXES, read_rows
+from fcconan.data.row_ids import cell_text, is_missing, with_ids
+from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+Row = dict[str, Any]
+Locate = Callable[[str], Path]
+_BATCH = 2_000
+
+
+class PlacedRow(Row):
+    """A row that knows where it comes from, for messages.
+
+    Attributes:
+        place: Such as `ratings.csv, row 3`.
+    """
+
+    def __init__(self, row: Row, place: str) -> None:
+        super().__init__(row)
+        self.place = place
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """The rows of one file or of one object in memory.
+
+    Attributes:
+        name: The source in messages.
+        short: The source in the places of rows.
+        read: Reads the rows from the beginning.
+        sparse: Whether a row may leave out columns that are empty.
+        rename: Name of a column here -> its name in this source, from YAML files and options.
+        own: The part of `rename` that the YAML file of this file alone states.
+    """
+
+    name: str
+    short: str
+    read: Callable[[], Iterable[Row]]
+    sparse: bool
+    rename: Mapping[str, str]
+    own: Mapping[str, str]
+
+    def first(self) -> Row:
+        """Returns the first row, or an empty one."""
+        return next(iter(self.read()), {})
+
+
+def open_table(
+    kind: str,
+    sources: Iterable[Any],
+    *,
+    split: str | None = None,
+    part: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
+    wide_columns: Wide | None = None,
+    people: Collection[str] = (),
+    complete: bool = True,
+    beside: "Sequence[Table]" = (),
+    locate: Locate = Path,
+) -> "Table":
+    """Opens everything that users can name as one table.
+
+    Args:
+        kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons` or `rankings`.
+        sources: Files, dataset folders, names, data frames, `datasets.Dataset`s or iterables of mappings, whose rows
+            are concatenated.
+        split: The split of datasets; needed where one has several.
+        part: The config of datasets; by default the kind.
+        rename: Name of a column here -> its name in the sources. It comes before YAML files next to the data.
+        filter: Column -> values, as text; only rows with one of the values in each column.
+        wide_columns: Rater and aspect -> column, for sources with a column for each rater.
+        people: Raters of `wide_columns` who are people.
+        complete: For replies: whether every row gets its texts and ids. Otherwise the rows only describe rated replies:
+            texts may be missing where there are ids, all splits are read, and replies whose id follows from the row
+            occur a second time under the id that version 1 of the rule gives them, where it differs.
+        beside: Other tables that share `rename`: a column need only be in one of them.
+        locate: Turns a name into the path of a file or folder.
+
+    Raises:
+        InputError: A source is not there, or a part or split of a dataset is missing.
+
+    >>> table = open_table("votes", [[{"pair_id": 1.0, "rater": "anna", "label": "appropriate"}]])
+    >>> list(table)
+    [{'pair_id': '1', 'rater': 'anna', 'label': 'appropriate'}]
+    """
+    sources = list(sources)
+    if split is not None and all(
+        isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources
+    ):
+        files = ", ".join(map(str, sources))
+        they = "are files and have" if len(sources) > 1 else "is a file and has"
+        raise InputError(f"{files} {they} no splits: leave --split out")
+    table = Table(kind, complete=complete, beside=beside)
+    table.rename, table.filter = dict(rename or {}), dict(filter or {})
+    table.wide_columns, table.people = dict(wide_columns or {}), people
+    for source in sources:
+        table.add(source, part or kind, split, locate)
+    return table
+
+
+class Table:
+    """Rows of one kind, read from the beginning each time; only a few rows are in memory at once.
+
+    Attributes:
+        kind: The kind of the rows.
+        folders: Folders of datasets among the sources.
+        files: Files that are read.
+    """
+
+    def __init__(self, kind: str, *, complete: bool, beside: "Sequence[Table]") -> None:
+        self.kind, self.complete, self.beside = kind, complete, beside
+        self.rename: dict[str, str] = {}
+        self.filter: dict[str, Collection[str]] = {}
+        self.wide_columns: Wide = {}
+        self.people: Collection[str] = ()
+        self.folders: list[Path] = []
+        self.files: list[Path] = []
+        self._names: list[Callable[[], str]] = []  # computed when they are asked for, as hashing reads all rows
+        self._streams: list[_Stream] = []
+        self._checked = False
+
+    @property
+    def names(self) -> list[str]:
+        """Files and datasets with their hashes, without the columns and rows that are chosen."""
+        return list(dict.fromkeys(name() for name in self._names))
+
+    @property
+    def population(self) -> str:
+        """The data for signatures: files and datasets with their hashes, and the columns and rows that are chosen."""
+        columns = dict(self.rename)
+        for stream in self._streams:
+            if stream.rename.items() - columns.items():
+                first = stream.first()
+                columns |= {name: theirs for name, theirs in stream.rename.items() if theirs in first}
+        chosen = [f"{column}={'/'.join(sorted(values))}" for column, values in sorted(self.filter.items())]
+        chosen += [f"{name}={theirs}" for name, theirs in sorted(columns.items())]
+        chosen += [f"{rater}:{aspect}={column}" for (rater, aspect), column in sorted(self.wide_columns.items())]
+        return "+".join([*self.names, *([f"({','.join(chosen)})"] if chosen else [])])
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the data where the table is a single file or dataset; otherwise None."""
+        names = self.names
+        return names[0].partition("@")[2].partition("/")[0] or None if len(names) == 1 else None
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yields the rows that are wanted; of a source with a column for each rater, one for each of them.
+
+        Raises:
+            InputError: A source cannot be read, lacks columns or has no row, an id is none, no row is wanted, or a
+                reply occurs twice.
+        """
+        if not self._checked:
+            self._check_columns()
+            self._checked = True
+        met: dict[str, set[str]] = {column: set() for column in self.filter}
+        ids = ReplyIds()
+        wanted = False
+        for stream in self._streams:
+            checked = False
+            for row, place in self._rows(stream, ids):
+                for column, values in met.items():
+                    values.add(cell_text(row.get(column)))
+                if met and not all(cell_text(row.get(column)) in values for column, values in self.filter.items()):
+                    continue
+                if not checked:
+                    self._check_needed(stream, row)
+                    wanted = checked = True
+                if self.wide_columns:
+                    yield from self._judgements(row, place)
+                else:
+                    yield PlacedRow(row, place)
+        self._check_met(met, wanted)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Returns the rows as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame([dict(row) for row in self])
+
+    def replies(self) -> "Table | None":
+        """Returns the replies of all splits of the datasets among the sources, or None if no dataset has any."""
+        having = [folder for folder in self.folders if any((folder / "replies").glob("*.parquet"))]
+        return open_table("replies", having, complete=False) if having else None
+
+    def add(self, source: Any, part: str, split: str | None, locate: Locate) -> None:
+        """Opens one more source.
+
+        Args:
+            source: As in `open_table`.
+            part: The config of a dataset.
+            split: Its split.
+            locate: As in `open_table`.
+
+        Raises:
+            InputError: It is not there, or a part or split of a dataset is missing.
+        """
+        if not isinstance(source, str | PathLike):
+            self._streams.append(stream := _in_memory(source, split, self.rename))
+            self._names.append(lambda: f"{stream.short}@{_digest(stream.read())}")
+            return
+        place = locate(str(source)) if isinstance(source, str) else Path(source)
+        if _is_file(place):
+            self._add_file(row_file(place))
+            self._names.append(lambda: name_with_hash(place))
+            return
+        self.folders.append(place)
+        parts = sorted(parts_of(place))
+        if self.kind != "replies" and parts and part not in parts:
+            raise InputError(f"{place} has no {part}, only {', '.join(parts)}: give files or a dataset with {part}")
+        if self.kind == "replies" and not self.complete and split is None:
+            splits = sorted({file.name.split("-")[0] for file in (place / part).glob("*.parquet")})
+            files = [file for each in (splits or (None,)) for file in part_files(place, each, part)]
+        else:
+            files = part_files(place, split, part)
+        for file in files:
+            self._add_file(file)
+        name = place.name
+        if (place / MANIFEST).is_file():
+            manifest = read_manifest(place)
+            name = f"{manifest['name']}@{manifest['fingerprint']}"
+        self._names.append(lambda: name if split is None else f"{name}/{split}")
+
+    def _add_file(self, file: Path) -> None:
+        found, alone = read_mapping(file)
+        own = {name: theirs for name, theirs in found.items() if alone and name not in self.rename}
+        rename = {**found, **self.rename}
+        self.files.append(file)
+        self._streams.append(
+            _Stream(str(file), file.name, lambda: read_rows(file), file.suffix == ".jsonl", rename, own)
+        )
+
+    def _rows(self, stream: _Stream, ids: ReplyIds) -> Iterator[tuple[Row, str]]:
+        """Yields rows under the names of this package, each with its place."""
+        read = enumerate(stream.read(), start=1)
+        if self.kind != "replies" or (not self.complete and "reply_id" in renamed(stream.first(), stream.rename)):
+            for number, raw in read:
+                place = f"{stream.short}, row {number}"
+                yield with_ids(renamed(raw, stream.rename), place), place
+            return
+        names: dict[str, str | None] | None = None
+        for number, raw in read:
+            names = names or self._text_columns(raw, stream)
+            place = f"{stream.name}, row {number}"
+            row, earlier = ids.complete(raw, names | later_columns(raw, names), place)
+            yield row, place
+            if not self.complete and earlier != row["reply_id"]:
+                yield {**row, "reply_id": earlier}, place
+
+    def _judgements(self, row: Row, place: str) -> Iterator[Row]:
+        column_of_kind = JUDGEMENT.get(self.kind, "value")
+        for (rater, aspect), column in self.wide_columns.items():
+            value = row.get(column)
+            if is_missing(value) and self.kind != "ratings":
+                continue  # this rater did not judge it; a rating that is not there is missing, and counted
+            # Numbers without a person behind them are a metric's; who gave a verdict is not known.
+            rater_kind = "metric" if self.kind == "ratings" else "human" if self.kind == "votes" else None
+            rater_kind = "human" if rater in self.people else rater_kind
+            new = {**row, "rater": rater, "rater_kind": rater_kind, column_of_kind: value}
+            if self.kind == "ratings":
+                new |= {"aspect": aspect, "reply_id": row.get("reply_id") or place}
+            elif self.kind == "votes":
+                new["pair_id"] = row.get("pair_id") or place
+            yield PlacedRow(new, f"{place}, column {column}")
+
+    def _check_columns(self) -> None:
+        """Checks that some source has each column that an option names, and all sources those that choose rows."""
+        first = {stream.name: (stream, stream.first()) for stream in self._streams}
+        if not any(row for _, row in first.values()):
+            cure = "give replies to judge" if self.kind == "replies" else "check the file"
+            raise InputError(f"{', '.join(first)} has no rows: {cure}")
+        named = [*self.rename.values(), *self.wide_columns.values()]
+        known = {column for _, row in first.values() for column in row}
+        known |= {column for table in self.beside for stream in table._streams for column in stream.first()}
+        name, (_, row) = next(iter(first.items()))
+        if self.complete:
+            check_there(name, [column for column in named if column not in known], row)
+        for name, (stream, row) in first.items():
+            if row:
+                check_there(name, [column for column in stream.own.values() if column not in row], row)
+                ours = renamed(row, stream.rename)
+                derived = NEEDED["replies"] + ("reply_id", "item_id", "hs_id", "system") if self._derives else ()
+                check_there(name, [column for column in self.filter if column not in (*ours, *derived)], ours)
+
+    @property
+    def _derives(self) -> bool:
+        return self.kind == "replies" and self.complete
+
+    def _check_needed(self, stream: _Stream, row: Row) -> None:
+        """Refuses columns that a source lacks, given its first row: they are not the same as empty cells."""
+        if self.kind == "replies":
+            return
+        # The columns that a column for each rater makes, or stands in for.
+        others = {"reply_id", "pair_id", "rater", "aspect", JUDGEMENT.get(self.kind)} if self.wide_columns else ()
+        lost = [name for name in NEEDED.get(self.kind, ()) if name not in row and name not in others]
+        if lost and stream.sparse:
+            known = {name for each in stream.read() for name in renamed(each, stream.rename)}
+            lost = [name for name in lost if name not in known]
+        if lost:
+            theirs = " ".join(f"--column {name}=THEIRS" for name in lost)
+            judgement = JUDGEMENT[self.kind]
+            wide = f", or name a column for each rater with --value RATER{':ASPECT' * (self.kind == 'ratings')}=COLUMN"
+            raise InputError(
+                f"{stream.name} has no column {', '.join(lost)}, but {', '.join(row) or 'none'}: say what is meant "
+                f"with {theirs}{wide if judgement in lost else ''}"
+            )
+
+    @staticmethod
+    def _text_columns(row: Row, stream: _Stream) -> dict[str, str | None]:
+        names = text_columns(row, stream.rename)
+        if lost := [name for name in NEEDED["replies"] if names[name] is None]:
+            expected, them = " and ".join(f"`{name}`" for name in lost), "them" if len(lost) > 1 else "it"
+            options = " ".join(f"--column {name}=COLUMN" for name in lost)
+            raise InputError(
+                f"{stream.name} has the columns {', '.join(row)}, expected {expected}: name {them} with {options}"
+            )
+        return names
+
+    def _check_met(self, met: Mapping[str, set[str]], wanted: bool) -> None:
+        for column, asked in self.filter.items():
+            if missing := set(asked) - met[column]:
+                lost, known = ", ".join(sorted(missing)), ", ".join(sorted(met[column])[:10])
+                more = ", ..." if len(met[column]) > 10 else ""
+                raise InputError(
+                    f"no row has the {column} {lost} that was asked for: there are {known}{more}; choose these"
+                )
+        if not wanted:
+            shown = " and ".join(f"{column} {'/'.join(sorted(asked))}" for column, asked in self.filter.items())
+            raise InputError(f"no row has {shown} together: ask for less")
+
+
+def _is_file(source: str | PathLike[str]) -> bool:
+    return Path(source).suffix in SUFFIXES
+
+
+def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _Stream:
+    """Opens a data frame, a `datasets.Dataset` or an iterable of mappings."""
+    pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
+    if isinstance(source, Table):
+        return _Stream(f"table of {source.kind}", "table", lambda: source, True, rename, {})
+    if pandas is not None and isinstance(source, pandas.DataFrame):
+        return _Stream("data frame", "data frame", lambda: _frame_rows(source), False, rename, {})
+    if datasets is not None and isinstance(source, datasets.DatasetDict):
+        if split is None and len(source) > 1:
+            raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")
+        if split is not None and split not in source:
+            raise InputError(f"the dataset has no split {split!r}: it has {', '.join(source)}")
+        source = source[split or next(iter(source))]
+    if datasets is not None and isinstance(source, datasets.Dataset):
+        return _Stream("dataset", "dataset", lambda: source, False, rename, {})
+    if isinstance(source, Mapping) or not isinstance(source, Iterable):
+        raise InputError(
+            f"{type(source).__name__} is no source of rows: give a path, a name, a data frame, a dataset or an "
+            "iterable of mappings"
+        )
+    rows = list(source) if iter(source) is source else source  # an iterator cannot be read a second time
+    return _Stream("rows", "rows", lambda: map(dict, rows), True, rename, {})
+
+
+def _frame_rows(frame: "pandas.DataFrame") -> Iterator[Row]:
+    import pandas as pd
+
+    for start in range(0, len(frame), _BATCH):
+        for row in frame.iloc[start : start + _BATCH].to_dict("records"):
+            yield {
+                str(name): None if not isinstance(value, list | tuple | dict) and pd.isna(value) is True else value
+                for name, value in row.items()
+            }
+
+
+def _digest(rows: Iterable[Row]) -> str:
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(json.dumps(row, sort_keys=True, default=str).encode() + b"\n")
+    return found.hexdigest()[:12]

@@ -1,0 +1,97 @@
+"""Every command that reads a dataset takes its name in the catalogue: built into the cache once, and then reused."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from fcconan.services import cached_folder
+from tests.conftest import RunCli
+
+COMMANDS = {
+    "bench": "bench demo --system tfidf --resamples 100 --no-reuse --json out.json",
+    "generate": "generate demo --strategy reference --limit 3 --out out.csv",
+    "generate --pool": "generate rows.csv --strategy retrieval --pool demo:train --out out.csv",
+    "judge rate": "judge rate demo --task cseval --model lexical --limit 2 --out out.csv",
+    "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
+    "judge prompt": "judge prompt --dataset demo",
+    "annotate score": "annotate score demo --scorer tfidf --top 1 --out out",
+    "annotate new": "annotate new out --task appropriateness --corpus demo --config train --hs 2 --encoder tfidf",
+    "metrics": "metrics demo --metric length-words --out out.csv",
+    "correlate": "correlate demo --resamples 0",
+    "leaderboard": "leaderboard demo --resamples 100",
+    "agree": "agree demo --resamples 0",
+    "rank": "rank demo --resamples 100",
+    "report": "report demo --out out",
+    "croissant": "croissant demo --json out.json",
+}
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_a_command_takes_the_name_of_a_dataset(
+    name: str, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("hate_speech\nThe Ombrey never return a book.\n", encoding="utf-8")
+    done = run_cli(*COMMANDS[name].split())
+    line = f"note: building demo into {cached_folder('demo')}, for this and later commands"
+    assert (done.returncode, done.stderr.splitlines()[:1], done.stderr.count("note: building")) == (0, [line], 1), done
+    assert not (tmp_path / "demo").exists()
+
+
+def test_files_and_datasets_are_concatenated(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
+    words = ("--task", "cseval", "--model", "lexical", "--out", "out.csv", "--column", "text=answer")
+    done = run_cli("judge", "rate", "mine.csv", demo, *words)
+    assert done.returncode == 0, done
+    with Path("out.csv").open(encoding="utf-8", newline="") as file:
+        rated = list(dict.fromkeys(row["reply_id"] for row in csv.DictReader(file)))
+    assert len(rated) == 1 + 96
+
+
+def test_replies_have_their_columns_mapped_as_well(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"i{item}", f"The Ombrey say {item}.", system) for item in range(4) for system in "AB"]
+    replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
+    (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
+    columns = [f"--column={each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
+    rated = ("--task", "cseval", "--model", "lexical", "--out", "out.csv")
+    assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
+    done = run_cli(
+        "leaderboard", "out.csv", "--replies", "replies.csv", "--resamples", "100", *columns, "--json=o.json"
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
+    board = json.loads(Path("o.json").read_text(encoding="utf-8"))
+    assert {row["system"] for row in board["rows"]} == {"A", "B"}
+    assert board["signature"].count("(hate_speech=message,item_id=thread,system=bot,text=answer)") == 1
+
+
+def test_ratings_and_replies_of_an_audit_share_a_mapping_and_ratings_know_their_hs(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"r{number}", f"hs-{number // 2}", 1 + number % 5) for number in range(20)]
+    ratings = "".join(f"{reply},{hs},judge,model,tone,{value},1,5\n" for reply, hs, value in rows)
+    (tmp_path / "ratings.csv").write_text(f"reply_id,hs_id,who,rater_kind,aspect,grade,low,high\n{ratings}")
+    replies = "".join(f"{reply},{hs},The Ombrey.,{'No ' * value}\n" for reply, hs, value in rows)
+    (tmp_path / "replies.csv").write_text(f"reply_id,hs_id,HS,answer\n{replies}")
+    columns = [f"--column={each}" for each in ("rater=who", "value=grade", "text=answer")]
+    words = ("judge", "audit", "--ratings", "ratings.csv", "--resamples", "100", "--json", "out.json")
+    found = {}
+    for more in (["--replies", "replies.csv", *columns], columns[:2]):
+        done = run_cli(*words, *more)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        found[len(more)] = json.loads(Path("out.json").read_text(encoding="utf-8"))["rows"]
+    length = next(row for row in found[5] if row["check"] == "length_correlation")
+    assert (length["rater"], length["value"]) == ("judge", pytest.approx(1.0))  # the grade is the number of words
+    assert {row["rater"] for row in found[2]} == {"judge"}
+    done = run_cli(*words, "--replies", "replies.csv", *columns, "--column", "system=bot")
+    assert (
+        done.stderr == "fcconan: replies.csv has no column 'bot', but reply_id, hs_id, HS, answer: name one of these\n"
+    )
