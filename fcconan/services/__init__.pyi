@@ -69,6 +69,11 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .demonstration import (
+    DemoOptions as DemoOptions,
+    DemoResult as DemoResult,
+    run_demo as run_demo,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
