@@ -100,6 +100,11 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .demonstration import (
+    DemoOptions as DemoOptions,
+    DemoResult as DemoResult,
+    run_demo as run_demo,
+)
 from .failures import (
     WatchedModel as WatchedModel,
     why_nothing as why_nothing,

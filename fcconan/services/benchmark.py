@@ -13,6 +13,7 @@ from pydantic import field_validator
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, option
+from fcconan.services.locations import built_folder
 from fcconan.services.options import BOOTSTRAP, ENDPOINT, LARGEST_SEED, MOST_RESAMPLES, Requests
 
 if TYPE_CHECKING:
@@ -163,7 +164,10 @@ class BenchOptions(Requests):
 def bench(
     dataset: Annotated[
         Path | str,
-        argument("A folder that `fcconan build` wrote, a BEIR folder, or a dataset on the Hub.", role="read"),
+        argument(
+            "A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.",
+            role="read",
+        ),
     ],
     options: BenchOptions = BenchOptions(),
     *,
@@ -255,15 +259,10 @@ def offline_systems() -> list[str]:
     return ["random", "tfidf", "bm25", *(["sbert-minilm"] if neural else [])]
 
 
-def place_of(dataset: Path | str) -> str:
-    """Returns the folder or the name on the Hub that a name of a dataset stands for."""
-    return str(dataset)
-
-
 def _collection(dataset: Path | str, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
     from fcconan.retrieval import load_collection, qrels_of
 
-    collection = load_collection(place_of(dataset), shared_cn=options.protocol == "paper")
+    collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
     for name, file in options.qrels.items():
         collection = collection.with_qrels(name, file)

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import fcconan
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.locations import built_folder
 from fcconan.services.results import Result
 
 
@@ -37,7 +38,7 @@ def report(
     inputs: Annotated[
         Sequence[Path | str],
         argument(
-            "Folders of bench --report-folder, build or evaluate-generators, JSON results, or folders of these.",
+            "Folders of bench --report-folder, build or evaluate-generators, JSON results, folders of these, or names.",
             many=True,
             path=True,
             role="read",
@@ -72,7 +73,7 @@ def report(
     from fcconan.reporting import check_site, find_inputs, pages_of, write_site
 
     folder = Path(out)
-    paths = [Path(each) for each in ([inputs] if isinstance(inputs, str | Path) else inputs)]
+    paths = [built_folder(each) for each in ([inputs] if isinstance(inputs, str | Path) else inputs)]
     left_out: list[str] = []
     found = find_inputs(paths, tell=left_out.append)
     target = folder.resolve()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.locations import built_folder
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
 
@@ -72,7 +73,7 @@ class RetrieverTrainingResult(Result):
 
 
 def train_retriever(
-    dataset: Annotated[Path | str, argument("A dataset with training pairs, such as a built fc-conan.", role="read")],
+    dataset: Annotated[Path | str, argument("A dataset with training pairs, such as fc-conan.", role="read")],
     out: Annotated[
         Path | str, argument("Folder to write the model to.", flag="--out", short="-o", path=True, role="release")
     ],
@@ -102,7 +103,7 @@ def train_retriever(
         folds=options.folds,
         seed=options.seed,
     )
-    pairs, left_out = load_training(str(dataset), as_released=options.keep_leakage)
+    pairs, left_out = load_training(str(built_folder(dataset)), as_released=options.keep_leakage)
     done = train(
         pairs,
         Path(out),
