@@ -22,11 +22,14 @@ from .services import (
     CorrelateResult as CorrelateResult,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
+    MetricsOptions as MetricsOptions,
+    MetricsResult as MetricsResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     agree as agree,
     correlate as correlate,
     leaderboard as leaderboard,
+    metrics as metrics,
     rank as rank,
 )
 

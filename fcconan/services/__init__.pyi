@@ -74,6 +74,11 @@ from .results import (
     Result as Result,
     write_json as write_json,
 )
+from .text_metrics import (
+    MetricsOptions as MetricsOptions,
+    MetricsResult as MetricsResult,
+    metrics as metrics,
+)
 from .tournament import (
     RankOptions as RankOptions,
     RankResult as RankResult,
