@@ -17,6 +17,8 @@ from .scoring import (
     score_texts as score_texts,
 )
 from .services import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
@@ -25,6 +27,7 @@ from .services import (
     LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
+    agree as agree,
     finetune as finetune,
     generate as generate,
     leaderboard as leaderboard,

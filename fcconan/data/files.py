@@ -1,6 +1,6 @@
 """Files of rows and dataset folders: which files are read, and which kind of rows they hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from fcconan.data.columns import JUDGEMENT, read_mapping, renamed
@@ -60,12 +60,18 @@ def parts_of(folder: Path) -> set[str]:
 
 
 def detect_kind(
-    paths: Sequence[Path], *, split: str | None = None, rename: Mapping[str, str] | None = None, wide: bool = False
+    paths: Sequence[Path],
+    *,
+    columns: Collection[str] = (),
+    split: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    wide: bool = False,
 ) -> str:
     """Returns whether sources hold ratings, comparisons or votes.
 
     Args:
         paths: Files and dataset folders. The columns of the first file count, then the parts that all folders have.
+        columns: The columns of sources in memory, which count where there is no file.
         split: The split of the folders that is read.
         rename: Name of a column here -> its name in the files.
         wide: Whether the files have a column for each rater, so that they lack the column of judgements.
@@ -76,7 +82,8 @@ def detect_kind(
     files = [path for path in paths if path.suffix in SUFFIXES]
     folders = [path for path in paths if path.suffix not in SUFFIXES]
     first = next(iter(read_rows(row_file(files[0]))), {}) if files else {}
-    columns = set(renamed(first, {**read_mapping(files[0])[0], **(rename or {})})) if files else set()
+    mapping = {**(read_mapping(files[0])[0] if files else {}), **(rename or {})}
+    columns = set(renamed(first if files else dict.fromkeys(columns), mapping))
     if wide and columns:
         return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
     for kind in _ORDER:
@@ -88,7 +95,7 @@ def detect_kind(
         having = [each for each in there if any(any((at / each).glob(f"{split}-*.parquet")) for at in folders)]
         if split is not None and having and there[0] not in having:
             raise InputError(
-                f"the split {split} has {' and '.join(having)}, no {there[0]}: add --rows {' or --rows '.join(having)}"
+                f"the split {split} has {' and '.join(having)}, no {there[0]}: add --kind {' or --kind '.join(having)}"
             )
         return there[0]
     if not parts and not columns and files:

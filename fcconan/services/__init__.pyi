@@ -1,3 +1,8 @@
+from .agreement import (
+    AgreeOptions as AgreeOptions,
+    AgreeResult as AgreeResult,
+    agree as agree,
+)
 from .background import (
     Background as Background,
     background_notice as background_notice,

@@ -1,0 +1,219 @@
+"""Agreement of raters on ratings, comparisons or votes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fcconan.data import Table, detect_kind
+from fcconan.errors import InputError
+from fcconan.services.configuration import option
+from fcconan.services.locations import dataset_folder
+from fcconan.services.options import Bootstrap, WideRowSelection
+from fcconan.services.results import Result
+from fcconan.services.row_tables import (
+    SOURCES,
+    Source,
+    listed,
+    open_descriptions,
+    open_rows,
+    population,
+    rated_replies,
+    replies_argument,
+)
+
+if TYPE_CHECKING:
+    from fcconan.scoring import RatedByMany, RatedReplies
+
+# Notes on tables in which single units are resampled.
+UNKNOWN_ITEMS = {
+    "reply": "Nothing says which item each reply answers, so single replies are resampled: intervals are too narrow "
+    "where an item has several. Give --replies, or a column item_id.",
+    "pair": "The ids of the pairs do not have the form HS:CN, so single pairs are resampled: intervals are too narrow "
+    "where an HS message has several.",
+}
+
+
+class AgreeOptions(WideRowSelection, Bootstrap):
+    """Which raters are compared, and by which coefficients."""
+
+    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all.")
+    rater: tuple[str, ...] = option((), help="A rater; repeat it for several. Default: all people, or all raters.")
+    coefficient: tuple[
+        Literal[
+            "raw",
+            "cohen",
+            "cohen_linear",
+            "cohen_quadratic",
+            "fleiss",
+            "krippendorff_nominal",
+            "krippendorff_ordinal",
+            "krippendorff_interval",
+        ],
+        ...,
+    ] = option((), help="Coefficient of agreement, see docs/scores.md; repeat it. Default: all that fit.")
+    scale: str | None = option(
+        None, help="Scale of whole grades where rows have none, such as 1,5.", rare=True, metavar="LOW,HIGH"
+    )
+    kind: Literal["ratings", "comparisons", "votes"] | None = option(
+        None, help="Kind of rows; default: the kind that the sources hold.", rare=True, renamed=("--rows",)
+    )
+    pair_intervals: bool | None = option(
+        None, help="Compute intervals for pairs of raters; default: for up to 10 raters.", rare=True
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class AgreeResult(Result):
+    """Agreement of all raters and of each pair, by aspect and coefficient."""
+
+    @property
+    def signature(self) -> str:
+        """The signatures of all aspects, separated by spaces."""
+        return " ".join(self.signature_lines())
+
+    def signature_lines(self) -> list[str]:
+        """Returns the signature of each aspect; those that are equal once."""
+        return list(dict.fromkeys(self.data["signature"].values()))
+
+
+def agree(
+    sources: Annotated[Source, SOURCES],
+    options: AgreeOptions = AgreeOptions(),
+    *,
+    replies: Annotated[Source | None, replies_argument("Rated replies, which give the items.", rare=True)] = None,
+) -> AgreeResult:
+    """Measures how far raters agree: on ratings, on verdicts between replies, or on labels of pairs.
+
+    Args:
+        sources: Rows of ratings, comparisons or votes: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
+
+    Raises:
+        InputError: A source cannot be read, fewer than two raters are left, or a coefficient does not fit the values.
+
+    Examples:
+        >>> votes = [
+        ...     {"pair_id": f"hs{n}:cn{n}", "rater": rater, "label": label}
+        ...     for rater, labels in {"anna": "yyyn", "ben": "yynn"}.items()
+        ...     for n, label in enumerate({"y": "appropriate", "n": "not_appropriate"}[each] for each in labels)
+        ... ]
+        >>> found = agree(votes, AgreeOptions(resamples=0, coefficient=("raw",))).to_frame()
+        >>> found[["level", "value", "n"]].values.tolist()
+        [['overall', 0.75, 4], ['pair', 0.75, 4]]
+    """
+    from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, tables_of
+
+    about = open_descriptions(replies, options)
+    kind = options.kind or _kind(sources, options)
+    opened = open_rows(kind, sources, options, replies=about)
+    tables = tables_of(
+        kind,
+        _judgements(opened, about),
+        aspects=options.aspect or None,
+        raters=options.rater or None,
+        scale=None if options.scale is None else _scale(options.scale),
+    )
+    chosen = [f"raters={','.join(options.rater)}"] if options.rater else []
+    data = "+".join([population(about, opened), *chosen])
+    rows: list[dict[str, Any]] = []
+    signatures = {}
+    notes: dict[str, None] = {}
+    for table in tables:
+        by_pair = has_pair_intervals(len(table.raters), options.pair_intervals)
+        rows += measure_agreement(
+            table.values,
+            table.domain,
+            items=table.items,
+            pair_intervals=by_pair,
+            coefficients=_coefficients(options.coefficient, table),
+            raters=table.raters,
+            aspect=table.aspect,
+            **options.bootstrap,
+        )
+        has_intervals = by_pair or len(table.raters) < 3  # two raters are all raters
+        signatures[table.aspect or kind] = agreement_signature(
+            table.domain,
+            population=data,
+            unit=table.unit,
+            pair_intervals=has_intervals,
+            scale_known=table.scale_known,
+            **options.bootstrap,
+        )
+        notes |= dict.fromkeys(_notes(table, resampled=options.resamples > 0, has_intervals=has_intervals))
+    return AgreeResult({"signature": signatures, "rows": rows, "notes": [*notes]})
+
+
+def _kind(sources: Source, options: AgreeOptions) -> str:
+    """Returns the kind of rows that the sources hold."""
+    given = listed(sources)
+    if tables := [each for each in given if isinstance(each, Table)]:
+        return tables[0].kind
+    paths = [dataset_folder(each) for each in given if isinstance(each, str | Path)]
+    columns = {name for each in given if not isinstance(each, str | PathLike) for name in _columns(each)}
+    return detect_kind(
+        paths, columns=columns, split=options.split, rename=options.rename, wide=bool(options.wide_column)
+    )
+
+
+def _columns(source: Any) -> Iterable[str]:
+    """Returns the columns of a data frame, of a dataset or of rows."""
+    for name in ("column_names", "columns"):
+        if (found := getattr(source, name, None)) is not None:
+            return map(str, found)
+    return next(iter(source), {})
+
+
+def _judgements(rows: Table, replies: Table | None) -> "Table | RatedReplies":
+    if rows.kind == "ratings":
+        return rated_replies(rows, replies)
+    if replies is not None:
+        raise InputError(f"{rows.kind} name their items themselves: leave --replies out")
+    return rows
+
+
+def _coefficients(chosen: Sequence[str], table: "RatedByMany") -> list[str]:
+    """Returns the coefficients to compute."""
+    found = list(dict.fromkeys(chosen or table.coefficients))
+    for name in found:
+        if not table.ordered and name.endswith(("linear", "quadratic", "ordinal", "interval")):
+            raise InputError(
+                f"{name} weighs distances, and the values of these rows have no order: choose from "
+                f"{', '.join(table.coefficients)}"
+            )
+    return found
+
+
+def _scale(given: str) -> tuple[int, int]:
+    low, comma, high = given.partition(",")
+    try:
+        ends = int(low), int(high)
+    except ValueError:
+        ends = (0, 0)
+    if not comma or ends[0] >= ends[1]:
+        raise InputError(f"--scale is {given!r}: give LOW,HIGH in whole grades, such as 1,5")
+    return ends
+
+
+def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> list[str]:
+    """Returns sentences about raters that are left out, and about scales and intervals."""
+    notes = []
+    if table.left_out:
+        notes.append(f"Only people are compared, not {_few(table.left_out)}: --rater chooses others.")
+    if not table.scale_known:
+        grades = _few([f"{grade:g}" for grade in table.domain])
+        notes.append(
+            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) stand for "
+            "it; --scale gives one."
+        )
+    if resampled and table.unit in UNKNOWN_ITEMS:
+        notes.append(UNKNOWN_ITEMS[table.unit])
+    if resampled and not has_intervals:
+        notes.append(f"{len(table.raters)} raters: pairs have no intervals; ask for them with --pair-intervals.")
+    return notes
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:7], *(["..."] if len(names) > 7 else [])])
