@@ -11,7 +11,6 @@ from .retrieval import Retriever as Retriever
 from .scoring import (
     RatedReplies as RatedReplies,
     ScoreTable as ScoreTable,
-    correlate as correlate,
     evaluate_run as evaluate_run,
     rank_systems as rank_systems,
     score_texts as score_texts,
@@ -19,6 +18,8 @@ from .scoring import (
 from .services import (
     AgreeOptions as AgreeOptions,
     AgreeResult as AgreeResult,
+    CorrelateOptions as CorrelateOptions,
+    CorrelateResult as CorrelateResult,
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
@@ -28,6 +29,7 @@ from .services import (
     RankOptions as RankOptions,
     RankResult as RankResult,
     agree as agree,
+    correlate as correlate,
     finetune as finetune,
     generate as generate,
     leaderboard as leaderboard,

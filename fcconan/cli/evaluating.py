@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import correlate, metrics, models
+from fcconan.cli import metrics, models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
 from fcconan.cli.judge import audit
@@ -249,7 +249,7 @@ class Evaluation:
         if rated is not None and scored.is_file():
             judges = judges_of(rated)
             options = {"ratings": [str(rated), str(scored)], "human": judges, "replies": replies, **draws}
-            self._scoring("correlate", correlate.run, [rated, scored], options)
+            self._scoring("correlate", _correlated, [rated, scored], options)
 
     def _scoring(self, name: str, verb: Callable[..., None], read: Iterable[Path], options: dict[str, Any]) -> None:
         file = self.out / f"{name}.json"
@@ -313,6 +313,12 @@ def _on_board(json_file: Path, ratings: Sequence[str], replies: str, **options: 
     from fcconan.services import LeaderboardOptions, leaderboard
 
     leaderboard(ratings, LeaderboardOptions(**options), replies=replies).to_json(json_file)
+
+
+def _correlated(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:
+    from fcconan.services import CorrelateOptions, correlate
+
+    correlate(ratings, CorrelateOptions(**options), replies=replies).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

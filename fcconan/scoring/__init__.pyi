@@ -10,6 +10,7 @@ from .agreement import (
 )
 from .correlation.analysis import (
     DEFAULT as DEFAULT,
+    Correlation as Correlation,
     correlate as correlate,
     correlation_signature as correlation_signature,
 )

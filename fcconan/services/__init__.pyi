@@ -39,6 +39,11 @@ from .connections import (
     run_of as run_of,
     usage_of as usage_of,
 )
+from .correlations import (
+    CorrelateOptions as CorrelateOptions,
+    CorrelateResult as CorrelateResult,
+    correlate as correlate,
+)
 from .dataset_parts import (
     DatasetPart as DatasetPart,
     dataset_part as dataset_part,
