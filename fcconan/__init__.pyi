@@ -26,6 +26,8 @@ from .services import (
     GenerateResult as GenerateResult,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
+    MetricsOptions as MetricsOptions,
+    MetricsResult as MetricsResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     agree as agree,
@@ -33,6 +35,7 @@ from .services import (
     finetune as finetune,
     generate as generate,
     leaderboard as leaderboard,
+    metrics as metrics,
     rank as rank,
 )
 

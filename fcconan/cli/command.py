@@ -186,7 +186,7 @@ class Command:
             each = each if isinstance(each, list | tuple) else [each]
             named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
         paths: dict[str | None, list[Any]] = {
-            role: [Path(each) for each in found] for role, found in named.items() if role != "model"
+            role: [_place(each) for each in found] for role, found in named.items() if role != "model"
         }
         recorded, local = files_of_models([str(name) for name in named.get("model", [])])
         json_file, page = self._json_file(values), values.get(PAGE)
@@ -365,6 +365,12 @@ class _ServiceCommand(TyperCommand):
 
 def _without_parameters() -> None:
     """The callback that Typer requires; the command itself is made when its parameters are needed."""
+
+
+def _place(value: str | Path) -> Path:
+    """Returns the path that a value names, without a part or labels (`FOLDER:PART`)."""
+    before, _, after = str(value).rpartition(":")
+    return Path(before) if after and not Path(value).exists() and before and Path(before).is_dir() else Path(value)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import metrics, models
+from fcconan.cli import models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
 from fcconan.cli.judge import audit
@@ -202,8 +202,7 @@ class Evaluation:
 
         def work() -> None:
             given = {"device": self.connection.device, **options}
-            with redirect_stdout(io.StringIO()):
-                verb_of(metrics.run)(replies=[str(self._verbs.replies)], out=files[0], json_file=files[1], **given)
+            _measured(files[1], self._verbs.replies, files[0], given)
 
         key = key_of(step=METRICS, options=known(options), replies=_content(self._verbs.replies))
         self._do(METRICS, key, files, work)
@@ -319,6 +318,18 @@ def _correlated(json_file: Path, ratings: Sequence[str], replies: str, **options
     from fcconan.services import CorrelateOptions, correlate
 
     correlate(ratings, CorrelateOptions(**options), replies=replies).to_json(json_file)
+
+
+def _measured(json_file: Path, replies: Path, out: Path, given: dict[str, Any]) -> None:
+    """Writes text metrics, whose options have other names in suites."""
+    from fcconan.services import MetricsOptions, metrics
+
+    options = {name: value for name, value in given.items() if value is not None}
+    training = options.pop("train", None)
+    options["multi_reference"] = options.pop("several", "max")
+    if "question" in options:
+        options["question"] = dict(each.split("=", 1) for each in options["question"])
+    metrics(replies, MetricsOptions(**options), out=out, novelty_against=training).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

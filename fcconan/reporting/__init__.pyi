@@ -70,3 +70,6 @@ from .tables import (
     Table as Table,
     terminal_tables as terminal_tables,
 )
+from .text_metrics import (
+    metrics_tables as metrics_tables,
+)

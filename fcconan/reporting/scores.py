@@ -351,7 +351,6 @@ def write_agreement(path: Path, result: Mapping[str, Any]) -> None:
     Args:
         path: The file.
         result: With `rows`, `notes`, and a `signature` for each aspect.
-        pairs: Whether pairs of raters have lines, too.
 
     Raises:
         InputError: It cannot be written.

@@ -169,6 +169,11 @@ from .text.overlap import (
 from .text.questions import (
     Question as Question,
 )
+from .text.score_rows import (
+    rating_rows as rating_rows,
+    summary_rows as summary_rows,
+    summary_signatures as summary_signatures,
+)
 from .text.scores import (
     SEVERAL as SEVERAL,
     Metric as Metric,

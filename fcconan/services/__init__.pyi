@@ -117,6 +117,11 @@ from .results import (
 from .suite_options import (
     configured as configured,
 )
+from .text_metrics import (
+    MetricsOptions as MetricsOptions,
+    MetricsResult as MetricsResult,
+    metrics as metrics,
+)
 from .tournament import (
     RankOptions as RankOptions,
     RankResult as RankResult,
