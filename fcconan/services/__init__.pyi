@@ -1,3 +1,9 @@
+from .background import (
+    Background as Background,
+    background_notice as background_notice,
+    count_background as count_background,
+    knowledge_of as knowledge_of,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
@@ -17,6 +23,17 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
+from .connections import (
+    LEXICAL as LEXICAL,
+    MODEL_HELP as MODEL_HELP,
+    Connection as Connection,
+    Notices as Notices,
+    cache_path as cache_path,
+    connected as connected,
+    notices_of as notices_of,
+    run_of as run_of,
+    usage_of as usage_of,
+)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
@@ -30,6 +47,10 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
+from .failures import (
+    WatchedModel as WatchedModel,
+    why_nothing as why_nothing,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
@@ -39,7 +60,9 @@ from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
+    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
+    Decoding as Decoding,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,

@@ -225,18 +225,18 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
         (
             says("x"),
             ("--task", "grounded", "--strategy", "grounded"),
-            "20 of 20 are no_background; give --background FOLDER, or --column background=COLUMN",
+            "20 of 20 are no_background; give --background FOLDER, or --rename background=COLUMN",
         ),
         (
             says("x"),
             ("--aspect", "relevance", "--strategy", "prometheus"),
-            "4 of 4 are no_reference; name a column with --column references=COLUMN, or choose what needs no reference",
+            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or choose what needs no reference",
         ),
         (
             lambda body, number: Action(400, {"error": {"message": "No \x1b]0;such\x07 field"}}),
             ("--aspect", "relevance"),
             "4 of 4 are bad_request, the first time for: Error code: 400 - No \\x1b]0;such\\x07 field; check the "
-            "model's name and options such as --temperature, --max-tokens and --no-schema",
+            "model's name and options such as --temperature, --max-tokens and --no-structured-output",
         ),
         (
             lambda body, number: error(503),
