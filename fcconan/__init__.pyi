@@ -16,6 +16,11 @@ from .scoring import (
     rank_systems as rank_systems,
     score_texts as score_texts,
 )
+from .services import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
+)
 
 __version__: str
 __all__: list[str]

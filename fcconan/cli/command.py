@@ -41,6 +41,7 @@ class Command:
         json: Whether there is `--json FILE`.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
+        ignored: Older switch -> the reason for which it has no effect.
         keywords: Further arguments of the service, such as `progress`.
     """
 
@@ -56,6 +57,7 @@ class Command:
     json: bool = True
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
+    ignored: Mapping[str, str] = field(default_factory=dict)
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
@@ -126,8 +128,8 @@ class Command:
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")
-        for key in result.signatures:
-            typer.echo(result.data[key])
+        for line in result.signature_lines():
+            typer.echo(line)
 
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
@@ -327,6 +329,9 @@ class _ServiceCommand(TyperCommand):
             old, equals, value = word.partition("=")
             if old in self.declared.removed:
                 raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+            if old in self.declared.ignored:
+                print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
+                continue
             if old in self.declared.parameters.renamed:
                 new, template = self.declared.parameters.renamed[old]
                 print(f"fcconan: {old} is now {new}: the old spelling will be removed", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import correlate, leaderboard, metrics, models, rank
+from fcconan.cli import correlate, leaderboard, metrics, models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
 from fcconan.cli.generating import may_be_mended
@@ -240,7 +240,7 @@ class Evaluation:
         if compared is not None:
             given = suite.tournament.model_dump() | draws
             more = {"replies": replies} if suite.tournament.length_control else {}
-            self._scoring("rank", rank.run, [compared], {"comparisons": [str(compared)], **given, **more})
+            self._scoring("rank", _ranked, [compared], {"comparisons": [str(compared)], **given, **more})
         if rated is not None:
             self._scoring(
                 "leaderboard", leaderboard.run, [rated], {"ratings": [str(rated)], "replies": replies, **draws}
@@ -308,6 +308,12 @@ class Evaluation:
             print(f"{step} failed: {error}")
             return
         self._steps.end(step, key, files, complete=complete)
+
+
+def _ranked(json_file: Path, comparisons: Sequence[str], replies: str | None = None, **options: Any) -> None:
+    from fcconan.services import RankOptions, rank
+
+    rank(comparisons, RankOptions(**options), replies=replies).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

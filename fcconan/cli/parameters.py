@@ -93,6 +93,7 @@ class Parameters:
             "metavar": declared.metavar,
             "autocompletion": completed(declared.complete),
             "show_default": False,
+            "hidden": declared.rare,
         }
         names = [name for name in (declared.flag, declared.short) if name is not None]
         info = typer.Option(*names, **how) if names else typer.Argument(**how)

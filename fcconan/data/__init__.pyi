@@ -26,6 +26,8 @@ from .checkpoints import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
+    KNOWN as KNOWN,
+    Wide as Wide,
     check_there as check_there,
     first_name as first_name,
     parse_filter as parse_filter,
@@ -128,6 +130,7 @@ from .row_files import (
 from .row_ids import (
     cell_list as cell_list,
     cell_number as cell_number,
+    cell_text as cell_text,
     id_of as id_of,
     is_missing as is_missing,
     required_id as required_id,

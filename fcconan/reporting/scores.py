@@ -18,12 +18,13 @@ Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
 
 
-def tournament_tables(result: Mapping[str, Any], *, every: bool = False) -> list[Table]:
+def tournament_tables(result: Mapping[str, Any], *, every: bool = False, details: bool = True) -> list[Table]:
     """Returns the ranking, the differences between systems, the matrix of wins, and what else `fcconan rank` found.
 
     Args:
         result: Result of `fcconan rank`.
         every: Whether the differences of all pairs are shown, however many they are.
+        details: Whether the matrix of wins and the disagreement of raters are shown.
     """
     ranking = [
         [
@@ -51,7 +52,8 @@ def tournament_tables(result: Mapping[str, Any], *, every: bool = False) -> list
         ]
         for a in order
     ]
-    tables.append(Table("Wins + ties of the row against the column", ["system", *names], cells))
+    if details:
+        tables.append(Table("Wins + ties of the row against the column", ["system", *names], cells))
     controlled = result.get("length_controlled")
     if controlled:
         columns = ["weight", "low", "high", f"scale in {controlled['unit']}", "comparisons", "without lengths"]
@@ -69,7 +71,7 @@ def tournament_tables(result: Mapping[str, Any], *, every: bool = False) -> list
         ]
         if cells:
             tables.append(Table("At equal length of replies", ["system", "Bradley-Terry", "interval"], cells))
-    if (agreed := result.get("disagreement")) and agreed["n"]:
+    if details and (agreed := result.get("disagreement")) and agreed["n"]:
         columns = ["pairs of replies", "unanimous", "majority", "unresolved", "of these three-way"]
         cells = [[str(agreed[key]) for key in ("n", "unanimous", "majority", "unresolved", "three_way")]]
         tables.append(Table("Pairs of replies that several raters judged", columns, cells))

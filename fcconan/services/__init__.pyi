@@ -66,6 +66,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
+    WideRowSelection as WideRowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -80,4 +81,9 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .tournament import (
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    rank as rank,
 )

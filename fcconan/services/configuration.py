@@ -68,6 +68,7 @@ class Argument:
             folder, which holds nothing else (`release`), it is a file that the command writes (`write`), or the value
             names a language model, which may be a file of responses or a folder (`model`).
         required: Whether the command demands a value even though the parameter has a default.
+        rare: As in `Option`.
     """
 
     help: str
@@ -79,6 +80,7 @@ class Argument:
     complete: Names | None = None
     role: Role | None = None
     required: bool = False
+    rare: bool = False
 
 
 argument = Argument

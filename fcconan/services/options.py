@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import field_validator
 
+from fcconan.data import KNOWN, Wide
 from fcconan.services.configuration import Configuration, option
 
 MOST_ROWS = 1_000_000_000
@@ -35,9 +36,20 @@ class Bootstrap(Configuration):
         le=MOST_RESAMPLES,
     )
     confidence: float = option(
-        0.95, help="Confidence level of the intervals.", group=BOOTSTRAP, gt=0, lt=1, metavar="FLOAT between 0 and 1"
+        0.95,
+        help="Confidence level of the intervals.",
+        group=BOOTSTRAP,
+        rare=True,
+        gt=0,
+        lt=1,
+        metavar="FLOAT between 0 and 1",
     )
     seed: int = option(0, help="Seed of the bootstrap and of permutations.", group=BOOTSTRAP, ge=0, le=LARGEST_SEED)
+
+    @property
+    def bootstrap(self) -> dict[str, Any]:
+        """The keyword arguments of scoring functions."""
+        return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
 
 
 class RowSelection(Configuration):
@@ -60,13 +72,15 @@ class RowSelection(Configuration):
         metavar="COLUMN=VALUE",
         renamed=("--where",),
     )
-    wide_column: dict[str, str] = option(
-        {},
-        help="For files with one column per rater; repeat it for each rater and aspect.",
-        group=ROWS,
-        metavar="RATER[:ASPECT]=COLUMN",
-        renamed=("--value",),
-    )
+
+    @field_validator("rename")
+    @classmethod
+    def _has_known_names(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuses names that rows do not have."""
+        for name in given:
+            if name not in KNOWN:
+                raise ValueError(f"rows have no column {name!r}, only {', '.join(KNOWN)}")
+        return given
 
     @field_validator("filter", mode="before")
     @classmethod
@@ -75,6 +89,37 @@ class RowSelection(Configuration):
         if not isinstance(given, dict):
             return given
         return {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
+
+
+class WideRowSelection(RowSelection):
+    """The same for rows of judgements, which may have one column per rater."""
+
+    wide_column: dict[str, str] = option(
+        {},
+        help="For files with one column per rater; repeat it for each rater and aspect.",
+        group=ROWS,
+        rare=True,
+        metavar="RATER[:ASPECT]=COLUMN",
+        renamed=("--value",),
+    )
+
+    @field_validator("wide_column")
+    @classmethod
+    def _names_raters_once(cls, given: dict[str, str]) -> dict[str, str]:
+        """Refuses a column without a rater, and two columns of one rater and aspect."""
+        if len(_by_rater(given)) < len(given) or not all(rater for rater, _ in _by_rater(given)):
+            raise ValueError("name a rater for each column, and each rater and aspect once")
+        return given
+
+    @property
+    def columns(self) -> Wide:
+        """Rater and aspect -> column."""
+        return _by_rater(self.wide_column)
+
+
+def _by_rater(given: dict[str, str]) -> Wide:
+    parts = {name: name.partition(":") for name in given}
+    return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
 
 class Endpoint(Configuration):

@@ -69,6 +69,10 @@ class Result:
         """Everything that changes the numbers, in one line."""
         return str(self.data["signature"])
 
+    def signature_lines(self) -> list[str]:
+        """Returns the signatures that the command prints, each once."""
+        return list(dict.fromkeys(self.data[key] for key in self.signatures if key in self.data))
+
     def __repr__(self) -> str:
         number = len(self.rows())
         return f"{type(self).__name__}({number} row{'s' * (number != 1)}, signature={self.signature!r})"

@@ -15,11 +15,11 @@ from fcconan.cli import app
 from fcconan.cli.command import Command, Group
 from fcconan.cli.parameters import typed
 from fcconan.errors import InputError
-from fcconan.services import Bootstrap, Endpoint, Result, RowSelection, argument, flag_of, option, value_type
+from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, flag_of, option, value_type
 from tests.conftest import RunCli
 
 
-class GroveOptions(Bootstrap, RowSelection):
+class GroveOptions(Bootstrap, WideRowSelection):
     """Options of an invented service."""
 
     people: Literal["ombrey", "tessok"] = option(help="People of the grove.", short="-p")
@@ -256,7 +256,7 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     assert "--flooded " in text and "--no-flooded" not in text
     assert "[default: 3; 1<=x<=10]" in text
     assert "--stems" not in text and "Share of old trees" not in text
-    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share"
+    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --wide-column, --confidence"
     assert text.rstrip().endswith("Example: fcconan grow a.csv --people ombrey")
 
 

@@ -85,7 +85,7 @@ def test_people_and_models_and_corpora_that_are_pooled_are_named() -> None:
         f"The majority is that of {who}: choose with --rater or --where rater_kind=human.",
         corpora,
     ]
-    chosen = _result("--where", "rater_kind=human", "--where", "corpus=north")
+    chosen = _result("--filter", "rater_kind=human", "--filter", "corpus=north")
     assert not any("corpora" in note for note in chosen["notes"])
     assert (
         "The verdicts of 2 raters (people: 2) count together: choose with --rater, or take --majority."
@@ -135,7 +135,7 @@ def test_a_column_for_each_rater() -> None:
         for item, a, b, verdict in WON
     ]
     _file(rows)
-    result = _result("--value", "anna=x", "--value", "ben=y")
+    result = _result("--wide-column", "anna=x", "--wide-column", "ben=y")
     assert (result["raters"], result["n_verdicts"]) == (["anna", "ben"], 7)
     assert result["rater_kinds"] == {"anna": None, "ben": None}  # a verdict in a column of its own may be anybody's
     assert "(anna:score=x,ben:score=y)" in result["signature"]
@@ -145,7 +145,7 @@ def test_columns_by_other_names() -> None:
     rows = [{"hs": i, "left": a, "right": b, "by": "anna", "best": v} for i, a, b, v in WON]
     _file(rows)
     mapped = [
-        f"--column={name}={own}"
+        f"--rename={name}={own}"
         for name, own in zip(("item_id", "system_a", "system_b", "rater", "verdict"), rows[0], strict=True)
     ]
     assert [row["points"] for row in _result(*mapped)["systems"]] == [3.0, 0.5, 0.5]
@@ -247,20 +247,26 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
     ("options", "message"),
     [
         (["--rater", "dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
-        (["--where", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
-        (["--column", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
+        (["--filter", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
+        (["--rename", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
         (["--split", "test"], "verdicts.csv is a file and has no splits: leave --split out"),
-        (["--confidence", "95"], "--confidence is 95: give a number between 0 and 1, such as 0.95"),
+        (["--confidence", "95"], "Invalid value for '--confidence': Input should be less than 1."),
         (
             ["--regularisation", "0"],
-            "found the regularisation 0.0, 10000 resamples and the confidence 0.95: give a num",
+            "Invalid value for '--regularisation': Input should be greater than 0.",
         ),
-        (["--regularisation", "nan"], "found the regularisation nan, 10000 resamples"),
-        (["--between-raters", "points"], "--between-raters is 'points': give share or bradley_terry"),
+        (["--regularisation", "nan"], "Invalid value for '--regularisation': Input should be"),
+        (
+            ["--between-raters", "points"],
+            "Invalid value for '--between-raters': 'points' is not one of 'share', 'bradley",
+        ),
         (["--between-raters", "share"], "there is one rater, anna: leave --between-raters out"),
         (["--between-raters", "share", "--majority"], "--between-raters compares raters, and --majority makes one of"),
-        (["--json", "verdicts.csv"], "verdicts.csv is what is read: choose another file for the result"),
-        (["--json", "none/x.json"], "none/x.json cannot be written: choose another file, in a folder that is there"),
+        (["--json", "verdicts.csv"], "verdicts.csv is read, and --json would destroy it: choose another --json"),
+        (
+            ["--json", "none/x.json"],
+            "none/x.json cannot be written: choose another --json file, in a folder that is there",
+        ),
         (["--report", "page.txt"], "page.txt is no page: give a file that ends in .html"),
         (["--resamples", "-1"], "Invalid value for '--resamples'"),
         (["--seed", "x"], "Invalid value for '--seed'"),
