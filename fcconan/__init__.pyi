@@ -17,8 +17,11 @@ from .scoring import (
     score_texts as score_texts,
 )
 from .services import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
+    leaderboard as leaderboard,
     rank as rank,
 )
 

@@ -4,7 +4,6 @@ The service is imported when the command is used, so that `fcconan --help` stays
 """
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -180,10 +179,12 @@ class Command:
             each = list(value.values()) if isinstance(value, dict) else value
             each = each if isinstance(each, list | tuple) else [each]
             named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
-        paths = {role: [Path(each) for each in found] for role, found in named.items() if role != "model"}
+        paths: dict[str | None, list[Any]] = {
+            role: [Path(each) for each in found] for role, found in named.items() if role != "model"
+        }
         recorded, local = files_of_models([str(name) for name in named.get("model", [])])
         json_file, page = self._json_file(values), values.get(PAGE)
-        for folder in paths.get("release", [Path(os.devnull)]):
+        for folder in paths.get("release", [None]):
             check_json_target(json_file, folder)
         if page is not None:
             from fcconan.reporting import check_page

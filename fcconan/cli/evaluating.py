@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import correlate, leaderboard, metrics, models
+from fcconan.cli import correlate, metrics, models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
 from fcconan.cli.generating import may_be_mended
@@ -242,9 +242,7 @@ class Evaluation:
             more = {"replies": replies} if suite.tournament.length_control else {}
             self._scoring("rank", _ranked, [compared], {"comparisons": [str(compared)], **given, **more})
         if rated is not None:
-            self._scoring(
-                "leaderboard", leaderboard.run, [rated], {"ratings": [str(rated)], "replies": replies, **draws}
-            )
+            self._scoring("leaderboard", _on_board, [rated], {"ratings": [str(rated)], "replies": replies, **draws})
         if rated is not None or compared is not None:
             given = {"resamples": max(suite.resamples, _FEWEST_RESAMPLES), "seed": suite.seed}
             files = {
@@ -314,6 +312,12 @@ def _ranked(json_file: Path, comparisons: Sequence[str], replies: str | None = N
     from fcconan.services import RankOptions, rank
 
     rank(comparisons, RankOptions(**options), replies=replies).to_json(json_file)
+
+
+def _on_board(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:
+    from fcconan.services import LeaderboardOptions, leaderboard
+
+    leaderboard(ratings, LeaderboardOptions(**options), replies=replies).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

@@ -1,6 +1,6 @@
 """Tables of tests of differences between systems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +13,15 @@ Row = Mapping[str, Any]
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard
 
 
-def difference_tables(result: Mapping[str, Any], *, every: bool = False) -> list[Table]:
+def difference_tables(
+    result: Mapping[str, Any], *, every: bool = False, raters: Container[str] | None = None
+) -> list[Table]:
     """Returns the tests of differences, a table for every family.
 
     Args:
         result: Result of `fcconan leaderboard` or `fcconan rank`.
         every: Whether the families of metrics and the exploratory families are shown, too, and all pairs of each.
+        raters: Only differences by these raters; None for all.
     """
     judges = judging_raters(result.get("rows", ())) or [row["rater"] for row in result.get("rows", ())]
     tables = []
@@ -26,7 +29,8 @@ def difference_tables(result: Mapping[str, Any], *, every: bool = False) -> list
         rows = [row for row in result["comparisons"] if row["family"] == family["name"]]
         judged = rows[0]["rater"] is None or rows[0]["rater"] in judges
         is_first = family["name"].endswith(PRIMARY) and judged
-        if every or is_first:
+        is_chosen = raters is None or rows[0]["rater"] is None or rows[0]["rater"] in raters
+        if is_chosen and (every or is_first):
             tables.append(_differences(family, rows, [] if every else _order(result, rows[0])))
     return tables
 

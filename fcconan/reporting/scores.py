@@ -119,12 +119,16 @@ def _agreement(rows: Rows, pairs: bool) -> list[Table]:
     ]
 
 
-def leaderboard_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns what `fcconan leaderboard` found: a table for people and every model, and one for all metrics.
+def leaderboard_tables(result: Mapping[str, Any], *, raters: Container[str] | None = None) -> list[Table]:
+    """Returns the standings of systems: a table for people and every model, and one for all metrics.
 
-    Systems stand in the order of the first column of values. Counts that differ stand in the order of the columns.
+    Systems are in the order of the first column of values. Counts that differ are in the order of the columns.
+
+    Args:
+        result: Result of `fcconan leaderboard`.
+        raters: Only these raters; None for all.
     """
-    rows: Rows = result["rows"]
+    rows: Rows = [row for row in result["rows"] if raters is None or row["rater"] in raters]
     judges = judging_raters(rows)
     scales: dict[str, set[object]] = {}
     for row in rows:

@@ -73,6 +73,11 @@ from .publication import (
     PublishResult as PublishResult,
     publish as publish,
 )
+from .rating_board import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
+    leaderboard as leaderboard,
+)
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,

@@ -48,7 +48,7 @@ def test_systems_by_people_and_metrics() -> None:
 
 
 def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_folder: Path) -> None:
-    options = ["--primary", "suitableness", "--baseline", "simulated-generic", "--resamples", 2000]
+    options = ["--primary-aspect", "suitableness", "--baseline", "simulated-generic", "--resamples", 2000]
     done = fcconan("leaderboard", demo_folder, *options, "--json", "result.json", "--report", "page.html")
     assert (done.status, done.stderr) == (0, ""), done
     result = json.loads(Path("result.json").read_text(encoding="utf-8"))
@@ -75,7 +75,8 @@ def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_fol
     lines = done.stdout.splitlines()
     titles = [line for line in lines if line.startswith(("Mean ratings", "Differences"))]
     how = "suitableness (primary; p corrected by max-t for 3 tests, smallest possible 0.0005)"
-    assert titles[2:] == [f"Differences between systems by {rater}: {how}" for rater in ("people", "simulated-judge")]
+    assert titles == ["Mean ratings by people", f"Differences between systems by people: {how}"]
+    assert "Further raters: simulated-judge; --verbose shows their ratings." in lines
     assert lines[-2:] == [result["signature"], result["tests_signature"]]
     page = Path("page.html").read_text(encoding="utf-8")
     assert "(exploratory; p corrected by max-t for 9 tests" in page
@@ -85,7 +86,7 @@ def test_one_command_answers_whether_a_system_is_better_than_the_others(demo_fol
 def test_a_column_for_each_rater() -> None:
     rows = [{"reply_id": f"r{at}", "system": "AB"[at % 2], "h": at, "m": 1} for at in range(4)]
     write_rows(Path("x.csv"), rows)
-    result = _result("--value", "people=h", "--value", "bleu=m", "--human", "people")
+    result = _result("--wide-column", "people=h", "--wide-column", "bleu=m", "--human", "people")
     assert {row["reason"] for row in result["comparisons"]} == {"no_common_items"}
     assert result["notes"] == [
         "Not all rows say the items of the replies, by which systems are compared: --replies names them."
@@ -98,7 +99,7 @@ def test_a_column_for_each_rater() -> None:
         ("bleu", "metric", "B", 1.0),
     ]
     assert "|people:people|raters:all|" in result["signature"]
-    columns = ("--value", "people=h", "--value", "bleu=m")
+    columns = ("--wide-column", "people=h", "--wide-column", "bleu=m")
     assert "|people:none|raters:all|" in _result(*columns)["signature"]
     assert "|people:none|raters:bleu|" in _result(*columns, "--rater", "bleu")["signature"]
 
@@ -139,17 +140,17 @@ def test_what_is_left_out_is_said() -> None:
         (["--rater", "dora"], "there is no rater 'dora': known are people, anna, ben, bleu[/b]"),
         (["--aspect", "tone"], "there is no aspect 'tone': known are relevance, score"),
         (
-            ["--primary", "relevanse"],
+            ["--primary-aspect", "relevanse"],
             "--primary is 'relevanse': did you mean 'relevance'? ",
         ),
         (["--baseline", "mine"], "unknown baseline system 'mine': known are A, B"),
-        (["--column", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
+        (["--rename", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
         (
-            ["--where", "rater=anna", "--where", "aspect=score"],
+            ["--filter", "rater=anna", "--filter", "aspect=score"],
             "no row has rater anna and aspect score together: ask for less",
         ),
-        (["--confidence", "0"], "--confidence is 0: give a number between 0 and 1, such as 0.95"),
-        (["--json", "/dev/null"], "/dev/null is no file: choose another file for the result"),
+        (["--confidence", "0"], "Invalid value for '--confidence': Input should be greater than 0."),
+        (["--json", "/dev/null"], "/dev/null is no file: choose another --json file"),
         (["--report", "page"], "page is no page: give a file that ends in .html"),
     ],
 )
