@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from fcconan.errors import InputError
+
 if TYPE_CHECKING:
     from fcconan.cli.parameters import Interface, Parameters
 
@@ -118,7 +120,11 @@ class Command:
         if options is not None:
             passed["options"] = options
         self._check(values, options)
-        result = self.interface.service(**passed, **self.keywords)
+        try:
+            result = self.interface.service(**passed, **self.keywords)
+        except InputError as error:
+            self._write_details(error, self._json_file(values))
+            raise
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
         page = values.get(PAGE)
@@ -133,7 +139,6 @@ class Command:
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
         from fcconan.cli.parameters import plain
-        from fcconan.errors import InputError
         from fcconan.services import ConfigurationError, message_of, open_configuration, value_type
 
         model = self.interface.model
@@ -165,7 +170,6 @@ class Command:
         """Checks before long work that results can be written and replace nothing that is read."""
         from fcconan.cli.files import check_files, files_of_models
         from fcconan.cli.output import check_json_target
-        from fcconan.errors import InputError
         from fcconan.services import flag_of
 
         arguments = self.interface.arguments
@@ -204,6 +208,14 @@ class Command:
                     raise InputError(
                         f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force"
                     )
+
+    def _write_details(self, error: InputError, path: Path | None) -> None:
+        """Writes all that an error refuses to the file of `--json`, where its message names the first few."""
+        from fcconan.services import write_json
+
+        details = getattr(error, "details", None)
+        if path is not None and details is not None:
+            write_json(details, path)
 
     def _json_file(self, values: Mapping[str, Any]) -> Path | None:
         """Returns the file of `--json`, which is a parameter of the service where the result depends on its place."""
@@ -316,8 +328,6 @@ class _ServiceCommand(TyperCommand):
                 formatter.write_text(", ".join(rare))
 
     def _renewed(self, args: list[str]) -> list[str]:
-        from fcconan.errors import InputError
-
         renewed: list[str] = []
         template = None
         for place, word in enumerate(args):

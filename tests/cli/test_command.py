@@ -302,7 +302,9 @@ def _numbers() -> list[Any]:
         needed = [
             word for name in interface.required for word in (interface.arguments[name].flag, "x") if word is not None
         ]
-        for name, (field, how) in interface.model.describe().items():
+        described = interface.model.describe().items()
+        needed += [f"{flag_of(name, how)}=x" for name, (field, how) in described if field.is_required()]
+        for name, (field, how) in described:
             if value_type(field) in (int, float):
                 found.append(pytest.param(words, needed, flag_of(name, how), id=f"{' '.join(words)} {name}"))
     return found
