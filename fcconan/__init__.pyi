@@ -17,12 +17,15 @@ from .scoring import (
     score_texts as score_texts,
 )
 from .services import (
+    AnswerLog as AnswerLog,
+    AnswerLogOptions as AnswerLogOptions,
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     RankOptions as RankOptions,
     RankResult as RankResult,
     leaderboard as leaderboard,
     rank as rank,
+    show_answers as show_answers,
 )
 
 __version__: str
