@@ -43,6 +43,7 @@ class Command:
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
         ignored: Older switch -> the reason for which it has no effect.
+        companions: Returns the files that are written next to a file of results, by the name of each in messages.
         keywords: Further arguments of the service, such as `progress`.
     """
 
@@ -59,6 +60,7 @@ class Command:
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
+    companions: Callable[[Path], Mapping[str, Path]] = lambda path: {}
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
@@ -125,6 +127,9 @@ class Command:
         except InputError as error:
             self._write_details(error, self._json_file(values))
             raise
+        finally:
+            for each in self.keywords.values():
+                getattr(each, "close", lambda: None)()
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
         page = values.get(PAGE)
@@ -195,8 +200,12 @@ class Command:
 
             check_page(page)
         folders = [*paths.get("folder", []), *local]
+        written = {flag: path for role, flag, path in used if role == "write"}
+        for name, each in arguments.items():
+            if each.role == "write" and values[name] is not None:
+                written |= self.companions(values[name])
         check_files(
-            {**{flag: path for role, flag, path in used if role == "write"}, "--json": json_file, "--report": page},
+            {**written, "--json": json_file, "--report": page},
             read=[*paths.get("read", []), *folders, *recorded, values.get(CONFIG)],
             folders=folders,
         )
@@ -339,7 +348,7 @@ class _ServiceCommand(TyperCommand):
                 continue
             old, equals, value = word.partition("=")
             if old in self.declared.removed:
-                raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+                raise InputError(f"{old} was removed: use {self.declared.removed[old]}")
             if old in self.declared.ignored:
                 print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
                 continue

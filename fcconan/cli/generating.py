@@ -278,15 +278,18 @@ class Work:
     def _write(
         self, rows: "Iterable[Row]", total: int, items: "list[Item]", configuration: dict[str, Any]
     ) -> dict[str, Any]:
-        from fcconan.cli.judge.rate import progress
+        from fcconan.cli.progress import CountProgress
         from fcconan.data import RowWriter
         from fcconan.generation import GENERATED, Tally, dataset_of, open_part, packages_of
+        from fcconan.services import reporting
 
         tally = Tally()
         with RowWriter(self.out, GENERATED) as writer:
-            for row in progress(rows, total, "generating"):
+            shown = CountProgress("generating")
+            for row in reporting(rows, total, shown):
                 tally.add(row)
                 writer.write([row])
+            shown.close()
         part = open_part(self.dataset, config=self.config, split=self.split)
         return {
             "dataset": dataset_of(part, items),
@@ -383,8 +386,8 @@ def _tell_written(name: str, result: Mapping[str, Any], watched: "Watched") -> N
 
 def _tell_rated(best: "BestOf", watched: "Watched") -> bool:
     """Says why no candidate was rated, where that is so; returns whether any was, or none had to be."""
-    from fcconan.cli.judge.rate import expected_answer
     from fcconan.cli.watch import why_nothing
+    from fcconan.services import expected_answer
 
     if best.judged or not best.unjudged:
         return True

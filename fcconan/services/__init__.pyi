@@ -10,6 +10,11 @@ from .background import (
     count_background as count_background,
     knowledge_of as knowledge_of,
 )
+from .bias_audit import (
+    AuditOptions as AuditOptions,
+    AuditResult as AuditResult,
+    audit as audit,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
@@ -57,10 +62,26 @@ from .failures import (
     WatchedModel as WatchedModel,
     why_nothing as why_nothing,
 )
+from .judge_plans import (
+    ComparisonPrompt as ComparisonPrompt,
+    RatingPrompt as RatingPrompt,
+    expected_answer as expected_answer,
+)
+from .judgements import (
+    RateOptions as RateOptions,
+    RateResult as RateResult,
+    rate as rate,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
     dataset_folder as dataset_folder,
+)
+from .model_results import (
+    ModelResult as ModelResult,
+    Progress as Progress,
+    dry_run_of as dry_run_of,
+    reporting as reporting,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
@@ -74,6 +95,16 @@ from .options import (
     Seed as Seed,
     WideRowSelection as WideRowSelection,
 )
+from .preferences import (
+    CompareOptions as CompareOptions,
+    CompareResult as CompareResult,
+    compare as compare,
+)
+from .prompts import (
+    PromptOptions as PromptOptions,
+    PromptResult as PromptResult,
+    show_prompt as show_prompt,
+)
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
@@ -84,6 +115,12 @@ from .rating_board import (
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
 )
+from .replies import (
+    REPLIES as REPLIES,
+    ReplySelection as ReplySelection,
+    check_systems as check_systems,
+    open_replies as open_replies,
+)
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,
@@ -92,6 +129,16 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .rubrics import (
+    RubricOptions as RubricOptions,
+    RubricResult as RubricResult,
+    draft_rubric as draft_rubric,
+)
+from .steps_calibration import (
+    CalibrateOptions as CalibrateOptions,
+    CalibrateResult as CalibrateResult,
+    calibrate as calibrate,
 )
 from .tournament import (
     RankOptions as RankOptions,

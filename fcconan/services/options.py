@@ -210,8 +210,13 @@ class Endpoint(Configuration):
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
     )
-    batch_size: int = option(
-        8, help="Number of prompts in a batch of a local model.", group=ENDPOINT, rare=True, ge=1, le=65_536
+    batch_size: int | None = option(
+        None,
+        help="Number of prompts in a batch of a local model; default: 8.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=65_536,
     )
     fresh: bool | None = option(
         None,
