@@ -13,6 +13,12 @@ from .agreement import (
     AgreeResult as AgreeResult,
     agree as agree,
 )
+from .answer_log import (
+    AnswerLog as AnswerLog,
+    AnswerLogOptions as AnswerLogOptions,
+    model_of as model_of,
+    show_answers as show_answers,
+)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -32,6 +38,11 @@ from .benchmark import (
 from .benchmark_results import (
     BenchResult as BenchResult,
     RanxData as RanxData,
+)
+from .bias_audit import (
+    AuditOptions as AuditOptions,
+    AuditResult as AuditResult,
+    audit as audit,
 )
 from .campaign_release import (
     TierOptions as TierOptions,
@@ -68,9 +79,9 @@ from .configuration import (
     without_constraints as without_constraints,
 )
 from .connections import (
-    Connection as Connection,
     LEXICAL as LEXICAL,
     MODEL_HELP as MODEL_HELP,
+    Connection as Connection,
     Notices as Notices,
     cache_path as cache_path,
     connected as connected,
@@ -116,22 +127,37 @@ from .finetuning import (
 )
 from .generated_replies import (
     GenerateResult as GenerateResult,
-    Progress as Progress,
     generate as generate,
+)
+from .judge_plans import (
+    ComparisonPrompt as ComparisonPrompt,
+    RatingPrompt as RatingPrompt,
+    expected_answer as expected_answer,
+)
+from .judgements import (
+    RateOptions as RateOptions,
+    RateResult as RateResult,
+    rate as rate,
 )
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
     dataset_folder as dataset_folder,
 )
+from .model_results import (
+    ModelResult as ModelResult,
+    Progress as Progress,
+    dry_run_of as dry_run_of,
+    reporting as reporting,
+)
 from .options import (
-    Bootstrap as Bootstrap,
-    Decoding as Decoding,
-    Endpoint as Endpoint,
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
     MOST_TOKENS as MOST_TOKENS,
+    Bootstrap as Bootstrap,
+    Decoding as Decoding,
+    Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
     WideRowSelection as WideRowSelection,
@@ -140,6 +166,16 @@ from .pair_scores import (
     PairScoreOptions as PairScoreOptions,
     PairScoreResult as PairScoreResult,
     score_pairs as score_pairs,
+)
+from .preferences import (
+    CompareOptions as CompareOptions,
+    CompareResult as CompareResult,
+    compare as compare,
+)
+from .prompts import (
+    PromptOptions as PromptOptions,
+    PromptResult as PromptResult,
+    show_prompt as show_prompt,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -155,6 +191,12 @@ from .rating_board import (
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
+)
+from .replies import (
+    REPLIES as REPLIES,
+    ReplySelection as ReplySelection,
+    check_systems as check_systems,
+    open_replies as open_replies,
 )
 from .reply_options import (
     GenerateOptions as GenerateOptions,
@@ -188,6 +230,11 @@ from .roster import (
     RosterResult as RosterResult,
     update_raters as update_raters,
 )
+from .rubrics import (
+    RubricOptions as RubricOptions,
+    RubricResult as RubricResult,
+    draft_rubric as draft_rubric,
+)
 from .sheets import (
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
@@ -197,6 +244,11 @@ from .simulation import (
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
     simulate as simulate,
+)
+from .steps_calibration import (
+    CalibrateOptions as CalibrateOptions,
+    CalibrateResult as CalibrateResult,
+    calibrate as calibrate,
 )
 from .suite_options import (
     configured as configured,
