@@ -339,6 +339,7 @@ class _ServiceCommand(TyperCommand):
 
     def _renewed(self, args: list[str]) -> list[str]:
         renewed: list[str] = []
+        noted: set[str] = set()
         template = None
         for place, word in enumerate(args):
             if word == "--":
@@ -355,7 +356,9 @@ class _ServiceCommand(TyperCommand):
                 continue
             if old in self.declared.parameters.renamed:
                 new, template = self.declared.parameters.renamed[old]
-                print(f"fcconan: {old} is now {new}: the old spelling will be removed", file=sys.stderr)
+                if old not in noted:
+                    noted.add(old)
+                    print(f"fcconan: {old} is now {new}: the old spelling will be removed in 0.3.0", file=sys.stderr)
                 if template is not None and "{}" not in template:  # a switch that became a value
                     renewed += [new, template]
                     template = None

@@ -211,7 +211,7 @@ def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
     assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05", "4": "1"}, True)
     assert shown["filter"] == {"system": ["a"]}
     assert done.stderr.splitlines() == [
-        f"fcconan: {old} is now {new}: the old spelling will be removed"
+        f"fcconan: {old} is now {new}: the old spelling will be removed in 0.3.0"
         for old, new in [
             ("--stems", "--trees"),
             ("--twice", "--overlap"),
