@@ -76,7 +76,9 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
     """
     if path is not None and out is not None and path.resolve().is_relative_to(out.resolve()):
         raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
-    if path is not None and path.exists() and not path.is_file():  # it would be replaced by a file
+    if (
+        path is not None and path.exists() and not path.is_file() and not path.is_dir()
+    ):  # it would be replaced by a file
         raise InputError(f"{path} is no file: choose another --json file")
     if path is not None and not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
@@ -87,14 +89,3 @@ def write_json(path: Path, data: Any) -> None:
     from fcconan import services
 
     services.write_json(data, path)
-
-
-def write_release_json(path: Path | None, out: Path, manifest: dict[str, Any]) -> None:
-    """Writes what a build made: the manifest without its list of files, and the folder."""
-    if path is not None:
-        write_json(path, {"out": str(out), **{key: value for key, value in manifest.items() if key != "files"}})
-
-
-def counts_rows(manifest: dict[str, Any]) -> list[tuple[str, str, int]]:
-    """Returns config, split and number of rows of every table of a release."""
-    return [(config, split, rows) for config, splits in manifest["counts"].items() for split, rows in splits.items()]

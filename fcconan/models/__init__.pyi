@@ -45,6 +45,9 @@ from .client import (
 from .completions import (
     whole_characters as whole_characters,
 )
+from .dry_run import (
+    DryClient as DryClient,
+)
 from .endpoint import (
     EndpointModel as EndpointModel,
 )
@@ -57,6 +60,9 @@ from .rehearsals import (
 )
 from .replay import (
     ReplayModel as ReplayModel,
+)
+from .request_fields import (
+    read_fields as read_fields,
 )
 from .responses import (
     EndpointError as EndpointError,

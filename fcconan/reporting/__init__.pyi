@@ -69,5 +69,9 @@ from .site.write import (
 )
 from .tables import (
     Table as Table,
+    leaderboard_table as leaderboard_table,
     terminal_tables as terminal_tables,
+)
+from .text_metrics import (
+    metrics_tables as metrics_tables,
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LEXICAL = "lexical"
 MODEL_HELP = "a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
+BATCH_SIZE = 8  # prompts of a local model
 _RESERVED = ("model", "messages", "response_format", "n", "stream")  # the package sets them itself
 # Options that change neither the requests nor the model: with others, an interrupted fresh run is the same run.
 _INCIDENTAL = frozenset(
@@ -44,11 +45,17 @@ class Connection:
         options: How models are called, and how much they may cost.
         run: Which stored answers may be used; None for all.
         client: A client, or a model, of the user's own; it takes the place of the endpoint.
+        shared_purse: The cost limit of a larger run that this one is part of.
     """
 
     options: Endpoint
     run: "Run | None" = None
     client: "Client | Model | None" = None
+    shared_purse: "Purse | None" = None
+
+    def joined(self, options: Endpoint) -> "Connection":
+        """Returns a connection with other options that shares the stored answers and the cost limit of this one."""
+        return Connection(options, self.run, self.client, self.purse)
 
     @cached_property
     def purse(self) -> "Purse | None":
@@ -59,6 +66,8 @@ class Connection:
         """
         from fcconan.models import Purse
 
+        if self.shared_purse is not None:
+            return self.shared_purse
         return None if self.options.max_cost is None else Purse(self.options.max_cost)
 
     def answers(self) -> "Answers":
@@ -115,7 +124,7 @@ class Connection:
                 rest,
                 journal=self.answers(),
                 device=self.options.device,
-                batch_size=self.options.batch_size,
+                batch_size=self.options.batch_size or BATCH_SIZE,
                 template=template,
             )
         return self._at_endpoint(name, beside)
@@ -152,7 +161,7 @@ class Connection:
 
 @contextmanager
 def connected(
-    service: str, inputs: Mapping[str, Any], options: Endpoint, *, client: "Client | Model | None" = None
+    service: str, inputs: Mapping[str, Any], options: Endpoint, *, client: "Client | Model | Connection | None" = None
 ) -> Iterator[Connection]:
     """Begins a run that asks models; its fresh epoch ends with the block, and continues later if an error ends it.
 
@@ -160,11 +169,14 @@ def connected(
         service: Name of the service.
         inputs: Everything outside the configuration on which the requests depend, such as the sources.
         options: The configuration of the service.
-        client: A client or a model of the user's own.
+        client: A client or a model of the user's own, or the connection of a larger run, which the service joins.
 
     Raises:
         InputError: An option does not go with an own client.
     """
+    if isinstance(client, Connection):
+        yield client.joined(options)
+        return
     if client is not None:
         for name in ("fresh", "max_cost"):
             if getattr(options, name) is not None:

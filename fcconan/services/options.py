@@ -122,8 +122,8 @@ def _by_rater(given: dict[str, str]) -> Wide:
     return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
 
-class Endpoint(Configuration):
-    """How language models are called, and how much they may cost."""
+class Requests(Configuration):
+    """How endpoints are called, and how much that may cost."""
 
     base_url: str | None = option(
         None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
@@ -207,17 +207,27 @@ class Endpoint(Configuration):
     dry_run: bool = option(
         False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
     )
-    device: str | None = option(
-        None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
-    )
-    batch_size: int = option(
-        8, help="Number of prompts in a batch of a local model.", group=ENDPOINT, rare=True, ge=1, le=65_536
-    )
     fresh: bool | None = option(
         None,
         help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
         group=ENDPOINT,
         rare=True,
+    )
+
+
+class Endpoint(Requests):
+    """How language models are called, those of this machine included."""
+
+    device: str | None = option(
+        None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
+    )
+    batch_size: int | None = option(
+        None,
+        help="Number of prompts in a batch of a local model; default: 8.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=65_536,
     )
 
 

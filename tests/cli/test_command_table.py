@@ -172,7 +172,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
                 # Services check the other limits today. Where the table sets none, a technical one is allowed.
                 assert limit in (None, least) or (moved and least is None), meaning
             annotation = str(parameter.type_descriptor.annotation)
-            kind = next((each for each in ("bool", "int", "float", "Path") if each in annotation), "str")
+            plain = "" if "Literal" in annotation else annotation  # whose values may contain the name of a type
+            kind = next((each for each in ("bool", "int", "float", "Path") if each in plain), "str")
             like = {"path": "Path", "choice": "str", "table": "str"}.get(option["type"], option["type"])
             assert kind == like or {kind, option["type"]} <= {"str", "Path", "table", "path"}, (meaning, annotation)
 
