@@ -18,6 +18,8 @@ from .scoring import (
 from .services import (
     AgreeOptions as AgreeOptions,
     AgreeResult as AgreeResult,
+    AnswerLog as AnswerLog,
+    AnswerLogOptions as AnswerLogOptions,
     CorrelateOptions as CorrelateOptions,
     CorrelateResult as CorrelateResult,
     FinetuneOptions as FinetuneOptions,
@@ -37,6 +39,7 @@ from .services import (
     leaderboard as leaderboard,
     metrics as metrics,
     rank as rank,
+    show_answers as show_answers,
 )
 
 __version__: str

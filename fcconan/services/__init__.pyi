@@ -3,6 +3,12 @@ from .agreement import (
     AgreeResult as AgreeResult,
     agree as agree,
 )
+from .answer_log import (
+    AnswerLog as AnswerLog,
+    AnswerLogOptions as AnswerLogOptions,
+    model_of as model_of,
+    show_answers as show_answers,
+)
 from .background import (
     Background as Background,
     background_notice as background_notice,

@@ -470,14 +470,14 @@ def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
 def test_a_model_reaches_no_terminal_with_control_characters(replies: Path, server: Server) -> None:
     server.behaviour = says('\x1b]0;title\x07{"relevance": 4}\x9b31m')
     assert rate(replies, server, "--aspect", "relevance").status in (0, 1)
-    shown = fcconan("judge", "show", "--journal", "journal").stdout
+    shown = fcconan("judge", "show", "--response-cache", "journal").stdout
     assert '\\x1b]0;title\\x07{"relevance": 4}\\x9b31m' in shown
     assert not set(shown) & {"\x1b", "\x07", "\x9b"}
 
 
 def test_show_counts_the_model_that_is_asked_for(replies: Path, server: Server) -> None:
     assert rate(replies, server, "--model", "other", "--aspect", "relevance").status == 0
-    done = fcconan("judge", "show", "--journal", "journal", "--model", "other", "--json", "s.json")
+    done = fcconan("judge", "show", "--response-cache", "journal", "--model", "other", "--json", "s.json")
     assert done.status == 0
     assert summary("s.json")["models"] == {"other": {"answers": 4, "prompt_tokens": 28, "completion_tokens": 12}}
     assert len(list(read_rows(Path("out.parquet")))) == 8

@@ -93,7 +93,7 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         (f"{ASKING} --samples 1000000000", "'--samples'"),
         (f"{ASKING} --limit {10**30}", "'--limit'"),
         (f"judge compare r.csv --model m --out out --budget {10**30}", "'--budget'"),
-        (f"judge show --journal j --limit {10**30}", "'--limit'"),
+        (f"judge show --response-cache j --limit {10**30}", "'--limit'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --annotators {10**9}", "'--annotators'"),
         (f"annotate raters c --validators {10**9}", "'--validators'"),
