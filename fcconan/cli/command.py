@@ -127,6 +127,9 @@ class Command:
         except InputError as error:
             self._write_details(error, self._json_file(values))
             raise
+        finally:
+            for each in self.keywords.values():
+                getattr(each, "close", lambda: None)()
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
         page = values.get(PAGE)
@@ -345,7 +348,7 @@ class _ServiceCommand(TyperCommand):
                 continue
             old, equals, value = word.partition("=")
             if old in self.declared.removed:
-                raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+                raise InputError(f"{old} was removed: use {self.declared.removed[old]}")
             if old in self.declared.ignored:
                 print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
                 continue

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from fcconan.generation import Item
 
 Options = dict[str, Any]
+_RENAMED = {
+    "strategy": "rating_method",
+    "name": "rater_name",
+    "protocol": "comparison_format",
+    "reference": "show_reference",
+    "budget": "pairs",
+    "context": "context_tokens",
+}
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
 
 
@@ -116,32 +124,30 @@ class Verbs:
         self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
     ) -> None:
         """Lets a judge, or several, rate replies."""
-        given = {key: value for key, value in options.items() if key not in ("model", "prompt", "steps", "background")}
-        verb_of(rate.run)(
-            dataset=[str(replies)],
-            out=out,
-            model=models_in(options),
-            prompt=_path(options.get("prompt")),
-            steps=[Path(each) for each in options.get("steps") or ()] or None,
-            background=_path(options.get("background")),
-            connection=connection,
-            json_file=json_file,
-            **{"seed": self.suite.seed, **given},
-        )
+        from fcconan.services import RateOptions, rate as rate_replies
+
+        given = {**self._given(options, connection), "model": models_in(options)}
+        result = rate_replies(str(replies), RateOptions(**given), out=out, client=connection.service)
+        result.to_json(json_file)
+        rate.COMMAND.show(result, False)
 
     def compare(
         self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
     ) -> None:
         """Lets a judge compare replies."""
-        given = {key: value for key, value in options.items() if key != "prompt"}
-        verb_of(compare.run)(
-            dataset=[str(replies)],
-            out=out,
-            prompt=_path(options.get("prompt")),
-            connection=connection,
-            json_file=json_file,
-            **{"seed": self.suite.seed, **given},
-        )
+        from fcconan.services import CompareOptions, compare as compare_replies
+
+        given = self._given(options, connection)
+        result = compare_replies(str(replies), CompareOptions(**given), out=out, client=connection.service)
+        result.to_json(json_file)
+        compare.COMMAND.show(result, False)
+
+    def _given(self, options: Mapping[str, Any], connection: models.Connection) -> dict[str, Any]:
+        """Returns the options of a judge by their names in services; a seed below 0 is not sent."""
+        named = {_RENAMED.get(key, key): value for key, value in options.items() if value is not None}
+        seed = named.get("seed", self.suite.seed)
+        seeds = {"seed": max(seed, 0), "send_seed": seed >= 0}
+        return {**connection.endpoint.model_dump(), **named, **seeds}
 
     def files_of(self, name: str) -> list[Path]:
         """Returns what a system's step writes: replies, summary and card."""
@@ -232,7 +238,3 @@ def _makers_of(options: Options) -> list[str]:
         if spec is not None and spec.has_location and spec.origin is not None:
             files.append(Path(spec.origin))
     return [content_of(file) for file in files]
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcconan import services
 from fcconan.cli.answer_runs import Fresh, begun, report_answers
 
 if TYPE_CHECKING:
+    from fcconan import services
     from fcconan.models import Answers, Format, Model, Purse, Rehearsal as Rehearsal, Run, UnaskedModel
 
     Nobody = UnaskedModel
@@ -100,7 +100,16 @@ class Connection:
     @cached_property
     def service(self) -> "services.Connection":
         """The connection of the services, which opens the models; older commands check the limits of numbers later."""
-        options = services.Endpoint.model_construct(
+        from fcconan import services
+
+        return services.Connection(self.endpoint, self.run)
+
+    @property
+    def endpoint(self) -> "services.Endpoint":
+        """The group of options of services."""
+        from fcconan import services
+
+        return services.Endpoint.model_construct(
             base_url=self.base_url,
             api_key_variable=self.key_variable,
             response_cache=self.journal,
@@ -117,7 +126,6 @@ class Connection:
             batch_size=self.batch_size,
             fresh=self.fresh,
         )
-        return services.Connection(options, self.run)
 
     @property
     def purse(self) -> "Purse | None":
@@ -126,6 +134,8 @@ class Connection:
 
     def journal_path(self) -> Path:
         """Returns the file of answers; see `fcconan.services.cache_path`."""
+        from fcconan import services
+
         return services.cache_path(self.journal)
 
     def answers(self) -> "Answers":
@@ -253,6 +263,7 @@ def print_used(opened: Sequence[Any], *, option: str = "--fresh") -> list[dict[s
         opened: The models.
         option: The option of the command that asks again.
     """
+    from fcconan import services
     from fcconan.cli.output import print_table
 
     opened = list(opened)

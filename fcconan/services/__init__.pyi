@@ -15,6 +15,11 @@ from .background import (
     count_background as count_background,
     knowledge_of as knowledge_of,
 )
+from .bias_audit import (
+    AuditOptions as AuditOptions,
+    AuditResult as AuditResult,
+    audit as audit,
+)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,
@@ -78,13 +83,28 @@ from .finetuning import (
 )
 from .generated_replies import (
     GenerateResult as GenerateResult,
-    Progress as Progress,
     generate as generate,
+)
+from .judge_plans import (
+    ComparisonPrompt as ComparisonPrompt,
+    RatingPrompt as RatingPrompt,
+    expected_answer as expected_answer,
+)
+from .judgements import (
+    RateOptions as RateOptions,
+    RateResult as RateResult,
+    rate as rate,
 )
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
     dataset_folder as dataset_folder,
+)
+from .model_results import (
+    ModelResult as ModelResult,
+    Progress as Progress,
+    dry_run_of as dry_run_of,
+    reporting as reporting,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
@@ -98,6 +118,16 @@ from .options import (
     Seed as Seed,
     WideRowSelection as WideRowSelection,
 )
+from .preferences import (
+    CompareOptions as CompareOptions,
+    CompareResult as CompareResult,
+    compare as compare,
+)
+from .prompts import (
+    PromptOptions as PromptOptions,
+    PromptResult as PromptResult,
+    show_prompt as show_prompt,
+)
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
@@ -107,6 +137,12 @@ from .rating_board import (
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
+)
+from .replies import (
+    REPLIES as REPLIES,
+    ReplySelection as ReplySelection,
+    check_systems as check_systems,
+    open_replies as open_replies,
 )
 from .reply_options import (
     GenerateOptions as GenerateOptions,
@@ -119,6 +155,16 @@ from .reproduction import (
 from .results import (
     Result as Result,
     write_json as write_json,
+)
+from .rubrics import (
+    RubricOptions as RubricOptions,
+    RubricResult as RubricResult,
+    draft_rubric as draft_rubric,
+)
+from .steps_calibration import (
+    CalibrateOptions as CalibrateOptions,
+    CalibrateResult as CalibrateResult,
+    calibrate as calibrate,
 )
 from .suite_options import (
     configured as configured,

@@ -152,7 +152,7 @@ def _scorer(
     return JudgeScorer(asked, model, strategy=strategy, base_url=base_url)
 
 
-def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple[Path, Any]]") -> models.Rehearsal:
+def _rehearsed(model: "Model", scorer: "JudgeScorer", questions: "Iterable[tuple[Path, Any]]") -> "models.Rehearsal":
     """Goes through all that the judge would be asked; every shard has a file of answers of its own."""
     rehearsal = models.Rehearsal(model)
     for journal, rows in questions:
