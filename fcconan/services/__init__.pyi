@@ -76,6 +76,10 @@ from .failures import (
     WatchedModel as WatchedModel,
     why_nothing as why_nothing,
 )
+from .file_checks import (
+    check_files as check_files,
+    files_of_models as files_of_models,
+)
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
@@ -84,6 +88,11 @@ from .finetuning import (
 from .generated_replies import (
     GenerateResult as GenerateResult,
     generate as generate,
+)
+from .generator_suite import (
+    GeneratorSuiteOptions as GeneratorSuiteOptions,
+    GeneratorSuiteResult as GeneratorSuiteResult,
+    evaluate_generators as evaluate_generators,
 )
 from .judge_plans import (
     ComparisonPrompt as ComparisonPrompt,
@@ -165,9 +174,6 @@ from .steps_calibration import (
     CalibrateOptions as CalibrateOptions,
     CalibrateResult as CalibrateResult,
     calibrate as calibrate,
-)
-from .suite_options import (
-    configured as configured,
 )
 from .text_metrics import (
     MetricsOptions as MetricsOptions,
