@@ -1,38 +1,50 @@
 """`fcconan evaluate-generators`."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from fcconan.cli import models
+from fcconan.cli.command import Command
+from fcconan.cli.output import print_table, tell_progress
 
-NAME = "evaluate-generators"
-EXAMPLE = "Example: fcconan evaluate-generators generation --out results"
+if TYPE_CHECKING:
+    from fcconan.services import GeneratorSuiteResult
 
 
-@models.connected()
-def run(
-    suite: Annotated[
-        str, typer.Argument(help="A suite file (YAML) with systems and judges, or generation, the embedded example.")
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder of replies, ratings, verdicts and the report; run again to go on.")
-    ],
-    connection: models.Connection = models.DEFAULT,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the summary to this file.")] = None,
-) -> None:
-    """Let systems answer a dataset, judge their replies, rank the systems and report, by one suite file."""
-    from fcconan.cli.evaluating import Evaluation
-    from fcconan.generation import LoadedSuite, alone, suite_path
+def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
+    from fcconan.reporting import gist_of
 
-    evaluation = Evaluation(LoadedSuite(suite_path(suite)), out, connection, json_file)
-    if connection.dry_run:
-        evaluation.check()
-        evaluation.rehearse()
+    if result.is_dry_run:
+        if rows := result.rows():
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            cells = [["" if row.get(name) is None else row[name] for name in names] for row in rows]
+            print_table("What would be asked (nothing was sent)", names, cells)
+        else:
+            typer.echo("No model would be asked anything.")
+        if not result.are_replies_written:
+            typer.echo("Replies that are not written yet are counted at their longest.")
         return
-    with alone(out):
-        evaluation.check()
-        complete = evaluation.run()
-    if not complete:
+    for table in gist_of(result.out):
+        print_table(table.title, table.columns, table.rows)
+    steps = [row for row in result.rows() if verbose or row["status"] not in ("kept", "done")]
+    if steps:
+        title = f"Steps of {result.data['suite']}" + ("" if verbose else " that are not done")
+        cells = [[row[name] or "" for name in ("step", "status", "problem")] for row in steps]
+        print_table(title, ("step", "status", "problem"), cells)
+    missing = [f"{name} {number}" for name, number in result.data["missing"].items() if number]
+    if missing:
+        typer.echo("Without a value: " + ", ".join(missing))
+    typer.echo(f"Report: {result.out / 'report.html'}")
+    if not result.is_complete:
         raise typer.Exit(1)
+
+
+COMMAND = Command(
+    name="evaluate-generators",
+    help="Compare systems by one suite file: replies, ratings, comparisons, rankings and a report.",
+    service="fcconan.services.evaluate_generators",
+    example="fcconan evaluate-generators generation --out results",
+    show=_show,
+    detailed=True,
+    keywords={"progress": tell_progress},
+)

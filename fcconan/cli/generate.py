@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import print_dry_run, print_stored_answers, print_usage, progress_bar
+from fcconan.cli.judge.ending import finish, print_dry_run, print_failed
+from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from fcconan.services import GenerateResult
@@ -17,28 +18,19 @@ def _show(result: "GenerateResult", verbose: bool) -> None:
     from fcconan.generation import COUNTED, counts_of
 
     if result.is_dry_run:
-        print_dry_run(result.rows(), at_most=len(result.rows()) > 1)
+        print_dry_run(result)
         return
     data = result.data
     print_table(f"Replies in {result.out}", COUNTED, counts_of(data))
-    for note in data.get("notes", ()):
-        typer.echo(note)
     if picked := data.get("picked"):
         typer.echo(
             f"Messages whose reply {picked['by']} chose: {picked['judged']}; without a rated candidate, so that a draw "
             f"decided: {picked['unjudged']}; with one candidate, or only equal ones: {picked['alike']}"
         )
-    if failed := data.get("failed_requests"):
-        requests = "1 request" if failed == 1 else f"{failed} requests"
-        typer.echo(f"{requests} failed for a passing reason: run the command again to ask again")
-    for failure in result.failures:
-        typer.echo(failure)
+    print_failed(data.get("failed_requests", 0))
     if verbose:
         typer.echo(f"How they were made: {data['card']}")
-        print_usage(data.get("used", ()))
-    print_stored_answers(result.answers)
-    if not result.is_complete:
-        raise typer.Exit(1)
+    finish(result, verbose)
 
 
 def _card_of(out: Path) -> dict[str, Path]:
@@ -56,5 +48,5 @@ COMMAND = Command(
     detailed=True,
     companions=_card_of,
     removed={"--system": "--system-name NAME, or --filter system=NAME with --replies"},
-    keywords={"progress": progress_bar},
+    keywords={"progress": CountProgress("generating")},
 )

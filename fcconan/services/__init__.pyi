@@ -120,6 +120,10 @@ from .failures import (
     WatchedModel as WatchedModel,
     why_nothing as why_nothing,
 )
+from .file_checks import (
+    check_files as check_files,
+    files_of_models as files_of_models,
+)
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
@@ -128,6 +132,11 @@ from .finetuning import (
 from .generated_replies import (
     GenerateResult as GenerateResult,
     generate as generate,
+)
+from .generator_suite import (
+    GeneratorSuiteOptions as GeneratorSuiteOptions,
+    GeneratorSuiteResult as GeneratorSuiteResult,
+    evaluate_generators as evaluate_generators,
 )
 from .judge_plans import (
     ComparisonPrompt as ComparisonPrompt,

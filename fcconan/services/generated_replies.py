@@ -1,18 +1,18 @@
 """Replies to the messages of a dataset: by a model, from a catalogue, by people, or made elsewhere."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import fcconan
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument
-from fcconan.services.connections import BATCH_SIZE, Connection, Notices, connected, notices_of, usage_of
+from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
 from fcconan.services.dataset_parts import dataset_part
 from fcconan.services.failures import WatchedModel
 from fcconan.services.locations import built_folder
+from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
     CONDITIONED,
@@ -24,7 +24,6 @@ from fcconan.services.reply_options import (
     SHOWN,
     GenerateOptions,
 )
-from fcconan.services.results import Result
 
 if TYPE_CHECKING:
     from fcconan.generation import (
@@ -40,34 +39,21 @@ if TYPE_CHECKING:
     from fcconan.judging import Plan as JudgePlan
     from fcconan.models import Call, Client, Model
 
-# Yields rows; receives also their number and the kind of work.
-Progress = Callable[[Iterable[Any], int, str], Iterable[Any]]
 MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
 LONGEST = 512  # tokens of a reply without a limit, in a dry run
 
 
 @dataclass(frozen=True, repr=False)
-class GenerateResult(Result):
+class GenerateResult(ModelResult):
     """A summary of written replies; its main table has one row for each system, or for each model of a dry run.
 
     Attributes:
         out: The file of replies.
-        is_complete: Whether every message has a reply and no request failed; always true after a dry run.
-        failures: The reason for which a model wrote or rated nothing, a sentence each.
-        answers: Sentences about stored answers of models.
     """
 
-    out: Path
-    is_complete: bool = True
-    failures: tuple[str, ...] = ()
-    answers: Notices = field(default_factory=Notices)
+    out: Path = field(kw_only=True)
     table: ClassVar[str] = "systems"
-    signatures: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def is_dry_run(self) -> bool:
-        """Whether nothing was written."""
-        return "dry_run" in self.data
+    kind: ClassVar[str] = "replies"
 
     @property
     def may_improve(self) -> bool:
@@ -76,20 +62,6 @@ class GenerateResult(Result):
 
         missing = [each["missing"] for each in self.data.get(self.table, ())]
         return bool(self.data.get("failed_requests")) or any(PASSING & each.keys() for each in missing)
-
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Returns counts of each system, or of each model of a dry run."""
-        rows: Sequence[Mapping[str, Any]] = self.data["dry_run" if self.is_dry_run else self.table]
-        return rows
-
-    @property
-    def signature(self) -> str:
-        """The package version, the systems and the messages."""
-        if self.is_dry_run:
-            return f"fcconan:{fcconan.__version__}|generate:dry-run"
-        data, systems = self.data["dataset"], "+".join(each["system"] for each in self.rows())
-        found = f"{data['name']}@{data['fingerprint']};{data['items_digest']}"
-        return f"fcconan:{fcconan.__version__}|generate:{systems}|data:{found}"
 
 
 def generate(
@@ -108,7 +80,7 @@ def generate(
     options: GenerateOptions = GenerateOptions(),
     *,
     client: "Client | Model | Connection | None" = None,
-    progress: Progress = lambda rows, number, work: rows,
+    progress: Progress | None = None,
 ) -> GenerateResult:
     """Writes a reply to every message of a dataset, and a card with the settings next to the file.
 
@@ -119,7 +91,7 @@ def generate(
         out: The file of replies.
         options: The configuration.
         client: A client or a model of the user's own, in place of the endpoint; or the connection of a larger run.
-        progress: Shows how far the work is; it receives rows, their number and the kind of work, and yields the rows.
+        progress: Receives the numbers of written and of all replies.
 
     Raises:
         InputError: Options do not go together, or the data, a model or a file cannot be used.
@@ -138,7 +110,7 @@ def generate(
     check_row_target(Path(out))
     with connected("generate", {"dataset": Path(dataset)}, options, client=client) as connection:
         result = _Replies(built_folder(dataset), Path(out), options, connection, progress).write()
-        if not result.is_complete and connection.run is not None:
+        if result.failed and connection.run is not None:
             connection.run.keep_open()
         return result
 
@@ -151,7 +123,7 @@ class _Replies:
     out: Path
     options: GenerateOptions
     connection: Connection
-    progress: Progress
+    progress: Progress | None
 
     def write(self) -> GenerateResult:
         """Writes the replies and their card."""
@@ -293,7 +265,7 @@ class _Replies:
             pass
         prices = self.connection.options.prices
         found = [each.summary(prices) for each in (asked, rating) if each is not None]
-        return GenerateResult({"dry_run": found}, self.out)
+        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=judge is not None)
 
     def _items(self) -> "list[Item]":
         from fcconan.generation import load_items
@@ -397,7 +369,7 @@ class _Replies:
 
         tally = Tally()
         with RowWriter(self.out, GENERATED) as writer:
-            for row in self.progress(rows, number, "generating"):
+            for row in reporting(rows, number, self.progress):
                 tally.add(row)
                 writer.write([row])
         part = open_part(self.dataset, config=self.options.subset, split=self.options.split)
@@ -416,7 +388,7 @@ class _Replies:
         Args:
             result: The counts, the settings and the notes.
             opened: The models; None where there is none.
-            failures: As in `GenerateResult`.
+            failures: The problems of the result.
         """
         from fcconan.generation import write_card
 
@@ -425,8 +397,9 @@ class _Replies:
         is_whole = bool(result["systems"]) and not any(each["n_missing"] for each in result["systems"])
         return GenerateResult(
             {"out": str(self.out), "card": str(card), **result, **used},
-            self.out,
-            is_complete=is_whole and not result.get("failed_requests") and not failures,
-            failures=failures,
-            answers=notices_of(opened or ()),
+            out=self.out,
+            notices=notices_of(opened or ()),
+            notes=tuple(result.get("notes", ())),
+            problems=failures,
+            failed=not is_whole or bool(result.get("failed_requests")) or bool(failures),
         )

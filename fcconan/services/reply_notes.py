@@ -4,13 +4,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fcconan.services.failures import WatchedModel, why_nothing
+from fcconan.services.judge_plans import expected_answer
 
 if TYPE_CHECKING:
     from fcconan.generation import BestOf, Plan
 
 
 def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]:
-    """Returns sentences about one system's replies that a reader should know."""
+    """Returns sentences about one system's replies that a reader should know.
+
+    Args:
+        result: The counts of one system.
+        plan: The plan of a model's requests; None where there is no model.
+    """
     from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
     (counts,) = result["systems"]
@@ -32,7 +38,15 @@ def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]
 def failures_of(
     name: str, result: Mapping[str, Any], watched: WatchedModel, best: "BestOf | None", judge: WatchedModel | None
 ) -> tuple[str, ...]:
-    """Returns the reason for which there is no reply at all, and that for which no candidate was rated."""
+    """Returns the reason for which there is no reply at all, and that for which no candidate was rated.
+
+    Args:
+        name: The system.
+        result: Its counts.
+        watched: Its model.
+        best: The selection by a judge, if there is one.
+        judge: The judge's model.
+    """
     from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
     found = []
@@ -40,8 +54,7 @@ def failures_of(
     if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # which the notes mention
         found.append(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words"))
     if best is not None and judge is not None and not best.judged and best.unjudged:
-        names = [aspect.name for question in best.judge.plan.questions() for aspect in question.aspects]
-        form = f'with {", ".join(names)}, such as {{"{names[0]}": ...}}' if names else 'such as {"label": "..."}'
+        expected = expected_answer(best.judge.plan.questions())
         event = f"{best.judge.name} rated nothing"
-        found.append(why_nothing(event, best.missing, [judge], expected=f"a JSON object {form}"))
+        found.append(why_nothing(event, best.missing, [judge], expected=expected))
     return tuple(found)

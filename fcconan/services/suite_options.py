@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fcconan.services.configuration import Model
+from fcconan.errors import InputError
+from fcconan.services.configuration import ConfigurationError, Model, message_of
 from fcconan.services.options import Endpoint
 
 # Keys of suites that are fields of another name.
@@ -16,7 +17,7 @@ _COMPARISON = {
     "protocol": "comparison_format", "reference": "show_reference", "budget": "pairs", "context": "context_tokens",
     "name": "rater_name",
 }  # fmt: skip
-_METRICS = {"train": "novelty_against", "several": "multi_reference"}
+_METRICS = {"several": "multi_reference"}
 NAMES = {"systems": _SYSTEM, "ratings": _RATING, "comparisons": _COMPARISON, "metrics": _METRICS}
 
 
@@ -30,7 +31,7 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
         endpoint: The options of models, for all entries.
 
     Raises:
-        ConfigurationError: A value cannot be used.
+        InputError: A value cannot be used.
     """
     names, fields = NAMES[kind], model.model_fields
     values = {names.get(key, key): value for key, value in given.items() if value is not None and key != "title"}
@@ -39,4 +40,10 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
     if isinstance(values.get("model"), str) and kind == "ratings":
         values["model"] = (values["model"],)
     shared = {} if endpoint is None else {name: getattr(endpoint, name) for name in Endpoint.model_fields}
-    return model(**{name: value for name, value in shared.items() if name in fields}, **values)
+    try:
+        return model(**{name: value for name, value in shared.items() if name in fields}, **values)
+    except ConfigurationError as error:
+        first = error.error.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else ""
+        key = next((each for each, name in names.items() if name == field), field)
+        raise InputError(f"{key}: {message_of(first)}") from error

@@ -241,7 +241,7 @@ def test_the_figures_are_those_of_the_verbs() -> None:
 def test_a_run_that_is_stopped_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     _suite()
     with monkeypatch.context() as patch:
-        patch.setattr("fcconan.cli.evaluating.Evaluation._score", _stop)
+        patch.setattr("fcconan.services.generator_suite._Evaluation._score", _stop)
         assert fcconan("evaluate-generators", "suite.yaml", "--out", "out").status == 130
     found = _statuses()
     assert found["replies/gold"] == found["ratings/1"] == found["comparisons"] == "kept"
@@ -372,7 +372,10 @@ def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
             "ratings.0: the task appropriateness has labels",
         ),
         ({"ratings": [{"model": "m", "task": "cseval", "aspect": ["beauty"]}]}, "ratings.0:"),
-        ({"comparisons": [{"model": "m", "protocol": "coin"}]}, "comparisons.0: there is no protocol 'coin'"),
+        (
+            {"comparisons": [{"model": "m", "protocol": "coin"}]},
+            "comparisons.0: protocol: Input should be 'choice' or 'judgelm'",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_found_before_anything_is_generated(
@@ -412,7 +415,7 @@ def test_what_changes_in_place_is_done_again(monkeypatch: pytest.MonkeyPatch) ->
     own.parent.mkdir(parents=True)
     own.write_text("name: another\n", encoding="utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr("fcconan.cli.evaluating_verbs.content_folder", lambda: Path("content"))
+        patch.setattr("fcconan.services.suite_steps.content_folder", lambda: Path("content"))
         assert again() == ["kept", "done", "done"]
 
     manifest = (folder / "manifest.json").read_bytes()
@@ -443,7 +446,9 @@ def test_a_second_run_into_the_same_folder_is_refused(monkeypatch: pytest.Monkey
     asked = ("evaluate-generators", "suite.yaml", "--out", "out")
     refused = []
     with monkeypatch.context() as patch:
-        patch.setattr("fcconan.cli.evaluating.Evaluation._measure", lambda self: refused.append(fcconan(*asked)))
+        patch.setattr(
+            "fcconan.services.generator_suite._Evaluation._measure", lambda self: refused.append(fcconan(*asked))
+        )
         assert fcconan(*asked).status == 0
     expected = "another process is running a suite in out: wait for it, or choose another --out"
     assert [done.complaint for done in refused] == [expected]

@@ -49,7 +49,7 @@ def finish(result: "ModelResult", verbose: bool) -> None:
 
     for note in result.notes:
         print(note)
-    used = result.data["used"]
+    used = result.data.get("used")
     if used and verbose:
         shown = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
         print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in used])

@@ -1,51 +1,46 @@
-"""The verbs that a suite's steps are, run as from the command line; and what their results depend on."""
+"""The steps of a suite of generators: each is a service with a configuration; and what the results depend on."""
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from fcconan.cli import models
-from fcconan.cli.judge import compare, rate
 from fcconan.data import content_folder
 from fcconan.errors import InputError
 from fcconan.generation import LEXICAL, LoadedSuite, content_of, key_of, known
+from fcconan.services.connections import Connection
+from fcconan.services.dataset_parts import dataset_part
+from fcconan.services.generated_replies import GenerateResult, generate
+from fcconan.services.judgements import RateOptions, RateResult, rate
+from fcconan.services.preferences import CompareOptions, CompareResult, compare
+from fcconan.services.reply_options import GenerateOptions
+from fcconan.services.suite_options import configured
+from fcconan.services.text_metrics import MetricsOptions, MetricsResult, metrics
 
 if TYPE_CHECKING:
     from fcconan.generation import Item
 
-Options = dict[str, Any]
-_RENAMED = {
-    "strategy": "rating_method",
-    "name": "rater_name",
-    "protocol": "comparison_format",
-    "reference": "show_reference",
-    "budget": "pairs",
-    "context": "context_tokens",
-}
+Entry = dict[str, Any]
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
 
 
-class Verbs:
+class SuiteSteps:
     """Generates, rates and compares as a suite says.
 
     Args:
         loaded: The suite.
         out: The folder of results.
-        connection: How models are asked.
+        connection: Opens the models.
 
     Attributes:
         suite: The content of the suite.
-        systems: The options of each system, with paths as they are found from here.
-        dataset: Where the dataset is, once it is built.
+        systems: The entry of each system, with paths relative to the current folder.
+        dataset: The dataset, once it is built.
         replies: The file of all replies.
     """
 
-    def __init__(self, loaded: LoadedSuite, out: Path, connection: models.Connection) -> None:
+    def __init__(self, loaded: LoadedSuite, out: Path, connection: Connection) -> None:
         self.loaded, self.suite, self.out, self.connection = loaded, loaded.suite, out, connection
         self.systems = {name: loaded.options(config) for name, config in self.suite.systems.items()}
         self.dataset = loaded.dataset or out / "dataset"
@@ -75,12 +70,15 @@ class Verbs:
         told = read_manifest(self.dataset) if is_release else {}
         return {name: told.get(name) is True for name in ("synthetic", "redistributable")}
 
-    def generate(
-        self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
-    ) -> None:
-        """Lets a system answer the messages."""
-        from fcconan.services import GenerateOptions, configured, generate
+    def generate(self, name: str, out: Path, connection: Connection, limit: int | None) -> GenerateResult:
+        """Has a system reply to the messages.
 
+        Args:
+            name: The system.
+            out: The file of replies.
+            connection: Opens the models.
+            limit: The number of messages; None for all.
+        """
         suite, entry = self.suite, dict(self.systems[name])
         made, theirs = entry.get("from"), entry.pop("system", None)
         columns = entry.pop("column", None) if made is not None else suite.column
@@ -93,18 +91,13 @@ class Verbs:
             "column": columns,
             "limit": limit,
         }
-        options = configured(GenerateOptions, "systems", given, connection.service.options)
-        result = generate(self.dataset, out, options, client=connection.service)
-        if json_file is not None:
-            result.to_json(json_file)
-        if result.may_improve and not result.is_dry_run:  # refused or empty replies stay so, and the step is done
-            raise typer.Exit(1)
+        options = configured(GenerateOptions, "systems", given, connection.options)
+        return generate(self.dataset, out, options, client=connection)
 
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
         from fcconan.data import id_of
         from fcconan.generation import open_part
-        from fcconan.services import dataset_part
 
         source, config, split = dataset_part(made)
         if split is None and source.resolve() == self.dataset.resolve():
@@ -120,34 +113,38 @@ class Verbs:
             )
         return found[0]
 
-    def rate(
-        self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
-    ) -> None:
-        """Lets a judge, or several, rate replies."""
-        from fcconan.services import RateOptions, rate as rate_replies
+    def rate(self, replies: Path, out: Path, entry: Mapping[str, Any], connection: Connection) -> RateResult:
+        """Has one or several judges rate replies.
 
-        given = {**self._given(options, connection), "model": models_in(options)}
-        result = rate_replies(str(replies), RateOptions(**given), out=out, client=connection.service)
-        result.to_json(json_file)
-        rate.COMMAND.show(result, False)
+        Args:
+            replies: The file of replies.
+            out: The file of ratings.
+            entry: The entry of the suite.
+            connection: Opens the models.
+        """
+        options = configured(RateOptions, "ratings", {"seed": self.suite.seed, **entry}, connection.options)
+        return rate(str(replies), options, out=out, client=connection)
 
-    def compare(
-        self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
-    ) -> None:
-        """Lets a judge compare replies."""
-        from fcconan.services import CompareOptions, compare as compare_replies
+    def compare(self, replies: Path, out: Path, entry: Mapping[str, Any], connection: Connection) -> CompareResult:
+        """Has a judge compare replies.
 
-        given = self._given(options, connection)
-        result = compare_replies(str(replies), CompareOptions(**given), out=out, client=connection.service)
-        result.to_json(json_file)
-        compare.COMMAND.show(result, False)
+        Args:
+            replies: The file of replies.
+            out: The file of comparisons.
+            entry: The entry of the suite.
+            connection: Opens the models.
+        """
+        options = configured(CompareOptions, "comparisons", {"seed": self.suite.seed, **entry}, connection.options)
+        return compare(str(replies), options, out=out, client=connection)
 
-    def _given(self, options: Mapping[str, Any], connection: models.Connection) -> dict[str, Any]:
-        """Returns the options of a judge by their names in services; a seed below 0 is not sent."""
-        named = {_RENAMED.get(key, key): value for key, value in options.items() if value is not None}
-        seed = named.get("seed", self.suite.seed)
-        seeds = {"seed": max(seed, 0), "send_seed": seed >= 0}
-        return {**connection.endpoint.model_dump(), **named, **seeds}
+    def measure(self, out: Path, entry: Mapping[str, Any]) -> MetricsResult:
+        """Computes text metrics of the replies."""
+        given = {"device": self.connection.options.device, **entry}
+        against = given.pop("train", None)
+        if "question" in given:
+            given["question"] = dict(each.split("=", 1) for each in given["question"])
+        options = configured(MetricsOptions, "metrics", given)
+        return metrics(str(self.replies), options, out=out, novelty_against=against)
 
     def files_of(self, name: str) -> list[Path]:
         """Returns what a system's step writes: replies, summary and card."""
@@ -171,7 +168,7 @@ class Verbs:
             )
         return self._keys[name]
 
-    def key_of_judge(self, kind: str, options: Options) -> str:
+    def key_of_judge(self, kind: str, options: Entry) -> str:
         """Returns a digest of all that ratings or comparisons depend on."""
         return key_of(
             step=kind,
@@ -182,7 +179,7 @@ class Verbs:
             **self._epoch(options),
         )
 
-    def _epoch(self, options: Options) -> dict[str, int]:
+    def _epoch(self, options: Entry) -> dict[str, int]:
         """Returns the epoch of the answers that a step with models uses; nothing where none was ever asked afresh."""
         epoch = self.connection.epoch() if set(models_in(options)) - {LEXICAL} else 0
         return {"epoch": epoch} if epoch else {}
@@ -203,15 +200,6 @@ class Verbs:
         return list(dict.fromkeys(name for options in parts for name in models_in(options)))
 
 
-def verb_of(run: Callable[..., None]) -> Callable[..., None]:
-    """Returns a verb as it stands in its file, which takes a connection in the place of its options.
-
-    What it is not given has the default of the command line.
-    """
-    plain: Callable[..., None] = inspect.unwrap(run)
-    return plain
-
-
 def step_of(system: str) -> str:
     """Returns the name of a system's step."""
     return f"{REPLIES}/{system}"
@@ -223,7 +211,7 @@ def models_in(options: Mapping[str, Any]) -> list[str]:
     return [name for each in named if each for name in ([each] if isinstance(each, str) else each)]
 
 
-def _makers_of(options: Options) -> list[str]:
+def _makers_of(options: Entry) -> list[str]:
     """Returns digests of the files that say what a retriever is: the list of retrievers, and a factory's module."""
     retriever = options.get("retriever") or ""
     if not ({"retriever", "top"} & options.keys() or options.get("strategy") == "retrieval"):

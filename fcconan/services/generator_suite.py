@@ -1,0 +1,425 @@
+"""Comparisons of generators by one suite file: replies, metrics, judges, rankings and a report."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.generation import (
+    ComparisonConfig,
+    LoadedSuite,
+    RatingConfig,
+    Steps,
+    alone,
+    content_of,
+    join_comparisons,
+    join_ratings,
+    judges_of,
+    key_of,
+    known,
+    missing_in,
+    replies_of,
+    suite_path,
+    write_replies,
+)
+from fcconan.services.bias_audit import AuditOptions, audit
+from fcconan.services.configuration import argument, option
+from fcconan.services.connections import Connection, cache_path, connected
+from fcconan.services.correlations import CorrelateOptions, correlate
+from fcconan.services.file_checks import check_files, files_of_models
+from fcconan.services.options import Endpoint
+from fcconan.services.rating_board import LeaderboardOptions, leaderboard
+from fcconan.services.results import Result, write_json
+from fcconan.services.suite_rehearsal import rehearsed
+from fcconan.services.suite_steps import COMPARISONS, RATINGS, REPLIES, SuiteSteps, step_of
+from fcconan.services.tournament import RankOptions, rank
+
+if TYPE_CHECKING:
+    from fcconan.models import Client, Model
+
+DATASET, METRICS, REPORT = "dataset", "metrics", "report"
+_FEWEST_RESAMPLES = 100  # of the audit, which has no point without intervals
+
+
+class GeneratorSuiteOptions(Endpoint):
+    """How the models of a suite are called."""
+
+    device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
+
+
+@dataclass(frozen=True, repr=False)
+class GeneratorSuiteResult(Result):
+    """The state of the steps of a suite, or the requests of each step after a dry run.
+
+    Attributes:
+        out: The folder of results.
+        are_replies_written: Whether all replies are written; otherwise a dry run counts them at their longest.
+        is_complete: Whether all steps are done and nothing is missing; always true after a dry run.
+        signatures_of_results: The signature of each result.
+    """
+
+    out: Path
+    are_replies_written: bool = True
+    is_complete: bool = True
+    signatures_of_results: Mapping[str, str] = field(default_factory=dict)
+    table: ClassVar[str] = "steps"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing was sent or written."""
+        return "dry_run" in self.data
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns the steps with their status, or the requests of each step of a dry run."""
+        rows: Sequence[Mapping[str, Any]] = self.data["dry_run" if self.is_dry_run else self.table]
+        return rows
+
+    @property
+    def signature(self) -> str:
+        """The signatures of all results, separated by spaces; the package version after a dry run."""
+        return " ".join(self.signatures_of_results.values()) or f"fcconan:{fcconan.__version__}|suite"
+
+
+def evaluate_generators(
+    suite: Annotated[
+        Path | str,
+        argument("A suite file (YAML) with systems and judges, or generation, the embedded example."),
+    ],
+    out: Annotated[
+        Path | str,
+        argument(
+            "Folder of replies, ratings, comparisons and the report; a further run continues.",
+            flag="--out",
+            short="-o",
+            path=True,
+            role="release",
+        ),
+    ],
+    options: GeneratorSuiteOptions = GeneratorSuiteOptions(),
+    *,
+    json_file: Annotated[
+        Path | None, argument("Write the state of the steps to this file.", flag="--json", path=True)
+    ] = None,
+    client: "Client | Model | None" = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> GeneratorSuiteResult:
+    """Has systems reply to a dataset, judges rate and compare the replies, ranks the systems and writes a report.
+
+    A step whose configuration and input have not changed is not repeated.
+
+    Args:
+        suite: A suite file, or the name of an embedded suite.
+        out: The folder of results.
+        options: The configuration.
+        json_file: The file that the result will be written to, for the check that it replaces nothing. It is not
+            written: see `GeneratorSuiteResult.to_json`.
+        client: A client or a model of the user's own, in place of the endpoint.
+        progress: Receives a line for each step, and one for each that fails.
+
+    Raises:
+        InputError: Something in the suite cannot be used; then nothing was generated.
+
+    Examples:
+        >>> result = evaluate_generators("generation", "results")  # doctest: +SKIP
+        >>> result.to_frame()["status"].unique()  # doctest: +SKIP
+        array(['done'], dtype=object)
+    """
+    loaded, folder = LoadedSuite(suite_path(str(suite))), Path(out)
+    with connected("evaluate-generators", {"suite": loaded.path}, options, client=client) as connection:
+        cache = options.response_cache or folder / "journal.sqlite"
+        asking = connection.joined(options.model_copy(update={"response_cache": cache, "dry_run": False}))
+        evaluation = _Evaluation(loaded, folder, asking, json_file, progress)
+        if options.dry_run:
+            evaluation.check()
+            return evaluation.rehearse()
+        with alone(folder):
+            evaluation.check()
+            result = evaluation.run()
+        if not result.is_complete and connection.run is not None:
+            connection.run.keep_open()
+        return result
+
+
+class _Evaluation:
+    """One run of a suite.
+
+    Args:
+        loaded: The suite.
+        out: The folder of results.
+        connection: Opens the models.
+        json_file: The file of the result.
+        progress: Receives a line for each step.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedSuite,
+        out: Path,
+        connection: Connection,
+        json_file: Path | None,
+        progress: Callable[[str], None],
+    ) -> None:
+        self.loaded, self.suite, self.out, self.json_file = loaded, loaded.suite, out, json_file
+        self.connection, self._say = connection, progress
+        self._services = SuiteSteps(loaded, out, connection)
+
+    def check(self) -> None:
+        """Checks that the run destroys nothing.
+
+        Raises:
+            InputError: It would.
+        """
+        from fcconan.models import store_path
+
+        _ = self._steps  # which refuses a folder with other things
+        read, options = self.loaded.read(), self.connection.options
+        recorded, local = files_of_models(self._services.models)
+        cache = cache_path(options.response_cache)
+        store = {} if store_path(cache) == cache else {"the store of --response-cache": store_path(cache)}
+        check_files(
+            {"--out": self.out / "suite.json", "--json": self.json_file, "--response-cache": cache, **store},
+            read=[*(path for path in read if not path.is_dir()), options.prices, *recorded],
+            folders=[*(path for path in read if path.is_dir()), *local],
+        )
+
+    def rehearse(self) -> GeneratorSuiteResult:
+        """Counts what the models of all steps would be asked, and writes nothing.
+
+        Raises:
+            InputError: Something in the suite cannot be used.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            if self.loaded.dataset is None and not (self._services.dataset / "manifest.json").is_file():
+                self._services.dataset = self._built(Path(folder) / DATASET)
+            found, are_written = rehearsed(self._services, self._steps, Path(folder), whole=True)
+        return GeneratorSuiteResult({"dry_run": found}, self.out, are_replies_written=are_written)
+
+    def run(self) -> GeneratorSuiteResult:
+        """Does all that is not done yet.
+
+        Raises:
+            InputError: Something in the suite cannot be used; then nothing was generated.
+        """
+        self._build()
+        with tempfile.TemporaryDirectory() as folder:
+            rehearsed(self._services, self._steps, Path(folder), whole=False)
+        self._steps.write()
+        for name in self._services.systems:
+            self._answer(name)
+        self._gather()
+        self._measure()
+        for place, rating in enumerate(self.suite.ratings, start=1):
+            self._judge(RATINGS, place, rating, self._services.rate)
+        for place, comparison in enumerate(self.suite.comparisons, start=1):
+            self._judge(COMPARISONS, place, comparison, self._services.compare)
+        rated = self._join(RATINGS, len(self.suite.ratings), join_ratings)
+        compared = self._join(COMPARISONS, len(self.suite.comparisons), join_comparisons)
+        self._score(rated, compared)
+        missing = missing_in(self._services.replies, rated, compared)
+        self._report(missing)
+        self._steps.finish()
+        return self._result(missing)
+
+    def _result(self, missing: Mapping[str, int]) -> GeneratorSuiteResult:
+        statuses, problems = self._steps.statuses, self._steps.problems
+        steps = [{"step": name, "status": each, "problem": problems.get(name)} for name, each in statuses.items()]
+        return GeneratorSuiteResult(
+            {"out": str(self.out), "suite": self.suite.name, "steps": steps, "missing": missing},
+            self.out,
+            is_complete=not any(missing.values()) and all(each in ("kept", "done") for each in statuses.values()),
+            signatures_of_results=self._steps.about["signatures"],
+        )
+
+    @cached_property
+    def _steps(self) -> Steps:
+        config = self.suite.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return Steps(self.out, {"version": fcconan.__version__, "suite": config})
+
+    # Steps
+
+    def _build(self) -> None:
+        """Builds a dataset that the suite names."""
+        from fcconan.data import recipe_path
+
+        if self.loaded.dataset is None:
+            folder = self._services.dataset
+            key = key_of(step=DATASET, name=self.suite.dataset, recipe=content_of(recipe_path(self.suite.dataset)))
+
+            def work() -> None:
+                self._built(folder)
+
+            # A build replaces an older one in one step.
+            self._do(DATASET, key, [folder], work, clear=False)
+            if DATASET in self._steps.problems:
+                raise InputError(self._steps.problems[DATASET])
+
+    def _built(self, folder: Path) -> Path:
+        from fcconan.building import build
+
+        return build(self.suite.dataset, folder).folder
+
+    def _answer(self, name: str) -> None:
+        files = self._services.files_of(name)
+
+        def work() -> bool:
+            result = self._services.generate(name, files[0], self.connection, self.suite.limit)
+            result.to_json(files[1])
+            return not result.may_improve  # refused or empty replies stay so, and the step is done
+
+        self._do(step_of(name), self._services.key_of_system(name), files, work)
+
+    def _gather(self) -> None:
+        """Puts the replies of all systems into one file, a row for every item and system."""
+        from fcconan.reporting import safety_report
+
+        files = [self.out / "replies.parquet", self.out / "safety.json"]
+
+        def work() -> None:
+            rows = [
+                row
+                for name in self._services.systems
+                for row in replies_of(name, self._services.items, self._services.files_of(name)[0])
+            ]
+            write_replies(files[0], rows)
+            write_json(safety_report(rows), files[1])
+
+        contents = [[name, _content(self._services.files_of(name)[0])] for name in self._services.systems]
+        self._do(REPLIES, key_of(step=REPLIES, systems=contents), files, work)
+
+    def _measure(self) -> None:
+        if self.suite.metrics is None:
+            return
+        entry = self.loaded.options(self.suite.metrics)
+        files = [self.out / "metrics.parquet", self.out / "metrics.json"]
+
+        def work() -> None:
+            self._services.measure(files[0], entry).to_json(files[1])
+
+        key = key_of(step=METRICS, options=known(entry), replies=_content(self._services.replies))
+        self._do(METRICS, key, files, work)
+
+    def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig, judge: Callable[..., Any]) -> None:
+        entry = self.loaded.options(config)
+        files = [self.out / kind / f"{place}.parquet", self.out / kind / f"{place}.json"]
+
+        def work() -> bool:
+            result = judge(self._services.replies, files[0], entry, self.connection)
+            result.to_json(files[1])
+            return not result.failed
+
+        self._do(f"{kind}/{place}", self._services.key_of_judge(kind, entry), files, work)
+
+    def _join(self, kind: str, number: int, join: Callable[[Iterable[Path], Path], None]) -> Path | None:
+        """Puts ratings or comparisons of all judges into one file."""
+        parts = [self.out / kind / f"{place}.parquet" for place in range(1, number + 1)]
+        parts = [part for part in parts if part.is_file()]
+        if not parts:
+            return None
+        path = self.out / f"{kind}.parquet"
+        key = key_of(step=kind, parts=[_content(part) for part in parts])
+        self._do(kind, key, [path], lambda: join(parts, path))
+        return path if path.is_file() else None
+
+    def _score(self, rated: Path | None, compared: Path | None) -> None:
+        """Ranks the systems, audits the judges, and correlates metrics with them."""
+        suite, replies = self.suite, str(self._services.replies)
+        draws: dict[str, Any] = {"resamples": suite.resamples, "seed": suite.seed}
+        scored = self.out / "metrics.parquet"
+        read = [path for path in (rated, compared) if path is not None]
+        if compared is not None:
+            given = suite.tournament.model_dump() | draws
+            about = replies if suite.tournament.length_control else None
+            self._do_scores("rank", [compared], given, lambda: rank(str(compared), RankOptions(**given), replies=about))
+        if rated is not None:
+            self._do_scores(
+                "leaderboard",
+                [rated],
+                draws,
+                lambda: leaderboard(str(rated), LeaderboardOptions(**draws), replies=replies),
+            )
+        if read:
+            often = draws | {"resamples": max(suite.resamples, _FEWEST_RESAMPLES)}
+            self._do_scores(
+                "audit",
+                read,
+                often,
+                lambda: audit(
+                    None if rated is None else str(rated),
+                    AuditOptions(**often),
+                    comparisons=None if compared is None else str(compared),
+                    replies=replies,
+                ),
+            )
+        if rated is not None and scored.is_file():
+            human = {"human": judges_of(rated)} | draws
+            self._do_scores(
+                "correlate",
+                [rated, scored],
+                human,
+                lambda: correlate([str(rated), str(scored)], CorrelateOptions(**human), replies=replies),
+            )
+
+    def _do_scores(
+        self, name: str, read: Iterable[Path], options: Mapping[str, Any], score: Callable[[], Result]
+    ) -> None:
+        """Does a step whose result is one JSON file."""
+        file = self.out / f"{name}.json"
+        content = [_content(path) for path in (*read, self._services.replies)]
+
+        def work() -> None:
+            score().to_json(file)
+
+        self._do(name, key_of(step=name, options=options, read=content), [file], work)
+
+    def _report(self, missing: Mapping[str, int]) -> None:
+        from fcconan.reporting import results_of, signatures_of, write_generator_report
+
+        path = self.out / "report.html"
+        results, services = results_of(self.out), self._services
+        self._steps.about |= {
+            "dataset": {"name": self.suite.dataset, "content": services.dataset_content, **services.terms},
+            "models": [services.model(name) for name in services.models],
+            "missing": dict(missing),
+            "signatures": signatures_of(results),
+        }
+        about = {**self._steps.about, "problems": self._steps.problems}
+
+        def work() -> None:
+            write_generator_report(path, about, results, services.replies)
+
+        key = key_of(step="report", about=about, results=results, replies=_content(services.replies))
+        self._do(REPORT, key, [path], work)
+
+    def _do(
+        self, step: str, key: str, files: Sequence[Path], work: Callable[[], bool | None], *, clear: bool = True
+    ) -> None:
+        """Does a step, unless it is done; a failure is recorded, and the other steps are done.
+
+        Args:
+            step: Its name.
+            key: A digest of its configuration and input.
+            files: The files that it writes.
+            work: Does it; returns false if another run may complete it.
+            clear: Whether earlier files are removed first.
+        """
+        if self._steps.is_kept(step, key):
+            self._steps.keep(step)
+            return
+        self._say(f"== {step}")
+        self._steps.begin(files if clear else ())
+        try:
+            complete = work() is not False
+        except InputError as error:
+            self._steps.fail(step, str(error))
+            self._say(f"{step} failed: {error}")
+            return
+        self._steps.end(step, key, files, complete=complete)
+
+
+def _content(path: Path) -> str | None:
+    return content_of(path) if path.is_file() else None
