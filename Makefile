@@ -73,9 +73,10 @@ mutants: $(VENV)/.dev
 	$(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
 
-# What is generated from the code: the schema of recipes and the option reference.
+# What is generated from the code: the schemas of recipes and of retrieval suites, and the option reference.
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
+	$(BIN)/python -m fcconan.retrieval.suite_schema > benchmarks/suite.schema.json
 	$(BIN)/python -m fcconan.cli.reference > docs/options.md
 
 $(VENV)/bin/python:

@@ -47,24 +47,24 @@ annotate() {
 
 # 45 HS, 129 CNs, no pair that CONAN has.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --name fc-conan-again
-annotate raters --annotators 9 --validators 4
+    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
+annotate raters --add-annotators 9 --add-validators 4
 
 # What would it cost, and what would come of it?
-annotate simulate --plan --annotators "$work/annotators.yaml" --team 9 --overlap 0:0 --overlap 0.2:0.05 --overlap 0:1 \
+annotate simulate --estimate --annotator-model "$work/annotators.yaml" --team-size 9 --overlap-plan 2=0 --overlap-plan 2=0.2,3=0.05 --overlap-plan 3=1 \
     --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
 
-annotate assign --blocks cn --scatter --twice 0.2 --thrice 0.05 --session-size 100
-annotate simulate --out "$work/main" --annotators "$work/annotators.yaml" --positive-rate 0.17
+annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
+annotate simulate --out "$work/main" --annotator-model "$work/annotators.yaml" --positive-rate 0.17
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
-annotate validate --twice 0.1 --resamples 0
-annotate simulate --round validation --out "$work/validation" --annotators "$work/annotators.yaml" \
+annotate validate --overlap 2=0.1 --resamples 0
+annotate simulate --round validation --out "$work/validation" --annotator-model "$work/annotators.yaml" \
     --truth "$work/main/truth.jsonl"
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
-annotate tier --rule released --synthetic --out "$work/data"
+annotate tier --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
 # What came of it: the share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.

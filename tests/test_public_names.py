@@ -204,7 +204,18 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
     rated, compared, replies = scored / "ratings.csv", scored / "verdicts.csv", ("--replies", scored / "replies.csv")
     runs = ("--run", scored / "near.trec", "--run", scored / "far.trec")
     more: dict[str, tuple[object, ...]] = {
-        "bench": (scored / "beir", *runs, "--sparsity", "--sparsity-seeds", "2", "--plan", ".2", "--k", "3", *few),
+        "bench": (
+            scored / "beir",
+            *runs,
+            "--sparsity",
+            "--sparsity-seeds",
+            "2",
+            "--margin",
+            ".2",
+            "--cutoff",
+            "3",
+            *few,
+        ),
         "correlate": (
             rated,
             *replies,

@@ -192,7 +192,7 @@ def benchmark(folder: Path, repeats: int) -> Measured:
     collection = load_collection(str(folder / "fc-conan"), shared_cn=True).pool()
     texts = folder / "texts.json"
     texts.write_text(json.dumps([*collection.queries.values(), *collection.corpus.values()]), encoding="utf-8")
-    command = [sys.executable, "-m", "fcconan", "bench", str(folder / "fc-conan"), "--protocol", "paper", "--no-reuse"]
+    command = [sys.executable, "-m", "fcconan", "bench", str(folder / "fc-conan"), "--protocol", "paper", "--no-cache"]
     command += [part for system in OFFLINE for part in ("--system", system)]
     command += ["--json", str(folder / "result.json")]
 

@@ -4,15 +4,11 @@ from .active_learning.features import (
 from .active_learning.queue import (
     Batch as Batch,
     Queue as Queue,
-    check_size as check_size,
     queue_summary as queue_summary,
     step as step,
 )
 from .active_learning.scores import (
     read_scores as read_scores,
-)
-from .active_learning.stopping import (
-    check as check,
 )
 from .active_learning.target import (
     read_positive as read_positive,
@@ -49,6 +45,7 @@ from .campaigns import (
     VALIDATION as VALIDATION,
     Assignment as Assignment,
     Campaign as Campaign,
+    Decision as Decision,
     Settings as Settings,
 )
 from .disagreements import (
@@ -65,6 +62,7 @@ from .imports import (
     read_people as read_people,
 )
 from .pair_scoring.lists import (
+    Lists as Lists,
     read_lists as read_lists,
 )
 from .pair_scoring.scorers import (
@@ -80,6 +78,9 @@ from .pair_scoring.scores import (
     plan as plan,
     scoring_summary as scoring_summary,
 )
+from .progress import (
+    progress_of as progress_of,
+)
 from .qualification import (
     join as join,
     leave as leave,
@@ -93,6 +94,8 @@ from .quality import (
     rated as rated,
 )
 from .release_recipe import (
+    NO_TIER as NO_TIER,
+    Written as Written,
     write_dataset as write_dataset,
 )
 from .sampling.combinations import (
@@ -117,6 +120,7 @@ from .sampling.lists import (
     comparison_units as comparison_units,
     list_texts as list_texts,
     pair_lists as pair_lists,
+    read_list as read_list,
     reply_units as reply_units,
 )
 from .sampling.neighbours import (

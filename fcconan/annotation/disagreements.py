@@ -118,7 +118,8 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     """
     if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
         raise InputError(
-            f"--by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor `{BY_RULE}`"
+            f"--decided-by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor "
+            f"`{BY_RULE}`"
         )
     allowed = [*final_labels(campaign), DISCARD]
     sides = [_ORDER] if campaign.task.unit == "comparison" else []
@@ -129,8 +130,8 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
     if lacking := [name for name in dict.fromkeys(wanted) if name not in _NO_TEXTS]:
         raise InputError(
-            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate --export` "
-            "wrote, with all its columns"
+            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate "
+            "--export-conflicts` wrote, with all its columns"
         )
     units = campaign.units()
     found: list[Decision] = []
@@ -180,7 +181,7 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
         first, old = other[0], known[other[0].unit_id]
         raise InputError(
             f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
-            f"by {old.by}, now {first.label or DISCARD}): give --changes to replace earlier decisions"
+            f"by {old.by}, now {first.label or DISCARD}): give --allow-changes to replace earlier decisions"
         )
     # Who decides the same again decides on the votes as they are now.
     by = {} if changes else {unit: each.by for unit, each in known.items()}
@@ -223,7 +224,7 @@ def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read ({error.strerror}): give the list that --export wrote, filled in"
+            f"{path} cannot be read ({error.strerror}): give the list that --export-conflicts wrote, filled in"
         ) from error
     rows = csv_rows(path, decoded(path, content), needed=needed)
     return [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]

@@ -284,7 +284,7 @@ class _Checks:
                 self._round, rater, unit_id, question.name, self._value(given, question, item), seconds, given.comment
             )
             if item.assignment.withdrawn and not self._late and answer.question not in self._held:
-                raise ValueError(f"{unit_id} was withdrawn from {rater}; accept the answer with --late")
+                raise ValueError(f"{unit_id} was withdrawn from {rater}; accept the answer with --allow-withdrawn")
             yield answer
 
     def _value(self, given: Given, question: Question, item: Item) -> str | float | None:
@@ -299,9 +299,9 @@ def _check_users(file: GivenFile) -> None:
     pairs = sorted({(given.ids["rater"], given.users[0]) for given in file.units if given.users})
     for (rater, _), (other, _) in pairwise(pairs):
         if rater == other:
-            raise InputError(f"{file.path}: several users answered {rater}'s units: say who is who with --raters FILE")
+            raise InputError(f"{file.path}: several users answered {rater}'s units: give --user-map FILE")
     if len({user for _, user in pairs}) < len(pairs):
-        raise InputError(f"{file.path}: one user answered several raters' units: say who is who with --raters FILE")
+        raise InputError(f"{file.path}: one user answered several raters' units: give --user-map FILE")
 
 
 def _is_sha(given: str, sha: str) -> bool:
@@ -334,7 +334,7 @@ def _refuse_changes(file: GivenFile, answers: Iterable[Answer], held: _Held) -> 
     if differing:
         raise InputError(
             f"{file.path}: {len(differing)} answers differ from earlier ones: {_first(differing)}; nothing was "
-            "imported: accept them with --changes, which keeps both"
+            "imported: accept them with --allow-changes, which keeps both"
         )
 
 

@@ -89,7 +89,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
     if not quiz:
         raise InputError(
-            f"{campaign.folder} has no quiz: give units with known answers to `fcconan annotate new --quiz`"
+            f"{campaign.folder} has no quiz: give units with known answers to `fcconan annotate new --qualification`"
         )
     if not new and not before:
         raise InputError(
@@ -152,7 +152,7 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
     if not 0 <= pass_mark <= 1:
         raise InputError(f"--pass-mark is {pass_mark:g}: give a share from 0 to 1, such as 0.8")
     if within < 0 or (within and campaign.task.labels):
-        raise InputError(f"--within is {within:g}: give it for grades only, from 0")
+        raise InputError(f"--tolerance is {within:g}: give it for grades only, from 0")
     asked: dict[str, list[str]] = {}
     for each in campaign.assignments(QUALIFICATION):
         asked.setdefault(each.rater, []).append(each.unit_id)

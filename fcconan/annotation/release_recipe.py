@@ -17,6 +17,7 @@ from fcconan.errors import InputError
 
 Row = dict[str, Any]
 RECIPE = "recipe.yaml"
+NO_TIER = "no tier"
 DEFAULT_RULE = "released"
 HEAD = (
     "# Written by `fcconan annotate tier`, which renews sources, tier rule and counts, and leaves what the other keys\n"
@@ -70,6 +71,7 @@ class Written:
         tier_rule: The tier rule; None where there are no tiers.
         without_label: Judged pairs without a final label, by reason.
         published: The rows, and what is not among them.
+        lowered: As `lowered_without_validation`; empty where there are no tiers.
         kept: Whether the card text of a recipe that was there was kept.
     """
 
@@ -79,6 +81,7 @@ class Written:
     tier_rule: str | None
     without_label: dict[str, int]
     published: Published
+    lowered: dict[str, int]
     kept: bool
 
 
@@ -106,7 +109,9 @@ def write_dataset(
             it is, or the folder holds something else.
     """
     if rule is not None and campaign.task.unit != "pair":
-        raise InputError(f"{campaign.folder} judges single units ({campaign.task.unit}), not pairs: leave --rule out")
+        raise InputError(
+            f"{campaign.folder} judges single units ({campaign.task.unit}), not pairs: leave --tier-rule out"
+        )
     tiers = load_tier_rule(rule or DEFAULT_RULE) if campaign.task.unit == "pair" else None
     before = _before(campaign, out)
     with campaign.changing():
@@ -132,8 +137,36 @@ def write_dataset(
         None if tiers is None else rule or DEFAULT_RULE,
         without_label(published),
         published,
+        {} if tiers is None else lowered_without_validation(published, tiers),
         bool(before),
     )
+
+
+def lowered_without_validation(published: Published, rule: TierRule) -> dict[str, int]:
+    """Counts the pairs that are in a lower tier only because nothing was validated.
+
+    Args:
+        published: The rows of a campaign on pairs.
+        rule: The tier rule.
+
+    Returns:
+        The number of pairs by the tier that they are in; empty where any label was validated, or validation changes no
+        tier.
+    """
+    if any(row["n_validators"] for row in published.rows["pairs"]):
+        return {}
+    votes: dict[str, list[Row]] = {}
+    for vote in published.rows["votes"]:
+        votes.setdefault(vote["pair_id"], []).append(vote)
+    lowered: dict[str, int] = {}
+    for row in published.rows["pairs"]:
+        if row["label"] is not None:
+            labels = [vote["label"] for vote in votes[row["pair_id"]]]
+            roles = frozenset(vote["role"] for vote in votes[row["pair_id"]])
+            tier, confirmed = (rule.best(Judged(labels, row["label"], valid, roles)) for valid in (False, True))
+            if tier != confirmed:
+                lowered[tier or NO_TIER] = lowered.get(tier or NO_TIER, 0) + 1
+    return lowered
 
 
 def _write_files(

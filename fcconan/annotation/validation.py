@@ -32,6 +32,14 @@ Row = dict[str, Any]
 AGREE, DISAGREE = "agree", "disagree"
 SHOWN = f"rounds/{VALIDATION}.shown.jsonl"
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
+# How options are written on the command line, before their value.
+SPELT = {
+    "sample": "--sample-size ",
+    "twice": "--overlap 2=",
+    "session_size": "--session-size ",
+    "rounds": "--round ",
+    "seed": "--seed ",
+}
 # What became of a unit.
 STATES = {
     "agreed": "every validator who answered agrees",
@@ -140,11 +148,11 @@ def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = Fa
     made = _made(campaign)
     said = {name: value for name, value in given.items() if value is not None}
     before = {name: getattr(made, name) for name in said}
-    other = [f"{name} {before[name]} (now {value})" for name, value in said.items() if before[name] != value]
+    other = [f"{SPELT[name]}{before[name]} (now {value})" for name, value in said.items() if before[name] != value]
     if VALIDATION in campaign.rounds() and other and not again:
         raise InputError(
             f"{campaign.folder} has a round {VALIDATION}, made with {', '.join(other)}: leave that out, or give "
-            "--again to extend the round in the new way"
+            "--extend to extend the round in the new way"
         )
     return made.model_copy(update=said)
 
@@ -449,11 +457,13 @@ def _check(
         raise InputError(f"{campaign.folder} has nothing to validate: {found}")
     if not validators:
         raise InputError(
-            f"{campaign.folder} has no active validator: let some join with `fcconan annotate raters --validators N`"
+            f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters --add-validators 1`"
         )
     if sample is not None and not 0 < sample <= len(things):
-        raise InputError(f"--sample is {sample}, expected 1 to {len(things)}: so many units can be validated")
+        raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}: so many units can be validated")
     if not 0 <= twice <= 1:
-        raise InputError(f"--twice is {twice:g}, expected a share from 0 to 1")
+        raise InputError(f"--overlap is 2={twice:g}, expected a share from 0 to 1")
     if twice and len(validators) < 2:
-        raise InputError(f"--twice is {twice:g}, but there is one validator: add another one, or give --twice 0")
+        raise InputError(
+            f"--overlap is 2={twice:g}, but there is one validator: add another one, or give --overlap 2=0"
+        )

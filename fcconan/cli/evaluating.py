@@ -14,8 +14,6 @@ import typer
 from fcconan.cli import models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
-from fcconan.cli.generating import may_be_mended
-from fcconan.cli.judge import audit
 from fcconan.errors import InputError
 from fcconan.generation import (
     ComparisonConfig,
@@ -170,11 +168,7 @@ class Evaluation:
         files = self._verbs.files_of(name)
 
         def work() -> None:
-            try:
-                self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
-            except typer.Exit:
-                if may_be_mended(files[1]):  # refused or empty replies stay so, and the step is done
-                    raise
+            self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
 
         self._do(step_of(name), self._verbs.key_of_system(name), files, work)
 
@@ -249,7 +243,7 @@ class Evaluation:
                 "comparisons": None if compared is None else [compared],
             }
             read = [path for path in (rated, compared) if path is not None]
-            self._scoring("audit", audit.run, read, {**files, "replies": self._verbs.replies, **given})
+            self._scoring("audit", _audited, read, {**files, "replies": self._verbs.replies, **given})
         if rated is not None and scored.is_file():
             judges = judges_of(rated)
             options = {"ratings": [str(rated), str(scored)], "human": judges, "replies": replies, **draws}
@@ -311,6 +305,13 @@ def _ranked(json_file: Path, comparisons: Sequence[str], replies: str | None = N
     from fcconan.services import RankOptions, rank
 
     rank(comparisons, RankOptions(**options), replies=replies).to_json(json_file)
+
+
+def _audited(json_file: Path, ratings: Any, replies: Path, **options: Any) -> None:
+    from fcconan.services import AuditOptions, audit
+
+    comparisons = options.pop("comparisons")
+    audit(ratings, AuditOptions(**options), comparisons=comparisons, replies=replies).to_json(json_file)
 
 
 def _on_board(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:

@@ -89,14 +89,3 @@ def write_json(path: Path, data: Any) -> None:
     from fcconan import services
 
     services.write_json(data, path)
-
-
-def write_release_json(path: Path | None, out: Path, manifest: dict[str, Any]) -> None:
-    """Writes what a build made: the manifest without its list of files, and the folder."""
-    if path is not None:
-        write_json(path, {"out": str(out), **{key: value for key, value in manifest.items() if key != "files"}})
-
-
-def counts_rows(manifest: dict[str, Any]) -> list[tuple[str, str, int]]:
-    """Returns config, split and number of rows of every table of a release."""
-    return [(config, split, rows) for config, splits in manifest["counts"].items() for split, rows in splits.items()]

@@ -32,12 +32,14 @@ class Interface:
         service: The function.
         arguments: The parameters that are declared by `argument`, in order.
         required: Those of them that need a value.
+        defaults: Names of files and folders that the others have by default.
         model: The class of its configuration; None if it takes none.
     """
 
     service: Callable[..., Any]
     arguments: Mapping[str, Argument]
     required: frozenset[str]
+    defaults: Mapping[str, str]
     model: type[Configuration] | None
 
 
@@ -51,6 +53,7 @@ def interface_of(service: Callable[..., Any]) -> Interface:
     """
     arguments: dict[str, Argument] = {}
     required = set()
+    defaults: dict[str, str] = {}
     model = None
     for name, parameter in inspect.signature(service).parameters.items():
         declared = [each for each in typing.get_args(parameter.annotation) if isinstance(each, Argument)]
@@ -58,9 +61,11 @@ def interface_of(service: Callable[..., Any]) -> Interface:
             arguments[name] = declared[0]
             if declared[0].required or parameter.default is parameter.empty:
                 required.add(name)
+            elif isinstance(parameter.default, str):
+                defaults[name] = parameter.default
         elif name == "options":
             model = parameter.annotation
-    return Interface(service, arguments, frozenset(required), model)
+    return Interface(service, arguments, frozenset(required), defaults, model)
 
 
 @dataclass
@@ -84,7 +89,7 @@ class Parameters:
             )
         )
 
-    def add_argument(self, name: str, declared: Argument, *, required: bool) -> None:
+    def add_argument(self, name: str, declared: Argument, *, required: bool, default: str | None = None) -> None:
         """Adds a parameter of the service that precedes its configuration."""
         kind: Any = Path if declared.path else str
         annotation = list[kind] if declared.many else kind
@@ -92,7 +97,7 @@ class Parameters:
             "help": declared.help,
             "metavar": declared.metavar,
             "autocompletion": completed(declared.complete),
-            "show_default": False,
+            "show_default": default is not None,
             "hidden": declared.rare,
         }
         names = [name for name in (declared.flag, declared.short) if name is not None]
@@ -100,7 +105,7 @@ class Parameters:
         if required:
             self.add(name, annotation, info, inspect.Parameter.empty)
         else:
-            self.add(name, annotation | None, info, None)
+            self.add(name, annotation | None, info, None if default is None else kind(default))
 
     def add_options(self, model: type[Configuration]) -> None:
         """Adds the fields of a configuration whose values can be typed."""

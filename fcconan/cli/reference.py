@@ -48,7 +48,7 @@ def configuration_schema(words: str) -> str:
 
     Examples:
         >>> sorted(json.loads(configuration_schema("build"))["properties"])
-        ['downloads', 'labels_only', 'tier_rule']
+        ['jobs', 'labels_only', 'tier_rule']
     """
     from fcconan.services import schema_of
 

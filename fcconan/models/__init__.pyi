@@ -45,14 +45,24 @@ from .client import (
 from .completions import (
     whole_characters as whole_characters,
 )
+from .dry_run import (
+    DryClient as DryClient,
+)
 from .endpoint import (
     EndpointModel as EndpointModel,
 )
 from .local import (
     LocalModel as LocalModel,
 )
+from .rehearsals import (
+    Rehearsal as Rehearsal,
+    UnaskedModel as UnaskedModel,
+)
 from .replay import (
     ReplayModel as ReplayModel,
+)
+from .request_fields import (
+    read_fields as read_fields,
 )
 from .responses import (
     EndpointError as EndpointError,

@@ -59,7 +59,12 @@ def load_price(path: Path, model: str) -> Price:
 
 def estimated_tokens(messages: list[dict[str, str]]) -> int:
     """Returns roughly how many tokens a prompt has: a token for four bytes."""
-    return sum(ceil(_length(each["content"]) / BYTES_A_TOKEN) for each in messages)
+    return estimated_tokens_of([each["content"] for each in messages])
+
+
+def estimated_tokens_of(texts: list[str]) -> int:
+    """Returns roughly how many tokens texts have: a token for four bytes."""
+    return sum(ceil(_length(text) / BYTES_A_TOKEN) for text in texts)
 
 
 def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
@@ -77,8 +82,13 @@ def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
 def longest_prompt(body: Mapping[str, Any]) -> int:
     """Returns a bound for the tokens of a request: its bytes, and some for every message and for the whole."""
     schema = len(str(body.get("response_format", "")).encode())
-    messages = sum(_length(each["content"]) + TOKENS_A_MESSAGE for each in body["messages"])
-    return messages + schema + TOKENS_A_MESSAGE
+    texts = sum(_length(text) + TOKENS_A_MESSAGE for text in texts_of(body))
+    return texts + schema + TOKENS_A_MESSAGE
+
+
+def texts_of(body: Mapping[str, Any]) -> list[str]:
+    """Returns the texts of a request: its messages, or those that become embeddings."""
+    return list(body["input"]) if "input" in body else [each["content"] for each in body["messages"]]
 
 
 def _length(text: str) -> int:
@@ -87,7 +97,9 @@ def _length(text: str) -> int:
 
 
 def longest_answer(body: Mapping[str, Any]) -> int | None:
-    """Returns a bound for the tokens of an answer, or None if the request sets none."""
+    """Returns a bound for the tokens of an answer, or None if the request sets none; embeddings have no tokens."""
+    if "input" in body:
+        return 0
     longest = body.get("max_completion_tokens", body.get("max_tokens"))
     return None if longest is None else int(longest) * int(body.get("n", 1))
 
@@ -182,6 +194,11 @@ class Budget:
         self.purse = purse if isinstance(purse, Purse) else Purse(purse or 0.0)
         self.price = price
         self.used = Used()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a limit."""
+        return self._limited
 
     @property
     def spent(self) -> float:

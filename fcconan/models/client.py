@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 
 from fcconan.data import OPENAI_URL, endpoint_address, proxy_for
@@ -42,6 +42,7 @@ class Client:
         requests_per_minute: The most that are sent in a minute, evenly spread; None for no limit.
         budget: Counts what chat completions use, and keeps their cost at or below a limit.
         own_thread: For one of several clients that are waited for in turn: it goes on while others are waited for.
+        progress: Receives the number of results so far, after each one.
 
     Attributes:
         endpoint: The address without user and password, for configurations and messages.
@@ -64,6 +65,7 @@ class Client:
         requests_per_minute: float | None = None,
         budget: Budget | None = None,
         own_thread: bool = False,
+        progress: Callable[[int], object] | None = None,
     ) -> None:
         for name, number, least, most in (
             ("timeout", timeout, 0, 1_000_000),
@@ -84,6 +86,7 @@ class Client:
         self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
         self._gap = 60 / requests_per_minute if requests_per_minute else 0.0
         self.budget, self._own_thread = budget, own_thread
+        self._progress, self._results = progress, 0
 
     def send_all(
         self, path: str, bodies: Sequence[Body], *, sample: int = 0, check: Check | None = None
@@ -142,13 +145,19 @@ class Client:
                     session = session or self._session()
                     begun.append(session.begin(job))
                 while begun and (is_done(begun[0]) or len(begun) >= _AHEAD * self._concurrency):
-                    yield _result(begun.popleft(), session)
+                    yield self._counted(_result(begun.popleft(), session))
             while begun:
-                yield _result(begun.popleft(), session)
+                yield self._counted(_result(begun.popleft(), session))
         finally:
             if session is not None:
                 session.close()
                 self.sent += session.sent
+
+    def _counted(self, result: Result) -> Result:
+        self._results += 1
+        if self._progress is not None:
+            self._progress(self._results)
+        return result
 
     def _session(self) -> Session:
         settings = self._settings()

@@ -1,6 +1,7 @@
 """Runs requests to an endpoint, many at a time: repetitions, waiting, cost, and every answer stored before its use."""
 
 import asyncio
+import atexit
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -116,6 +117,8 @@ class Session:
         self._http: Any = None
         if settings.budget is not None:
             settings.budget.purse.waiting.append(self._wake)
+        self._is_closed = False
+        atexit.register(self._close_at_exit)
         try:
             self._wait(self._begin(self._connect))
         except BaseException:
@@ -142,6 +145,10 @@ class Session:
 
     def close(self) -> None:
         """Ends all jobs; what was answered until now is on the disk when this returns, or does what a signal asked."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        atexit.unregister(self._close_at_exit)
         with signals_held():
             self._wait(self._begin(self._end))
             if self._settings.budget is not None:
@@ -150,6 +157,11 @@ class Session:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
             self._loop.close()
+
+    def _close_at_exit(self) -> None:
+        """Closes a session that is still open when Python ends, while there are modules and an event loop."""
+        with suppress(RuntimeError):  # no thread can be started any more
+            self.close()
 
     def _begin(self, work: "Callable[..., Coroutine[Any, Any, Result]]", *given: Any) -> "Begun[Result]":
         with signals_held(self._loop if self._thread is None else None):
@@ -291,6 +303,8 @@ class Session:
                 began = time.monotonic()
                 answer, retry_after, charged = await self._post(request, check)
                 usage = (answer.body or {}).get("usage")
+                if "input" in request.body and isinstance(usage, Mapping):
+                    usage = {"completion_tokens": 0, **usage}  # embeddings have none
             finally:
                 if budget is not None:
                     budget.settle(aside, usage if isinstance(usage, Mapping) else None, charged=charged)

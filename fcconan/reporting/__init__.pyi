@@ -4,6 +4,7 @@ from .benchmark_reports import (
     write_report as write_report,
 )
 from .campaigns import (
+    main_quality_tables as main_quality_tables,
     not_made as not_made,
     quality_tables as quality_tables,
     write_quality_page as write_quality_page,
@@ -68,6 +69,7 @@ from .site.write import (
 )
 from .tables import (
     Table as Table,
+    leaderboard_table as leaderboard_table,
     terminal_tables as terminal_tables,
 )
 from .text_metrics import (

@@ -44,6 +44,18 @@ def quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]
     return [*tables, *check_tables(result["checks"], result.get("families", ()))]
 
 
+def main_quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]:
+    """Returns the tables with the answer: the agreement of all raters, disputed units, and raters who are marked.
+
+    Args:
+        result: The JSON of `fcconan annotate agree`.
+        units: How many units with disagreement are listed.
+    """
+    overall = [row for row in result["rows"] if row["level"] == "overall"]
+    found = quality_tables({**result, "rows": overall, "subsets": []}, units=units)
+    return found[:-1]  # the last one lists all checks
+
+
 def check_tables(rows: Sequence[Row], families: Sequence[Row]) -> list[Table]:
     """Returns one table of everything that is flagged, and one of all checks that were possible.
 

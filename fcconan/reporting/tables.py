@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fcconan.retrieval import ends_of, ranked_systems
+from fcconan.retrieval import ends_of, leaderboard_rows, primary_by_chance, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
 TITLES = {
@@ -116,6 +116,32 @@ def summary_table(result: Mapping[str, Any], *, intervals: Sequence[str] = ("avg
     n_partitions = len(result["partitions"])
     title = f"{result['dataset']['title']}, protocol {result['protocol']}: averages over {n_partitions} "
     return Table(f"{title}{'partition' if n_partitions == 1 else 'partitions'} of {metrics}", columns, rows)
+
+
+def leaderboard_table(result: Mapping[str, Any]) -> Table:
+    """The answer of a benchmark: average and primary metric of each system, best average first."""
+    primary = result["settings"]["primary"]
+    rows = [
+        [
+            f"{row['system']} (failed)" if row["system"] in result["failed"] else marked(result, row["system"]),
+            *(
+                cell
+                for key in ("average", primary)
+                for cell in (number(row[key]), interval([row[f"{key}_low"], row[f"{key}_high"]]))
+            ),
+        ]
+        for row in leaderboard_rows(result)
+    ]
+    rows.append(
+        ["(chance)", number(result["chance"]["summary"]["avg"]), MISSING, number(primary_by_chance(result)), MISSING]
+    )
+    metrics, n = ", ".join(map(metric_title, summarised(result))), len(result["partitions"])
+    title = (
+        f"{result['dataset']['title']}, protocol {result['protocol']}: average of {metrics} over {n} "
+        f"partition{'s' * (n != 1)}, and primary metric {metric_title(primary)}"
+    )
+    ends = f"{percent(result)} interval"
+    return Table(title, ["system", "average", ends, metric_title(primary), ends], rows)
 
 
 def marked(result: Mapping[str, Any], name: str) -> str:

@@ -4,13 +4,19 @@ from .benchmark import (
 from .benchmark_rows import (
     benchmark_csv as benchmark_csv,
     ends_of as ends_of,
+    leaderboard_rows as leaderboard_rows,
+    primary_by_chance as primary_by_chance,
     ranked_systems as ranked_systems,
+    score_rows as score_rows,
 )
 from .benchmark_settings import (
     Settings as Settings,
 )
 from .benchmark_statistics import (
     SUMMARY as SUMMARY,
+)
+from .chat import (
+    RequestForm as RequestForm,
 )
 from .collections import (
     Collection as Collection,
@@ -34,6 +40,15 @@ from .lexical import (
     Random as Random,
     TfIdf as TfIdf,
 )
+from .ranx_forms import (
+    is_ranx_run as is_ranx_run,
+    qrels_of as qrels_of,
+    run_as_system as run_as_system,
+    to_ranx as to_ranx,
+)
+from .request_counts import (
+    count_requests as count_requests,
+)
 from .run_cache import (
     KeptRuns as KeptRuns,
     default_folder as default_folder,
@@ -47,7 +62,12 @@ from .sparsity import (
 from .suites import (
     Maker as Maker,
     RunFile as RunFile,
+    Suite as Suite,
+    as_retriever as as_retriever,
+    call_factory as call_factory,
     load_suite as load_suite,
+    suite_with as suite_with,
+    system_names as system_names,
 )
 from .systems import (
     Rankings as Rankings,

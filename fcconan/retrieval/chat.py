@@ -3,9 +3,9 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fcconan.errors import InputError
@@ -15,6 +15,8 @@ from fcconan.retrieval.prompts import Messages, Prompt
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
+LIMITED = 4096  # tokens of an answer where the cost is limited and the suite sets no limit
+LIMITS = {"max_tokens", "max_completion_tokens"}
 _KEPT = "run again: what was answered is kept"
 ADVICE: dict[Reason, str] = {
     "bad_request": "check that this model takes such a request",
@@ -50,6 +52,21 @@ class Choice:
     reason: Reason | None = None
 
 
+@dataclass(frozen=True)
+class RequestForm:
+    """The form of chat requests.
+
+    Attributes:
+        structured: Whether structured output is requested.
+        further: Fields of every request, such as `reasoning_effort`.
+        max_tokens: Longest answer in tokens; None for no limit, or `LIMITED` where the cost is limited.
+    """
+
+    structured: bool = True
+    further: Mapping[str, Any] = field(default_factory=dict)
+    max_tokens: int | None = None
+
+
 class Chat:
     """One chat model with its sampling.
 
@@ -58,16 +75,32 @@ class Chat:
         model: The endpoint's name of the model.
         temperature: None leaves it out, for models that take none.
         seed: None leaves it out.
+        form: The form of requests.
     """
 
-    def __init__(self, client: Client, *, model: str, temperature: float | None, seed: int | None) -> None:
-        self._model = EndpointModel(client, model)
-        self._sampling = Sampling(temperature=temperature, max_tokens=None, seed=seed)
+    def __init__(
+        self,
+        client: Client,
+        *,
+        model: str,
+        temperature: float | None,
+        seed: int | None,
+        form: RequestForm | None = None,
+    ) -> None:
+        form = form or RequestForm()
+        self._model = EndpointModel(client, model, structured=form.structured, further=form.further)
+        self._sampling = Sampling(temperature=temperature, max_tokens=form.max_tokens, seed=seed)
         self.configuration: dict[str, Any] = {
             **self._model.configuration,
             "temperature": temperature,
             "seed": seed,
+            **({} if form.max_tokens is None else {"max_tokens": form.max_tokens}),
         }
+        # The most that a request may cost is known only if its answer is limited.
+        budget = getattr(client, "budget", None)
+        needs_limit = budget is not None and budget.is_limited
+        has_limit = form.max_tokens is not None or LIMITS & form.further.keys()
+        self._limited = replace(self._sampling, max_tokens=LIMITED) if needs_limit and not has_limit else None
 
     def ask_all(self, prompt: Prompt, requests: Sequence[Messages], tally: "Tally") -> list[Reply]:
         """Asks all requests of one prompt and returns a reply for each, in their order.
@@ -77,10 +110,19 @@ class Chat:
         """
         schema = {"title": prompt.name, **prompt.schema}
         with refusals():
-            replies = list(self._model.replies(Call(messages, self._sampling, schema) for messages in requests))
+            replies = self._replies([Call(messages, self._sampling, schema) for messages in requests])
         for reply in replies:
             tally.count_reply(reply)
         return replies
+
+    def _replies(self, calls: Sequence[Call]) -> list[Reply]:
+        if self._limited is None:
+            return list(self._model.replies(calls))
+        # Answers from runs without a limit of cost are still good.
+        known = [self._model.known(call) for call in calls]
+        unknown = [call for call, found in zip(calls, known, strict=True) if found is None]
+        new = self._model.replies(replace(call, sampling=self._limited) for call in unknown)
+        return [next(new) if found is None else found for found in known]
 
     def explain(self, reason: Reason, detail: str) -> str:
         """Returns a line for people: who failed and how, what was said, and what may be done."""

@@ -81,8 +81,15 @@ class Collection:
 
     def with_qrels(self, name: str, path: Path) -> "Collection":
         """Returns the collection with one more partition, read from a file."""
+        return self._with_partition(name, lambda: read_qrels(path))
+
+    def with_judgements(self, name: str, qrels: Qrels) -> "Collection":
+        """Returns the collection with one more partition."""
+        return self._with_partition(name, lambda: qrels)
+
+    def _with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
-        return replace(self, partitions={**self.partitions, name: lambda: read_qrels(path)}, confirmed=confirmed)
+        return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
     @property
     def not_in_catalogue(self) -> str:

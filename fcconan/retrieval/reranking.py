@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import Client, Reply
-from fcconan.retrieval.chat import Chat, Reason, Tally, read_choice, read_field
+from fcconan.retrieval.chat import Chat, Reason, RequestForm, Tally, read_choice, read_field
 from fcconan.retrieval.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
@@ -40,6 +40,7 @@ class Reranker:
         step: How far a window lies above the last one; listwise only.
         temperature: Of sampling; None for models that take none.
         seed: Of sampling; None for endpoints that take none.
+        form: The form of requests.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Reranker:
         step: int = 10,
         temperature: float | None = 0.0,
         seed: int | None = 0,
+        form: RequestForm | None = None,
     ) -> None:
         if strategy not in _PROMPTS:
             raise InputError(f"{name}: there is no strategy {strategy!r}: choose one of {', '.join(_PROMPTS)}")
@@ -66,7 +68,7 @@ class Reranker:
             )
         self.name, self.first_stage, self.top, self.strategy = name, first_stage, top, strategy
         self.window, self.step = window, step
-        self._chat = Chat(client, model=model, temperature=temperature, seed=seed)
+        self._chat = Chat(client, model=model, temperature=temperature, seed=seed, form=form)
         first = getattr(first_stage, "configuration", None)
         self.configuration: dict[str, Any] | None = None
         if first is not None:  # a first stage that does not say what it is has to be ranked every time

@@ -23,13 +23,14 @@ class KeptRuns:
         folder: The folder; it is made when the first run is saved.
         answers: Opens the answers from which systems behind an endpoint make their runs. A run of such a system
             belongs to the epoch of its answers: after `--fresh` it ranks again.
+        dry_run: Whether nothing is written, so that no epoch is opened.
 
     Attributes:
         dates: Of the runs of such systems that were taken from the folder, by the name of the system (ISO 8601).
     """
 
-    def __init__(self, folder: Path, answers: Callable[[], Answers] | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, answers: Callable[[], Answers] | None = None, *, dry_run: bool = False) -> None:
+        self.folder, self._dry_run = folder, dry_run
         self._answers = answers
         self.dates: dict[str, str] = {}
 
@@ -55,21 +56,21 @@ class KeptRuns:
 
     def took(self, system: Retriever, checkpoint: Checkpoint) -> None:
         """Notes that a run was taken from the folder."""
-        if _asks(getattr(system, "configuration", None)):
+        if asks_endpoint(getattr(system, "configuration", None)):
             saved = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC)
             self.dates[system.name] = saved.date().isoformat()
 
     def _epoch(self, configuration: Any) -> int:
-        if self._answers is None or not _asks(configuration):
+        if self._answers is None or not asks_endpoint(configuration):
             return 0
         answers = self._answers()
-        if answers.is_fresh:
+        if answers.is_fresh and not self._dry_run:
             answers.prepare()
         return answers.epoch
 
 
-def _asks(configuration: Any) -> bool:
-    """Tells whether a system asks models behind an endpoint."""
+def asks_endpoint(configuration: Any) -> bool:
+    """Returns whether a system calls models behind an endpoint."""
     return '"endpoint"' in json.dumps(configuration, default=str)
 
 

@@ -1,6 +1,7 @@
 """Suites: YAML files that list systems with their whole configuration, and how a system is made from one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
+from fcconan.retrieval.chat import RequestForm
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
@@ -27,17 +29,28 @@ class _Strict(BaseModel):
 class EncoderConfig(_Strict):
     """An encoder: a sentence-transformers model, or a model behind an OpenAI-compatible endpoint."""
 
-    model: str
+    model: str = Field(
+        description="minilm (packaged), a folder, a name on the Hub, or the endpoint's name of the model."
+    )
     endpoint: Literal["local", "openai"] = "local"
-    revision: str | None = None
-    batch_size: int = Field(64, ge=1)
-    query_prompt: str = ""
-    document_prompt: str = ""
-    dimensions: int | None = None
+    revision: str | None = Field(None, description="Tag, branch or commit of a model on the Hub.")
+    batch_size: int = Field(64, ge=1, description="Number of texts in a batch or request.")
+    query_prompt: str = Field("", description='Text before every HS, such as "query: ".')
+    document_prompt: str = Field("", description='Text before every CN, such as "passage: ".')
+    dimensions: int | None = Field(None, description="Length of the vectors, for endpoints that can shorten them.")
 
 
 class _System(_Strict):
-    title: str = ""
+    title: str = Field("", description="Name for people.")
+
+
+class _ChatSystem(_System):
+    model: str = Field(GPT, description="The endpoint's name of the model.")
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int | None = Field(
+        None, ge=1, description="Longest answer in tokens; default: no limit, and 4096 with --max-cost."
+    )
 
 
 class RandomConfig(_System):
@@ -98,28 +111,22 @@ class PropagationConfig(_System):
     seed: int = 0
 
 
-class ZeroShotConfig(_System):
+class ZeroShotConfig(_ChatSystem):
     """A model that picks CNs from the whole catalogue."""
 
     kind: Literal["zero-shot"]
-    model: str = GPT
-    n: int = Field(10, ge=1)
-    temperature: float = 0.0
-    seed: int = 0
+    n: int = Field(10, ge=1, description="Number of CNs that are requested.")
 
 
-class RerankConfig(_System):
-    """A model that re-ranks what another system found."""
+class RerankConfig(_ChatSystem):
+    """A model that re-ranks the first CNs of another system."""
 
     kind: Literal["rerank"]
-    first_stage: str
-    model: str = GPT
-    top: int = Field(25, ge=2)
+    first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
+    top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
     strategy: Literal["listwise", "pointwise", "pairwise"] = "listwise"
-    window: int = Field(20, ge=2)
-    step: int = Field(10, ge=1)
-    temperature: float = 0.0
-    seed: int = 0
+    window: int = Field(20, ge=2, description="CNs in a listwise request.")
+    step: int = Field(10, ge=1, description="Distance between listwise windows.")
 
 
 class FusionConfig(_System):
@@ -146,12 +153,50 @@ SystemConfig = Annotated[
 
 
 class Suite(_Strict):
-    """A suite; `primary` declares the primary comparison, as METRIC@PARTITION."""
+    """A suite of retrieval systems."""
 
-    name: str
-    title: str = ""
-    primary: str | None = None
-    systems: dict[str, SystemConfig]
+    name: str = Field(description="Short name.")
+    title: str = Field("", description="Name for people.")
+    primary: str | None = Field(None, description="The primary comparison, as METRIC@PARTITION.")
+    systems: dict[str, SystemConfig] = Field(description="Name of a system: its configuration.")
+
+    def needs_endpoint(self, name: str) -> bool:
+        """Returns whether a system, or one that it is made of, calls models behind an endpoint."""
+        wanted = [each for each in self.systems if each == name or _leads_to(self.systems, name, each)]
+        return any(
+            isinstance(self.systems[each], _ChatSystem)
+            or getattr(getattr(self.systems[each], "encoder", None), "endpoint", "local") != "local"
+            for each in wanted
+        )
+
+
+def built_in_suite() -> Path:
+    """Returns the file of the suite of this package."""
+    return content_folder() / "benchmarks" / "retrieval.yaml"
+
+
+def system_names() -> list[str]:
+    """Returns the names of the systems of this package."""
+    return list(YamlFile(built_in_suite()).data["systems"])
+
+
+def suite_with(path: Path | None) -> tuple[Suite, list[str]]:
+    """Adds the systems of a suite to those of this package; a system of the same name takes the place of ours.
+
+    Args:
+        path: The file of the suite; None for the systems of this package alone.
+
+    Returns:
+        The suite, and the names of the systems that the file adds.
+
+    Raises:
+        InputError: As `load_suite`.
+    """
+    ours = load_suite()
+    if path is None:
+        return ours, []
+    own = load_suite(path)
+    return own.model_copy(update={"systems": {**ours.systems, **own.systems}}), list(own.systems)
 
 
 def load_suite(path: Path | None = None) -> Suite:
@@ -160,7 +205,7 @@ def load_suite(path: Path | None = None) -> Suite:
     Raises:
         InputError: The file cannot be read, or something in it is not known; the message names the line.
     """
-    path = path or content_folder() / "benchmarks" / "retrieval.yaml"
+    path = path or built_in_suite()
     try:
         file = YamlFile(path)
     except OSError as error:
@@ -182,9 +227,10 @@ class Maker:
     Args:
         suite: The suite.
         train: The training pairs of the dataset.
-        client: Makes the client of LLM systems when the first one is asked for.
-        device: Of local models.
-        batch_size: Of local models; by default the suite's.
+        client: Makes the client of a model behind an endpoint, by its name, when a system first needs it.
+        device: Device of local models.
+        batch_size: Batch size of local models; by default the suite's.
+        form: The form of chat requests; a suite may limit their answers further.
     """
 
     def __init__(
@@ -192,13 +238,14 @@ class Maker:
         suite: Suite,
         train: Sequence[TrainingPair],
         *,
-        client: Callable[[], Any] | None = None,
+        client: Callable[[str], Any] | None = None,
         device: str | None = None,
         batch_size: int | None = None,
+        form: RequestForm | None = None,
     ) -> None:
         self.suite, self.train, self.device, self.batch_size = suite, tuple(train), device, batch_size
-        self._make_client = client
-        self._client: Any = None
+        self._make_client, self._form = client, form or RequestForm()
+        self._clients: dict[str, Any] = {}
         self._encoders: dict[EncoderConfig, Encoder] = {}
 
     def make(self, name: str) -> Retriever:
@@ -215,13 +262,15 @@ class Maker:
         known = ", ".join(self.suite.systems)
         raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
 
-    def dense(self, model: str) -> Retriever:
-        """Makes a dense system from the name or folder of a sentence-transformers model."""
-        name = "".join(letter for letter in Path(model).name if not letter.isspace()) or model
+    def dense(self, model: str, name: str | None = None) -> Retriever:
+        """Makes a dense system from the name or folder of a sentence-transformers model, by default named like it."""
+        name = name or "".join(letter for letter in Path(model).name if not letter.isspace()) or model
         return Dense(name, self._encoder(EncoderConfig(model=model)))
 
     def _from_config(self, name: str, config: SystemConfig) -> Retriever:
-        values = config.model_dump(exclude={"kind", "title", "encoder", "fit_on", "first_stage", "systems"})
+        values = config.model_dump(
+            exclude={"kind", "title", "encoder", "fit_on", "first_stage", "systems", "max_tokens"}
+        )
         match config:
             case RandomConfig():
                 return Random(name, **values)
@@ -238,11 +287,12 @@ class Maker:
             case ZeroShotConfig():
                 from fcconan.retrieval.zero_shot import ZeroShot
 
-                return ZeroShot(name, client=self._shared_client(), **values)
+                return ZeroShot(name, client=self._client(config.model), form=self._form_of(config), **values)
             case RerankConfig():
                 from fcconan.retrieval.reranking import Reranker
 
-                return Reranker(name, self._other(name, config.first_stage), client=self._shared_client(), **values)
+                first, client = self._other(name, config.first_stage), self._client(config.model)
+                return Reranker(name, first, client=client, form=self._form_of(config), **values)
             case FusionConfig():
                 return Fusion(name, [self._other(name, part) for part in config.systems], **values)
 
@@ -258,7 +308,7 @@ class Maker:
 
                 self._encoders[config] = OpenAIEncoder(
                     config.model,
-                    client=self._shared_client(),
+                    client=self._client(config.model),
                     batch_size=config.batch_size,
                     dimensions=config.dimensions,
                 )
@@ -269,12 +319,15 @@ class Maker:
                 self._encoders[config] = SentenceEncoder(config.model, device=self.device, **values)
         return self._encoders[config]
 
-    def _shared_client(self) -> Any:
-        if self._client is None:
-            if self._make_client is None:
-                raise InputError("a system behind an endpoint was asked for and no client was given")
-            self._client = self._make_client()
-        return self._client
+    def _form_of(self, config: _ChatSystem) -> RequestForm:
+        return self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
+
+    def _client(self, model: str) -> Any:
+        if self._make_client is None:
+            raise InputError("a system behind an endpoint was asked for and no client was given")
+        if model not in self._clients:
+            self._clients[model] = self._make_client(model)
+        return self._clients[model]
 
     def _from_factory(self, name: str) -> Retriever:
         module_name, _, factory_name = name.partition(":")

@@ -5,7 +5,7 @@ from typing import Any
 
 from fcconan.errors import InputError
 from fcconan.models import Client
-from fcconan.retrieval.chat import Chat, Tally, read_choice
+from fcconan.retrieval.chat import Chat, RequestForm, Tally, read_choice
 from fcconan.retrieval.prompts import ZERO_SHOT, labelled
 from fcconan.retrieval.systems import Rankings
 
@@ -22,6 +22,7 @@ class ZeroShot:
         n: How many CNs the model is asked for; a ranking is never longer.
         temperature: Of sampling; None for models that take none.
         seed: Of sampling; None for endpoints that take none.
+        form: The form of requests.
     """
 
     def __init__(
@@ -33,11 +34,12 @@ class ZeroShot:
         n: int = 10,
         temperature: float | None = 0.0,
         seed: int | None = 0,
+        form: RequestForm | None = None,
     ) -> None:
         if n < 1:
             raise InputError(f"{name}: n is {n}: ask for 1 CN or more")
         self.name, self.n = name, n
-        self._chat = Chat(client, model=model, temperature=temperature, seed=seed)
+        self._chat = Chat(client, model=model, temperature=temperature, seed=seed, form=form)
         self.configuration: dict[str, Any] = {
             "kind": "zero-shot",
             **self._chat.configuration,

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 class Jobs(Configuration):
     """Parallel downloads."""
 
-    downloads: int = option(
-        4, help="Upstream files to download at the same time.", rare=True, renamed=("--jobs",), ge=1, le=MOST_JOBS
-    )
+    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1, le=MOST_JOBS)
 
 
 class BuildOptions(Jobs):
@@ -236,7 +234,7 @@ def build(
         out,
         labels_only=options.labels_only,
         tier_rule=options.tier_rule,
-        jobs=options.downloads,
+        jobs=options.jobs,
         progress=progress,
     )
     data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
@@ -276,7 +274,7 @@ def hydrate(
         revision=options.revision,
         recipe=options.recipe,
         keep_going=options.keep_going,
-        jobs=options.downloads,
+        jobs=options.jobs,
         progress=progress,
     )
     data = {

@@ -152,16 +152,16 @@ def test_grades_are_not_adjudicated(tmp_path: Path, run_cli: RunCli) -> None:
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--json", tmp_path / "n.json")
     assert (done.returncode, done.stdout) == (0, "Grades are not adjudicated: every rater's stay as they are.\n")
     assert json.loads((tmp_path / "n.json").read_text())["labels"] == {}
-    assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export", tmp_path / "x.csv").returncode == 2
+    assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", tmp_path / "x.csv").returncode == 2
 
 
 def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = labelled(tmp_path / "c", "20120", "02212")
     file, out = tmp_path / "conflicts.csv", tmp_path / "counts.json"
-    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file)
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file)
     assert done.returncode == 0
     said = done.stdout.partition("conflicts.csv: ")[2].split("\n")
-    assert said[0].startswith("3 conflicts to decide; read it with --import ")
+    assert said[0].startswith("3 conflicts to decide; read it with --import-decisions ")
     assert said[1] == f"Write {NO}, {YES} or discard under `decision`; an empty one leaves it to the rule."
     assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without it Excel garbles accents
     rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
@@ -182,11 +182,13 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     lines = [";".join(rows[0]), *(";".join(f'"{cell}"' for cell in row.values()) for row in rows)]
     file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
     for _ in range(2):
-        done = run_cli("annotate", "adjudicate", tmp_path / "c", "--import", file, "--by", "chair", "--json", out)
+        done = run_cli(
+            "annotate", "adjudicate", tmp_path / "c", "--import-decisions", file, "--decided-by", "chair", "--json", out
+        )
         assert done.returncode == 0, done.stderr
         assert "2 decisions of chair." in done.stdout
     assert "2 decisions of chair. 2 unchanged." in done.stdout
-    assert "decisions.jsonl says the same as before." in done.stdout
+    assert "decisions.jsonl is the same as before." in done.stdout
     decisions = campaign.decisions()
     assert decisions["hs-1:cn-1"] == Decision("hs-1:cn-1", YES, "chair", "person")
     assert decisions["hs-2:cn-2"] == Decision("hs-2:cn-2", None, "chair", "person_discarded")
@@ -196,10 +198,10 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     assert {reason: n for reason, n in counts["discarded"].items() if n} == {"no_majority": 1, "person_discarded": 1}
     assert (tmp_path / "c" / "decisions.jsonl").read_bytes() != before
     # What a person filled in is not written over; a new list shows what was decided, and a plain run keeps it.
-    refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", file, "--all")
+    refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file, "--all-conflicts")
     assert (refused.returncode, "may be somebody's work" in refused.stderr) == (2, True)
     anew = tmp_path / "anew.csv"
-    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", anew, "--all")
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", anew, "--all-conflicts")
     assert done.returncode == 0
     assert "anew.csv: 1 conflicts to decide, 2 that the rule resolves, 2 decided before; read" in done.stdout
     assert [row["decision"] for row in csv.DictReader(anew.read_text(encoding="utf-8-sig").splitlines())] == [
@@ -248,7 +250,7 @@ def test_a_wrong_list_is_refused(tmp_path: Path, edit: dict[int, dict[str, str]]
 
 @pytest.mark.parametrize("by", ["votes", "rule", "Ada Ombrey", "ada@example.org", ""])
 def test_names_are_no_pseudonyms(tmp_path: Path, by: str) -> None:
-    assert problem(tmp_path, {}, by=by).startswith(f"--by is {by!r}: give a pseudonym")
+    assert problem(tmp_path, {}, by=by).startswith(f"--decided-by is {by!r}: give a pseudonym")
 
 
 def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
@@ -326,17 +328,17 @@ def test_whose_decisions_are_can_be_mended_and_what_an_import_did_is_counted(tmp
         rows = conflict_rows(campaign, outcome, outcome.conflicts)
         given = [row | {"decision": SHORT.get(each) or ""} for row, each in zip(rows, decisions, strict=True)]
         file.write_text(as_csv(given), encoding="utf-8")
-        done = run_cli(*command, "--import", file, "--by", by, *options)
+        done = run_cli(*command, "--import-decisions", file, "--decided-by", by, *options)
         assert (done.returncode, done.stderr) == (0, "")
         return str(done.stdout.partition("list.csv: ")[2])
 
     assert imported("typo", "22- ").startswith("2 decisions of typo. 2 new.\n")
-    assert imported("typo", "2 0 ", "--changes").startswith("2 decisions of typo. 1 new, 1 unchanged.\n")
+    assert imported("typo", "2 0 ", "--allow-changes").startswith("2 decisions of typo. 1 new, 1 unchanged.\n")
     kept = imported("chair", "2   ")
     assert kept.startswith(
-        "1 decisions of chair. 1 unchanged.\nThose that typo had made before stay theirs: --changes "
+        "1 decisions of chair. 1 unchanged.\nThose that typo had made before remain theirs: --allow-changes "
     )
-    mended = imported("chair", "2 2 ", "--changes")
+    mended = imported("chair", "2 2 ", "--allow-changes")
     assert mended.startswith("2 decisions of chair. 2 changed.\n") and "typo" not in mended
     assert [(each.label, each.by) for each in campaign.decisions().values()] == [
         (YES, "chair"),
@@ -351,7 +353,7 @@ def test_whose_decisions_are_can_be_mended_and_what_an_import_did_is_counted(tmp
 
 def test_without_answers_there_is_one_line_and_no_list(tmp_path: Path, run_cli: RunCli) -> None:
     labelled(tmp_path / "c", "??")
-    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export", tmp_path / "list.csv")
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", tmp_path / "list.csv")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "c has no answers in main: import some with `fcconan annotate import`, or name other rou" in done.stderr
     assert not (tmp_path / "list.csv").exists() and not (tmp_path / "c" / "decisions.jsonl").exists()
@@ -408,7 +410,7 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
         (
             "reply_a",
             None,
-            r"list\.csv: there is no column reply_a: import what `fcconan annotate adjudicate --export` ",
+            r"list\.csv: there is no column reply_a: import what `fcconan annotate adjudicate --export-conflicts` ",
         ),
     ],
 )
@@ -426,9 +428,9 @@ def test_what_was_deleted_from_a_list_is_named(tmp_path: Path, name: str, cell: 
 
 def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:
     labelled(tmp_path / "c", "0")
-    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--by", "chair")
+    done = run_cli("annotate", "adjudicate", tmp_path / "c", "--decided-by", "chair")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--import and --by go together" in done.stderr
+    assert "--import-decisions and --decided-by go together" in done.stderr
 
 
 def test_an_answer_of_somebody_unknown_is_no_vote(tmp_path: Path) -> None:
@@ -455,7 +457,15 @@ def test_dawid_and_skene_in_place_of_the_rule(tmp_path: Path) -> None:
 
 def test_the_method_from_the_command_line(tmp_path: Path, run_cli: RunCli) -> None:
     labelled(tmp_path / "c", "0202" * 5 + "0", "0202" * 5 + "0", "2020" * 5 + "2")
-    arguments = ("annotate", "adjudicate", tmp_path / "c", "--method", "dawid-skene", "--json", tmp_path / "a.json")
+    arguments = (
+        "annotate",
+        "adjudicate",
+        tmp_path / "c",
+        "--aggregation",
+        "dawid-skene",
+        "--json",
+        tmp_path / "a.json",
+    )
     run = run_cli(*arguments)
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads((tmp_path / "a.json").read_text())["decided"]["posterior"] == 21

@@ -208,7 +208,7 @@ def test_a_changed_answer_is_refused_unless_it_is_allowed_and_its_history_is_kep
     assert str(refused.value) == (
         f"{later}: 2 answers differ from earlier ones: ombrey-1 on {FIRST}: label was appropriate (import 1), now "
         f"not_sure; ombrey-1 on {SECOND}: label was skipped (import 1), now appropriate; nothing was imported: accept "
-        "them with --changes, which keeps both"
+        "them with --allow-changes, which keeps both"
     )
     assert state(pairs) == before
     (found,) = taken(pairs, later, changes=True)
@@ -382,7 +382,7 @@ def test_units_that_were_withdrawn_take_known_answers_and_late_ones_if_allowed(p
     withdraw(pairs, "ombrey-1", FIRST)
     withdraw(pairs, "ombrey-1", SECOND)
     with pytest.raises(
-        InputError, match=f"row 3: {SECOND} was withdrawn from ombrey-1; accept the answer with --late;"
+        InputError, match=f"row 3: {SECOND} was withdrawn from ombrey-1; accept the answer with --allow-withdrawn;"
     ):
         taken(pairs, two)
     (found,) = taken(pairs, two, late=True)
@@ -471,17 +471,19 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     assert "ada.csv" in ran.stdout
     assert "ada" not in result.read_text()
     sheet = renamed.rename(sheet)
-    assert "came with import 1 already" in run_cli("annotate", "import", pairs.folder, sheet).stdout
+    assert "imported before, by import 1" in run_cli("annotate", "import", pairs.folder, sheet).stdout
     before = sheet.read_bytes()
     edited(sheet, lambda rows: (rows[0].update(label="not_sure"), rows[1].update(comment="Hm.")))
     refused = run_cli("annotate", "import", pairs.folder, sheet)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    ran = run_cli("annotate", "import", pairs.folder, sheet, "--changes")
+    ran = run_cli("annotate", "import", pairs.folder, sheet, "--allow-changes")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "1 comments without an answer were not kept; 3 units" in ran.stdout
+    assert "1 comments without an answer were not stored; 3 units" in ran.stdout
     sheet.write_bytes(before)
     ran = run_cli("annotate", "import", pairs.folder, sheet)
-    assert "came with import 1 already; 1 of its answers were changed since: --changes takes them back" in ran.stdout
+    assert (
+        "imported before, by import 1; 1 of its answers were changed since: --allow-changes restores them" in ran.stdout
+    )
     assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure"]
 
 

@@ -263,7 +263,7 @@ def small_campaign(folder: Path, n_raters: int = 3) -> Campaign:
 
 def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: RunCli) -> None:
     small_campaign(tmp_path / "ombrey")
-    options = ("--twice", 0.2, "--thrice", 0.05, "--session-size", 10, "--anchors-per-session", 1)
+    options = ("--overlap", "2=0.2", "--overlap", "3=0.05", "--session-size", 10, "--gold-per-session", 1)
     command = ("annotate", "assign", tmp_path / "ombrey", *options, "--seconds-per-unit", 30, "--pay-per-hour", 12)
     done = run_cli(*command, "--json", tmp_path / "assigned.json")
     assert done.returncode == 0, done.stderr
@@ -284,10 +284,10 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
     file = tmp_path / "ombrey" / "rounds" / "main.jsonl"
     before = file.read_bytes()
     again = run_cli(*command)
-    assert "The round main is there already, made in the same way: nothing changed." in again.stdout
+    assert "The round main exists already, made in the same way: nothing changed." in again.stdout
     other = run_cli(*command, "--blocks", "cn")
     assert other.returncode == 2
-    assert "has a round main of 87 assignments, made with blocks units (now cn)" in other.stderr
+    assert "has a round main of 87 assignments, made with --blocks units (now cn)" in other.stderr
     assert file.read_bytes() == before
     small_campaign(tmp_path / "same" / "ombrey")
     run_cli("annotate", "assign", tmp_path / "same" / "ombrey", *options)
@@ -297,21 +297,21 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--thrice", 0.5), "0.5 of the units are to be judged by 3 raters, but only 2 are active"),
-        (("--blocks", "raters"), "--blocks is 'raters': give units, cn or hs"),
-        (("--skipped",), "--skipped and --relieve go with --again"),
-        (("--again", "--twice", 0.2, "--sample", 3), "takes no --twice, --sample: leave that out"),
-        (("--all-raters", "--twice", 0.2), "--all-raters is an overlap already"),
-        (("--scatter",), "--scatter is about blocks"),
-        (("--more-than", 2), "--more-than says what is reviewed"),
+        (("--overlap", "3=0.5"), "0.5 of the units are to be judged by 3 raters, but only 2 are active"),
+        (("--blocks", "raters"), "Invalid value for '--blocks'"),
+        (("--rebalance",), "--reassign-skipped and --rebalance go with --reassign"),
+        (("--reassign", "--overlap", "2=.2", "--sample-size", 3), "takes no --overlap, --sample-size: leave that out"),
+        (("--all-raters", "--overlap", "2=0.2"), "--all-raters is an overlap already"),
+        (("--overlap-unit", "unit"), "--overlap-unit is about blocks"),
+        (("--max-distance", 2), "--max-distance says what is reviewed"),
         (("--round", "Main"), "--round is 'Main'"),
         (("--round", "validation"), "the round validation is made by `fcconan annotate validate`"),
-        (("--without", "shared-1"), "has no other round 'shared-1', only none"),
-        (("--twice", "nan"), "the shares judged by several are nan by 2"),
-        (("--thrice", "inf"), "are 0 by 2 and inf by 3: give shares from 0 that make no more than 1"),
-        (("--seconds-per-unit", "inf"), "--seconds-per-unit is inf: give a number"),
-        (("--review", "main", "--more-than", "inf"), "--more-than is inf: give a number"),
-        (("--sample", 61), "--sample is 61, but there are 60 units"),
+        (("--exclude-round", "shared-1"), "has no other round 'shared-1', only none"),
+        (("--overlap", "2=nan"), "Invalid value for '--overlap'"),
+        (("--overlap", "2=.6", "--overlap", "3=.5"), "are 0.6 by 2 and 0.5 by 3: give shares from 0 that make no more"),
+        (("--seconds-per-unit", "inf"), "Invalid value for '--seconds-per-unit'"),
+        (("--review", "main", "--max-distance", "inf"), "Invalid value for '--max-distance'"),
+        (("--sample-size", 61), "--sample-size is 61, but there are 60 units"),
     ],
 )
 def test_the_command_refuses_what_cannot_be(

@@ -11,16 +11,19 @@ def test_decisions_on_other_votes_are_said_and_listed_until_somebody_confirms_th
 ) -> None:
     campaign, file = labelled(tmp_path / "c", "22", "00"), tmp_path / "list.csv"
     command = ("annotate", "adjudicate", tmp_path / "c")
-    run_cli(*command, "--export", file)
+    run_cli(*command, "--export-conflicts", file)
     text = file.read_text(encoding="utf-8-sig")
     file.write_text("\n".join(line + YES if at else line for at, line in enumerate(text.splitlines())))
-    assert "2 decisions of chair." in run_cli(*command, "--import", file, "--by", "chair").stdout
+    assert "2 decisions of chair." in run_cli(*command, "--import-decisions", file, "--decided-by", "chair").stdout
     say(campaign, "rater-1", 1, NO)  # both say no now, which is no conflict any more
     file = tmp_path / "anew.csv"
-    said = run_cli(*command, "--export", file).stdout
-    assert "1 decisions of persons were made on other votes, the first on hs-1:cn-1; they stay: --export lists" in said
+    said = run_cli(*command, "--export-conflicts", file).stdout
+    assert (
+        "1 decisions of persons were made on other votes, the first on hs-1:cn-1; they stay: --export-conflicts lists"
+        in said
+    )
     assert "0 conflicts to decide, 2 decided before; read it" in said
-    done = run_cli(*command, "--import", file, "--by", "other-chair")
+    done = run_cli(*command, "--import-decisions", file, "--decided-by", "other-chair")
     assert (done.returncode, "on other votes" in done.stdout) == (0, False)
     first = campaign.decisions()["hs-1:cn-1"]
     assert (first.label, first.by, first.votes) == (YES, "chair", f"{NO} {NO}")

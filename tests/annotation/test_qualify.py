@@ -103,7 +103,10 @@ def test_grades_may_be_near_the_right_one_if_that_is_allowed() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"pass_mark": 80.0}, "--pass-mark is 80: give a share"), ({"within": 1.0}, "--within is 1: give it for grades")],
+    [
+        ({"pass_mark": 80.0}, "--pass-mark is 80: give a share"),
+        ({"within": 1.0}, "--tolerance is 1: give it for grades"),
+    ],
 )
 def test_marks_that_mean_nothing_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     campaign = started(tmp_path, "rater-1")
@@ -178,10 +181,10 @@ def test_time_and_pay() -> None:
 def test_the_commands_from_the_invitation_to_the_work(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = started(tmp_path)
     folder = campaign.folder
-    joined = run_cli("annotate", "raters", folder, "--annotators", 2, "--invited", "--validators", 1)
+    joined = run_cli("annotate", "raters", folder, "--add-annotators", 2, "--invited", "--add-validators", 1)
     assert joined.returncode == 0, joined.stderr
     assert "3 raters of velmari, 3 changed" in joined.stdout
-    assert "3 raters of velmari, 0 changed" in run_cli("annotate", "raters", folder, "--annotators", 2).stdout
+    assert "3 raters of velmari, 0 changed" in run_cli("annotate", "raters", folder, "--add-annotators", 2).stdout
     assert [(each.role, each.state) for each in campaign.raters().values()] == [
         ("annotator", "invited"),
         ("annotator", "invited"),

@@ -449,7 +449,10 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         "(smallest possible 0.039))",
     ]
     assert all(title in page.read_text() for title in titles)
-    assert "Not checked: fast: no_seconds 3" in done.stdout
+    every = run_cli("annotate", "agree", tmp_path / "c", "--resamples", 50, "--verbose").stdout
+    assert "Not checked: fast: no_seconds 3" in every and all(f"{title}\n" in every for title in titles)
+    shown = [title for title in titles if f"{title}\n" in done.stdout]
+    assert shown == ["Agreement of all raters", "Units with most disagreement: 10 of 10", "Raters to look at"]
 
 
 def test_families_of_checks_state_their_number_of_tests_and_the_smallest_p(tmp_path: Path, run_cli: RunCli) -> None:

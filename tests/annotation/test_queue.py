@@ -663,7 +663,7 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     campaign = pair_campaign(tmp_path / "c")
     scores = tmp_path / "s.csv"
     scores.write_text("unit_id,score\nhs-0:cn-0,5\nhs-1:cn-1,4\n", encoding="utf-8")
-    command = ("annotate", "queue", campaign.folder, "--scores", scores, "--batch", 6, "--encoder", "tfidf")
+    command = ("annotate", "queue", campaign.folder, "--scores", scores, "--queue-size", 6, "--encoder", "tfidf")
     first = run_cli(*command, "--json", tmp_path / "q.json")
     assert first.returncode == 0, first.stderr
     assert "queue-1 is new: 4 likely, 2 drawn by chance." in first.stdout
@@ -678,7 +678,7 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     assert (campaign.folder / "rounds" / "queue-1.jsonl").read_bytes() == before
     assert Campaign(campaign.folder).rounds() == ["queue-1"]
     answer(campaign, "queue-1", ["hs-0:cn-0"])
-    shown = run_cli(*command, "--show", "--json", tmp_path / "q.json")
+    shown = run_cli(*command, "--status-only", "--json", tmp_path / "q.json")
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
     assert told["state"] == "ready" and told["units"]["judged"] == 6 and "queue-2" not in shown.stdout
     assert "queue-2 is new" in run_cli(*command).stdout
@@ -703,17 +703,17 @@ def test_units_that_another_round_gave_out_are_not_called_judged(tmp_path: Path,
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--random-share", "2", "a random share of 2.0"),
-        ("--random-share", "nan", "a random share of nan"),
-        ("--random-share", "-1", "a random share of -1.0"),
-        ("--confidence", "nan", "the confidence is nan"),
-        ("--target-recall", "0", "the target recall is 0.0"),
+        ("--random-share", "2", "Invalid value for '--random-share'"),
+        ("--random-share", "nan", "Invalid value for '--random-share'"),
+        ("--random-share", "-1", "Invalid value for '--random-share'"),
+        ("--confidence", "nan", "Invalid value for '--confidence'"),
+        ("--target-recall", "0", "Invalid value for '--target-recall'"),
     ],
 )
 def test_options_of_the_queue_are_checked_before_anything_else(
     tmp_path: Path, run_cli: RunCli, option: str, value: str, message: str
 ) -> None:
     # There is no campaign, so nothing can have been read before.
-    said = run_cli("annotate", "queue", tmp_path / "none", "--show", option, value)
+    said = run_cli("annotate", "queue", tmp_path / "none", "--status-only", option, value)
     assert (said.returncode, said.stdout, said.stderr.count("\n")) == (2, "", 1)
     assert message in said.stderr

@@ -78,9 +78,9 @@ def test_rounds_as_of_cseval(tmp_path: Path) -> None:
 def test_a_round_that_would_give_units_a_second_time_says_what_to_leave_out(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
-    with pytest.raises(InputError, match=r"40 units are to be judged by 1 of the 3 .* only 34 may be.*--without"):
+    with pytest.raises(InputError, match=r"40 units are to be judged by 1 of the 3 .* only 34 may be.*--exclude-round"):
         make_round(campaign, "main", Plan())
-    with pytest.raises(InputError, match="--sample is 35, but there are 34 units that all of the 3 active raters"):
+    with pytest.raises(InputError, match="--sample-size is 35, but there are 34 units that all of the 3 active raters"):
         make_round(campaign, "shared-2", Plan(sample=35, all_raters=True))
     make_round(campaign, "rest", Plan(without=("shared-1",)))
     with pytest.raises(InputError, match="no unit is left for the round main"):
@@ -111,7 +111,9 @@ def test_names_that_the_queue_gives_are_taken(tmp_path: Path) -> None:
 
 def test_anchors_that_no_campaign_has_are_not_asked_for(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    with pytest.raises(InputError, match=r"tessok has no anchors, which `fcconan annotate new --anchors FILE` puts "):
+    with pytest.raises(
+        InputError, match=r"tessok has no gold questions, which `fcconan annotate new --gold FILE` puts "
+    ):
         make_round(campaign, "first", Plan(anchors_per_session=2))
 
 
@@ -178,7 +180,7 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
         ],
     )
     folder = campaign.folder
-    command = ("annotate", "assign", folder, "--round", "review-1", "--review", "shared-1", "--more-than", 2)
+    command = ("annotate", "assign", folder, "--round", "review-1", "--review", "shared-1", "--max-distance", 2)
     done = run_cli(*command)
     assert done.returncode == 0, done.stderr
     assert "1 units, 1 judgements: 1 by 1." in done.stdout
@@ -199,12 +201,12 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
     assert "review-1" in rounds_of(campaign)
     assert "review-1.shown" not in rounds_of(campaign)
     assert "nothing changed" in run_cli(*command).stdout
-    quiet = run_cli(*command[:4], "review-2", *command[5:7], "--more-than", 4)
-    assert "Nobody has anything to do in the round review-2." in quiet.stdout
+    quiet = run_cli(*command[:4], "review-2", *command[5:7], "--max-distance", 4)
+    assert "The round review-2 is empty: no rater has anything to do." in quiet.stdout
     assert campaign.assignments("review-2") == []
     with pytest.raises(InputError, match="nobody else can judge what the round review-1 assigned"):
         reassign(campaign, "review-1", relieve=True)
-    with pytest.raises(InputError, match="is given away by `fcconan annotate validate --again`"):
+    with pytest.raises(InputError, match="is given away by `fcconan annotate validate --extend`"):
         reassign(campaign, "validation")
 
 
@@ -228,7 +230,7 @@ def test_where_nobody_stands_alone_all_raters_review(tmp_path: Path, run_cli: Ru
     out = tmp_path / "review.json"
     done = run_cli("annotate", "assign", campaign.folder, "--round", "review-1", "--review", "shared-1", "--json", out)
     assert done.returncode == 0, done.stderr
-    assert "1 answers of one rater stand alone: that rater reviews them. On 2 other questions" in done.stdout
+    assert "1 answers of one rater differ from all others: that rater reviews them. On 2 other questions" in done.stdout
     assert json.loads(out.read_text())["reviewed"] == {"alone": 1, "apart": 2}
     found = campaign.assignments("review-1")
     assert {(each.rater, each.unit_id) for each in found} == cases.reviewers.keys()
@@ -449,12 +451,12 @@ def test_the_command_gives_away_what_is_open(tmp_path: Path, run_cli: RunCli) ->
     folder = campaign.folder
     run_cli("annotate", "assign", folder)
     run_cli("annotate", "raters", folder, "--leave", "rater-3", "--join", "rater-4")
-    done = run_cli("annotate", "assign", folder, "--again", "--json", tmp_path / "again.json")
+    done = run_cli("annotate", "assign", folder, "--reassign", "--json", tmp_path / "again.json")
     assert done.returncode == 0, done.stderr
     assert "13 assignments are new, 13 are withdrawn." in done.stdout
     loads = {row["rater"]: row["units"] for row in json.loads((tmp_path / "again.json").read_text())["raters"]}
     assert loads["rater-3"] == 0
     assert loads["rater-4"] == 13
-    missing = run_cli("annotate", "assign", folder, "--again", "--round", "shared-1")
+    missing = run_cli("annotate", "assign", folder, "--reassign", "--round", "shared-1")
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
     assert "has no round 'shared-1', only main" in missing.stderr

@@ -208,7 +208,7 @@ def test_comparisons(tmp_path: Path) -> None:
         ("p1", "tie", ""),
         ("p2", "invalid", "not_rated"),
     ]
-    with pytest.raises(InputError, match=r"judges single units \(comparison\), not pairs: leave --rule out"):
+    with pytest.raises(InputError, match=r"judges single units \(comparison\), not pairs: leave --tier-rule out"):
         write_dataset(campaign, tmp_path / "out", rule="strict")
 
 
@@ -445,7 +445,7 @@ def test_counting_notices_a_tier_that_is_not_nested() -> None:
 
 def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:
     out, report = tmp_path / "out", tmp_path / "tier.json"
-    result = run_cli("annotate", "tier", campaign.folder, "--rule", "strict", "--out", out, "--json", report)
+    result = run_cli("annotate", "tier", campaign.folder, "--tier-rule", "strict", "--out", out, "--json", report)
     assert (result.returncode, result.stderr) == (0, "")
     assert re.search(r"judged, without a label: no_majority +│ +1 ", result.stdout)
     assert f"fcconan build {out / 'recipe.yaml'} --out DIR" in result.stdout
@@ -457,6 +457,23 @@ def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> No
     )
     again = run_cli("build", out / "recipe.yaml", "--out", tmp_path / "dataset")
     assert (again.returncode, again.stderr) == (0, "")
-    refused = run_cli("annotate", "tier", campaign.folder, "--rule", "loose", "--out", out)
+    refused = run_cli("annotate", "tier", campaign.folder, "--tier-rule", "loose", "--out", out)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "unknown tier rule 'loose'" in refused.stderr
+
+
+def test_pairs_that_nobody_validated_are_counted(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:
+    """Five pairs have a label: without validators they are bronze, and confirmed each is silver or better."""
+    assert write_dataset(campaign, tmp_path / "validated").lowered == {}
+    with campaign.changing():
+        campaign.write("answers.jsonl", [each for each in campaign.history() if each.round == MAIN])
+    assert write_dataset(campaign, tmp_path / "released").lowered == {"bronze": 5}
+    (tmp_path / "own.yaml").write_text(OWN + "  - name: bronze\n", encoding="utf-8")
+    assert write_dataset(campaign, tmp_path / "own", rule=str(tmp_path / "own.yaml")).lowered == {}
+    report = tmp_path / "tier.json"
+    done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "released", "--json", report)
+    said = (
+        "Nothing was validated. 5 pairs would be in a higher tier if validators confirmed their labels (5 in bronze): "
+        f"run `fcconan annotate validate {campaign.folder}`."
+    )
+    assert (said in done.stdout.splitlines(), json.loads(report.read_text())["notes"]) == (True, [said])

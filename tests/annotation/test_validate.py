@@ -368,8 +368,8 @@ def test_a_round_without_a_note_of_what_it_showed_showed_the_labels(tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"sample": 3}, "--sample is 3, expected 1 to 2"),
-        ({"twice": 1.5}, "--twice is 1.5, expected a share"),
+        ({"sample": 3}, "--sample-size is 3, expected 1 to 2"),
+        ({"twice": 1.5}, "--overlap is 2=1.5, expected a share"),
     ],
 )
 def test_numbers_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
@@ -388,7 +388,7 @@ def test_nothing_and_nobody(tmp_path: Path) -> None:
         InputError, match=r"has grades in all of relevance, .* from the round main: import grades with .* or name other"
     ):
         plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
-    with pytest.raises(InputError, match="no active validator: let some join"):
+    with pytest.raises(InputError, match="no active validator: let one join"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
     with pytest.raises(InputError, match="but there is one validator"):
         plan_validation(decided(tmp_path / "c", "2", validators=FOUR[:1]), twice=0.5)
@@ -396,22 +396,22 @@ def test_nothing_and_nobody(tmp_path: Path) -> None:
 
 def test_the_command_makes_the_round_once_and_sums_it_up(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = decided(tmp_path / "c", "2222??")
-    done = run_cli("annotate", "validate", tmp_path / "c", "--twice", "0.5", "--json", tmp_path / "v.json")
+    done = run_cli("annotate", "validate", tmp_path / "c", "--overlap", "2=0.5", "--json", tmp_path / "v.json")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "v.json").read_text())["units"]["missing"] == 4
     assert "6 assignments are new, 0 are withdrawn." in done.stdout
     files = [tmp_path / "c" / "rounds" / f"{VALIDATION}.jsonl", tmp_path / "c" / SHOWN]
     before = [file.read_bytes() for file in files]
-    done = run_cli("annotate", "validate", tmp_path / "c", "--twice", "0.5")
-    assert "The round validation is there already: --again extends it." in done.stdout
-    done = run_cli("annotate", "validate", tmp_path / "c", "--again")
+    done = run_cli("annotate", "validate", tmp_path / "c", "--overlap", "2=0.5")
+    assert "The round validation exists already: --extend adds to it." in done.stdout
+    done = run_cli("annotate", "validate", tmp_path / "c", "--extend")
     assert "0 assignments are new" in done.stdout
     assert [file.read_bytes() for file in files] == before
     for each in campaign.assignments(VALIDATION):
         answer(campaign, each.rater, int(each.unit_id[3]), "agree" if each.position == 1 else None)
     add_answers(campaign, *(Answer("main", "rater-1", f"hs-{at}:cn-{at}", LABEL, YES) for at in (5, 6)))
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
-    done = run_cli("annotate", "validate", tmp_path / "c", "--again", "--json", tmp_path / "v.json")
+    done = run_cli("annotate", "validate", tmp_path / "c", "--extend", "--json", tmp_path / "v.json")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "v.json").read_text())
     assert result["units"]["missing"] == 2
@@ -425,23 +425,26 @@ def test_the_command_makes_the_round_once_and_sums_it_up(tmp_path: Path, run_cli
 def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) -> None:
     campaign, command = decided(tmp_path / "c", "2" * 8), ("annotate", "validate", tmp_path / "c", "--resamples", 0)
     made = tmp_path / "c" / "rounds" / f"{VALIDATION}.json"
-    assert run_cli(*command, "--sample", 4, "--session-size", 2, "--seed", 7).returncode == 0
+    assert run_cli(*command, "--sample-size", 4, "--session-size", 2, "--seed", 7).returncode == 0
     how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7, "two": []}
     assert json.loads(made.read_text()) == how
     first = campaign.assignments(VALIDATION)
     assert len(first) == 4
-    for options in ((), ("--again",), ("--sample", 4, "--seed", 7)):
+    for options in ((), ("--extend",), ("--sample-size", 4, "--seed", 7)):
         done = run_cli(*command, *options)
         assert (done.returncode, done.stderr) == (0, "")
         assert campaign.assignments(VALIDATION) == first
-    refused = run_cli(*command, "--sample", 6, "--session-size", 2, "--twice", 0.5)
+    refused = run_cli(*command, "--sample-size", 6, "--session-size", 2, "--overlap", "2=0.5")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave that out" in refused.stderr
-    assert "2 assignments are new" in run_cli(*command, "--again", "--sample", 6).stdout
+    assert (
+        "has a round validation, made with --sample-size 4 (now 6), --overlap 2=0.0 (now 0.5): leave that out"
+        in refused.stderr
+    )
+    assert "2 assignments are new" in run_cli(*command, "--extend", "--sample-size", 6).stdout
     assert json.loads(made.read_text()) == how | {"sample": 6}
     # Fewer units than were drawn have a label now: this is no new wish.
     campaign.write("decisions.jsonl", list(campaign.decisions().values())[:5])
-    done = run_cli(*command, "--again")
+    done = run_cli(*command, "--extend")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(made.read_text()) == how | {"sample": 6}
     assert {each.unit_id for each in campaign.assignments(VALIDATION) if not each.withdrawn} == set(

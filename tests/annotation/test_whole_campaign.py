@@ -40,15 +40,15 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cn.txt").write_text("\n".join(cn))
     (folder / "annotators.yaml").write_text(ANNOTATORS)
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--name", "whole", "--seed", 7)
-    annotate("raters", "--annotators", 6, "--validators", 2)
-    annotate("assign", "--twice", 0.2, "--thrice", 0.8)
-    raters = ("--annotators", folder / "annotators.yaml")
+    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
+    annotate("raters", "--add-annotators", 6, "--add-validators", 2)
+    annotate("assign", "--overlap", "2=0.2", "--overlap", "3=0.8")
+    raters = ("--annotator-model", folder / "annotators.yaml")
     annotate("simulate", "--out", folder / "main", *raters, "--positive-rate", 0.4)
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
     annotate("adjudicate", "--json", folder / "adjudicated.json")
-    annotate("validate", "--twice", 0.1, "--resamples", 0)
+    annotate("validate", "--overlap", "2=0.1", "--resamples", 0)
     truth = ("--truth", folder / "main" / "truth.jsonl")
     annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", *raters, *truth)
     annotate("import", *sorted((folder / "validation").glob("*.csv")))
@@ -125,13 +125,13 @@ def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:
         "annotate",
         "simulate",
         work / "campaign",
-        *("--out", work / "main", "--annotators", work / "annotators.yaml", "--positive-rate", 0.4),
+        *("--out", work / "main", "--annotator-model", work / "annotators.yaml", "--positive-rate", 0.4),
     )
     assert (simulated.returncode, simulated.stderr) == (0, "")
     assert "everything was there already" in simulated.stdout
     for verb, arguments in (
         ("import", sorted((work / "main").glob("*.csv"))),
-        ("assign", ["--twice", 0.2, "--thrice", 0.8]),
+        ("assign", ["--overlap", "2=0.2", "--overlap", "3=0.8"]),
         ("adjudicate", []),
         ("tier", ["--out", work / "data", "--synthetic"]),
     ):

@@ -140,7 +140,13 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
 
 
 @pytest.mark.parametrize(
-    "options", [["--report", "d"], ["--report", "."], ["--report", "d/r"], ["--ratings", "demo-report/r.csv"]]
+    "options",
+    [
+        ["--report-folder", "d"],
+        ["--report-folder", "."],
+        ["--report-folder", "d/r"],
+        ["--ratings-out", "demo-report/r.csv"],
+    ],
 )
 def test_what_the_demo_writes_stands_apart(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, options: list[str]

@@ -69,10 +69,12 @@ def beir_folder(folder: Path, *, documents: int = 40, queries: int = 12) -> Path
 def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     run_cli: RunCli, demo: Path, tiny_suite: Path, tmp_path: Path
 ) -> None:
-    arguments = ["bench", demo, "--suite", tiny_suite, "--protocol", "paper", *QUICK, "--runs", tmp_path / "runs"]
+    arguments = ["bench", demo, "--suite", tiny_suite, "--protocol", "paper", *QUICK, "--cache-dir", tmp_path / "runs"]
     arguments += [part for name in (*TWELVE, "pair-propagation", "bm25-fast") for part in ("--system", name)]
     with Server() as server:
-        first = run_cli(*arguments, "--json", tmp_path / "a.json", "--report", tmp_path / "report", **endpoint(server))
+        first = run_cli(
+            *arguments, "--json", tmp_path / "a.json", "--report-folder", tmp_path / "report", **endpoint(server)
+        )
         assert first.returncode == 0, first.stderr
         asked = len(server.bodies)
         second = run_cli(*arguments, "--json", tmp_path / "b.json", **endpoint(server))
@@ -105,7 +107,7 @@ def test_edited_runs_are_computed_again(run_cli: RunCli, demo: Path, tmp_path: P
 
     def bench() -> tuple[bytes, str]:
         systems = ("--system", "tfidf", "--system", "bm25")
-        done = run_cli("bench", demo, *systems, *QUICK, "--runs", runs, "--json", tmp_path / "result.json")
+        done = run_cli("bench", demo, *systems, *QUICK, "--cache-dir", runs, "--json", tmp_path / "result.json")
         assert done.returncode == 0, done.stderr
         return (tmp_path / "result.json").read_bytes(), done.stderr
 
@@ -139,7 +141,7 @@ def test_a_faulty_endpoint_fails_its_system_and_the_others_finish(
     behaviour, reason, status = FAULTS[fault]
     with Server(behaviour) as server:
         done = run_cli(
-            "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--runs", tmp_path / "runs",
+            "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--cache-dir", tmp_path / "runs",
             "--json", tmp_path / "result.json", "--timeout", "0.3" if fault == "hangs" else "60",
             "--retries", "0", "--concurrency", "24",
             **endpoint(server),
@@ -164,8 +166,8 @@ def test_a_system_that_fails_on_some_hs_is_marked_and_the_exit_code_says_so(
 
     with Server(behaviour) as server:
         done = run_cli(
-            "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--runs", tmp_path / "runs", "--json",
-            tmp_path / "r.json", "--report", tmp_path / "report", "--retries", "0", **endpoint(server),
+            "bench", demo, "--system", "gpt-4o", "--system", "bm25", *QUICK, "--cache-dir", tmp_path / "runs", "--json",
+            tmp_path / "r.json", "--report-folder", tmp_path / "report", "--retries", "0", **endpoint(server),
         )  # fmt: skip
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
@@ -173,9 +175,9 @@ def test_a_system_that_fails_on_some_hs_is_marked_and_the_exit_code_says_so(
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["failed"] == {}
     assert Counter(result["systems"]["gpt-4o"]["failures"].values()) == {"bad_request": 11}
-    last = done.stdout[done.stdout.rindex("averages over 4 partitions") :]
-    assert "gpt-4o (13 of 24 HS)" in last
-    assert "bm25 (" not in last
+    table = done.stdout[: done.stdout.index("\n- ")]
+    assert "gpt-4o (13 of 24 HS)" in table
+    assert "bm25 (" not in table
     for name in ("report.md", "report.html"):
         assert "failed on 11 of 24 HS" in (tmp_path / "report" / name).read_text()
 
@@ -186,7 +188,7 @@ def test_without_a_key_its_system_fails_as_with_a_refused_one(
 ) -> None:
     def bench(*more: object, **environment: str) -> subprocess.CompletedProcess[str]:
         return run_cli(
-            "bench", demo, "--system", system, "--system", "bm25", *QUICK, "--runs", tmp_path / "runs", "--json",
+            "bench", demo, "--system", system, "--system", "bm25", *QUICK, "--cache-dir", tmp_path / "runs", "--json",
             tmp_path / "r.json", *more, **environment,
         )  # fmt: skip
 
@@ -198,7 +200,7 @@ def test_without_a_key_its_system_fails_as_with_a_refused_one(
         result = json.loads((tmp_path / "r.json").read_text())
         assert (list(result["systems"]), list(result["failed"]), server.requests) == (["bm25"], [system], [])
         assert bench(**endpoint(server)).returncode == 0
-        kept = bench("--no-reuse", **{**endpoint(server), "OPENAI_API_KEY": ""})  # its answers are in the journal
+        kept = bench("--no-cache", **{**endpoint(server), "OPENAI_API_KEY": ""})  # its answers are in the journal
     assert (kept.returncode, kept.stderr) == (0, "")
 
 
@@ -206,8 +208,8 @@ def test_all_systems_may_fail_and_the_result_is_written(run_cli: RunCli, demo: P
     with Server(always(error(500))) as server:
         url = server.url
     done = run_cli(  # nobody listens there any more
-        "bench", demo, "--system", "gpt-4o", *QUICK, "--runs", tmp_path / "runs", "--json", tmp_path / "r.json",
-        "--report", tmp_path / "report", "--retries", "0", "--sparsity", "--plan", "0.1", OPENAI_API_KEY=KEY,
+        "bench", demo, "--system", "gpt-4o", *QUICK, "--cache-dir", tmp_path / "runs", "--json", tmp_path / "r.json",
+        "--report-folder", tmp_path / "report", "--retries", "0", "--sparsity", "--margin", "0.1", OPENAI_API_KEY=KEY,
         OPENAI_BASE_URL=url, NO_PROXY="127.0.0.1",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
@@ -233,7 +235,7 @@ def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_pa
         url = server.stdout.readline().strip()
         environment = {**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": url, "NO_PROXY": "127.0.0.1"}
         command = [str(Path(sys.executable).with_name("fcconan")), "bench", str(demo), "--system", "bm25", "--system"]
-        command += ["gpt-4o", *QUICK, "--runs", str(tmp_path / "runs"), "--concurrency", "2"]
+        command += ["gpt-4o", *QUICK, "--cache-dir", str(tmp_path / "runs"), "--concurrency", "2"]
         command += ["--json", str(tmp_path / "result.json")]
         killed = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         journal = tmp_path / "runs" / "journal.sqlite"
@@ -258,8 +260,9 @@ def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_pa
 def test_a_beir_folder_gives_the_figures_of_ranx(run_cli: RunCli, tmp_path: Path) -> None:
     folder = beir_folder(tmp_path / "shaped-like-scifact")
     done = run_cli(
-        "bench", folder, "--system", "bm25", "--system", "tfidf", *QUICK, "--json", tmp_path / "r.json", "--report",
-        tmp_path / "report", "--metric", "ndcg@10", "--metric", "map@10", "--metric", "bpref", "--depth", "40",
+        "bench", folder, "--system", "bm25", "--system", "tfidf", *QUICK, "--json", tmp_path / "r.json",
+        "--report-folder", tmp_path / "report", "--metric", "ndcg@10", "--metric", "map@10", "--metric", "bpref",
+        "--depth", "40",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "r.json").read_text())
@@ -296,7 +299,9 @@ def test_a_beir_folder_gives_the_figures_of_ranx(run_cli: RunCli, tmp_path: Path
 
 
 def test_a_run_file_comes_back_as_it_went_out(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
-    run_cli("bench", demo, "--system", "bm25", *QUICK, "--json", tmp_path / "a.json", "--report", tmp_path / "report")
+    run_cli(
+        "bench", demo, "--system", "bm25", *QUICK, "--json", tmp_path / "a.json", "--report-folder", tmp_path / "report"
+    )
     qrels = tmp_path / "report" / "qrels" / "gold.trec"
     done = run_cli(
         "bench", demo, "--run", tmp_path / "report" / "runs" / "bm25.trec", *QUICK, "--json", tmp_path / "b.json",
@@ -353,8 +358,8 @@ def test_a_system_of_ones_own(
 
 def test_sparsity_and_plan_are_printed_and_written(run_cli: RunCli, demo: Path, tmp_path: Path) -> None:
     done = run_cli(
-        "bench", demo, "--system", "bm25", "--system", "tfidf", *QUICK, "--sparsity", "--sparsity-seeds", "5", "--plan",
-        "0.05", "--json", tmp_path / "r.json",
+        "bench", demo, "--system", "bm25", "--system", "tfidf", *QUICK, "--sparsity", "--sparsity-seeds", "5",
+        "--margin", "0.05", "--json", tmp_path / "r.json", "--verbose",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Sparse labels: bronze with positives removed at random (5 seeds" in done.stdout
@@ -390,7 +395,9 @@ BAD_RUNS = {
 def test_a_run_that_is_not_usable_is_one_line(run_cli: RunCli, demo: Path, tmp_path: Path, line: str) -> None:
     path = tmp_path / "run.trec"
     path.write_text("\n".join(trec(demo, line=line)) + "\n")
-    done = run_cli("bench", demo, "--run", path, *QUICK, "--json", tmp_path / "r.json", "--report", tmp_path / "report")
+    done = run_cli(
+        "bench", demo, "--run", path, *QUICK, "--json", tmp_path / "r.json", "--report-folder", tmp_path / "report"
+    )
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert BAD_RUNS[line] in done.stderr
@@ -410,7 +417,7 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
             short.append(line)
     (tmp_path / "run.trec").write_text("\n".join(short) + "\n")
     done = run_cli(
-        "bench", demo, "--run", tmp_path / "run.trec", *QUICK, "--json", tmp_path / "r.json", "--report",
+        "bench", demo, "--run", tmp_path / "run.trec", *QUICK, "--json", tmp_path / "r.json", "--report-folder",
         tmp_path / "report",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -429,19 +436,22 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
     [
         (["--system", "bm52"], "unknown system 'bm52': did you mean 'bm25'?"),
         (["--system", "no_such_module:x"], "cannot be imported"),
-        (["--k", "61"], "k is 61: give 1 to 60, the size of the catalogue"),
+        (["--cutoff", "61"], "the cutoff is 61: give 1 to 60, the size of the catalogue"),
         (["--metric", "ndgc@10"], "there is no metric 'ndgc@10': known are hit_rate, mrr"),
-        (["--protocol", "sounds"], "there is no protocol 'sounds'"),
+        (["--protocol", "sounds"], "'sounds' is not one of 'paper', 'sound'"),
         (["--partition", "platinum"], "has no partition 'platinum': it has diamond, gold, silver, bronze"),
-        (["--qrels", "mine"], "give NAME=FILE"),
+        (["--qrels", "mine"], "Invalid value for '--qrels': found 'mine', expected NAME=FILE"),
         (["--encoder", "./nothing"], "no model folder at ./nothing"),
+        (["--encoder", "mine=./nothing"], "no model folder at ./nothing"),
+        (["--encoder", "mine="], "--encoder 'mine=': give MODEL or NAME=MODEL"),
+        (["--max-cost", "1"], "--max-cost needs --prices FILE"),
         (["--metric", "ndcg@1000"], "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
         (["--run", "none.trec"], "there is no file none.trec: check the path"),
         (["--run", "{taken}"], "is a folder: give one file"),
         (["--system", "bad:"], "bad: is not module:factory"),
         (["--system", ":x"], ":x is not module:factory"),
-        (["--plan", "0"], "the half width is 0"),
-        (["--report", "{taken}"], "holds files but no report"),
+        (["--margin", "0"], "Invalid value for '--margin': Input should be greater than 0"),
+        (["--report-folder", "{taken}"], "holds files but no report"),
     ],
 )
 def test_bad_options_are_one_line(

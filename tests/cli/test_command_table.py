@@ -10,6 +10,8 @@ import typer
 import yaml
 
 from fcconan.cli import app
+from fcconan.cli.command import Command
+from fcconan.cli.parameters import REQUIRED
 
 TABLE = Path(__file__).parents[2] / "docs" / "commands.yaml"
 VISIBLE = 12  # options of a command in --help, besides the common ones
@@ -97,8 +99,13 @@ def _parameters(name: str, kind: str) -> list[Any]:
 
 
 def _is_moved(name: str) -> bool:
-    """Says whether a command is made from a configuration model; only those have `--config FILE`."""
-    return any("--config" in each.opts and "YAML" in str(each.help) for each in _parameters(name, "option"))
+    """Says whether a command has its new options, as those of services have."""
+    return isinstance(getattr(APP[name], "declared", None), Command)
+
+
+def _older(name: str) -> set[str]:
+    """Returns the older spellings that a command of a service accepts, or refuses with a note."""
+    return {*APP[name].declared.parameters.renamed, *APP[name].declared.removed} if _is_moved(name) else set()
 
 
 def test_every_command_is_in_the_table() -> None:
@@ -110,8 +117,8 @@ def test_every_option_of_a_command_is_in_its_table_once(name: str) -> None:
     options, moved = _resolved(COMMANDS[name]), _is_moved(name)
     spellings = {each: _spellings(each, option) for each, option in options.items()}
     removed = set(COMMANDS[name].get("removed", {}))
-    met: set[str] = set()
-    current: set[str] = set()
+    met: set[str] = set() if not moved or APP[name].declared.detailed else {"verbose"}
+    current = _older(name)
     switches = {f"--no-{flag.removeprefix('--')}" for new, _ in spellings.values() if len(new) == 1 for flag in new}
     for parameter in _parameters(name, "option"):
         for flag in [each for each in (*parameter.opts, *parameter.secondary_opts) if each.startswith("--")]:
@@ -153,7 +160,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
             if isinstance(default, list | tuple):  # the table gives the only value of such a list
                 default = default[0] if default else None
             assert default == _default(option, was=not moved), meaning
-            assert bool(parameter.required) == option.get("required", False), meaning
+            required = bool(parameter.required) or REQUIRED in (parameter.help or "")  # the file of options may have it
+            assert required == option.get("required", False), meaning
             assert not moved or bool(parameter.hidden) == option.get("rare", False), meaning
             if not moved and "value_change" in option:
                 continue

@@ -49,7 +49,7 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 
 def command(server: Server, *options: object) -> list[str]:
     asked = ["judge", "rate", "replies.csv", "--task", "cseval", "--aspect", "relevance", "--model", "stub"]
-    files = ["--journal", "answers.sqlite", "--out", "out.csv", "--json", "out.json"]
+    files = ["--response-cache", "answers.sqlite", "--out", "out.csv", "--json", "out.json"]
     return [*asked, "--base-url", server.url, *files, *map(str, options)]
 
 
@@ -181,13 +181,13 @@ def test_it_is_given_up_also_where_a_request_fails_every_time(endpoint: tuple[Se
 def test_files_of_two_machines_are_merged_by_a_command(endpoint: tuple[Server, Endpoint]) -> None:
     server, _ = endpoint
     assert rate(server, "--limit", 8).status == 0
-    assert rate(server, "--limit", 10, "--journal", "other.sqlite").status == 0
-    done = fcconan("judge", "show", "--journal", "answers.sqlite", "--merge", "other.sqlite", "--json", "s.json")
+    assert rate(server, "--limit", 10, "--response-cache", "other.sqlite").status == 0
+    done = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "other.sqlite", "--json", "s.json")
     assert "New answers of other.sqlite: 2\n" in done.stdout
     assert json.loads(Path("s.json").read_text())["models"]["stub"]["answers"] == 10
     before = len(server.requests)
     assert (rate(server).status, len(server.requests) - before) == (0, 2)
-    none = fcconan("judge", "show", "--journal", "answers.sqlite", "--merge", "none")
+    none = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "none")
     assert none.complaint == "none is not a file of answers: give the file that another run has written"
 
 
@@ -223,7 +223,7 @@ def test_bench_asks_again_and_keeps_no_older_run(
     server.behaviour = lambda body, number: Action()
     build("demo", tmp_path / "demo", progress=False)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    systems = ("--system", "gpt-4o", "--system", "bm25", "--resamples", 100, "--json", "r.json", "--runs", "runs")
+    systems = ("--system", "gpt-4o", "--system", "bm25", "--resamples", 100, "--json", "r.json", "--cache-dir", "runs")
 
     def sent(*options: object) -> int:
         before = len(server.requests)
@@ -232,11 +232,11 @@ def test_bench_asks_again_and_keeps_no_older_run(
 
     first = sent()
     assert first > 0
-    assert [sent(), sent("--fresh"), sent(), sent("--no-reuse"), sent("--fresh")] == [0, first, 0, 0, first]
+    assert [sent(), sent("--fresh"), sent(), sent("--no-cache"), sent("--fresh")] == [0, first, 0, 0, first]
     today = datetime.now(UTC).date().isoformat()
     again = fcconan("bench", tmp_path / "demo", *systems).stdout.splitlines()
     assert [line for line in again if "--fresh" in line] == [
         f"gpt-4o: a kept run of {today}, from answers of then; --fresh asks again"
     ]
-    told = fcconan("bench", tmp_path / "demo", *systems, "--no-reuse").stdout
+    told = fcconan("bench", tmp_path / "demo", *systems, "--no-cache").stdout
     assert f": {first} of {first} answers were stored ones, of " in told

@@ -17,8 +17,8 @@ from tests.retrieval.tiny import tiny_encoder
 def test_a_model_is_trained_on_a_dataset_and_its_folder_loads(run_cli: RunCli, tmp_path: Path) -> None:
     fcconan.build("demo", tmp_path / "demo")
     tiny = tiny_encoder(tmp_path / "tiny")
-    arguments = ["train-retriever", tmp_path / "demo", "--out", tmp_path / "model", "--model", tiny]
-    done = run_cli(*arguments, "--epochs", 1, "--batch-size", 8, "--json", tmp_path / "what.json")
+    arguments = ["train-retriever", tmp_path / "demo", "--out", tmp_path / "model", "--base-model", tiny]
+    done = run_cli(*arguments, "--epochs", 1, "--train-batch-size", 8, "--json", tmp_path / "what.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"44 pairs, 1 epochs. Written to {tmp_path / 'model'}" in done.stdout
     report = json.loads((tmp_path / "what.json").read_text())
@@ -54,10 +54,10 @@ def with_kin(tmp_path: Path) -> Path:
 
 def test_pairs_of_evaluated_hs_are_left_out_unless_asked_for(run_cli: RunCli, with_kin: Path, tmp_path: Path) -> None:
     tiny = tiny_encoder(tmp_path / "tiny")
-    said = "2 pairs of evaluated HS, in the same or other words, were left out (--as-released keeps them).\n"
-    for name, options, pairs, left_out in (("sound", (), 44, 2), ("released", ("--as-released",), 46, None)):
+    said = "2 pairs of evaluated HS, in the same or other words, were left out (--keep-leakage keeps them).\n"
+    for name, options, pairs, left_out in (("sound", (), 44, 2), ("released", ("--keep-leakage",), 46, None)):
         out = tmp_path / name
-        done = run_cli("train-retriever", with_kin, "--out", out, "--model", tiny, "--epochs", 0, *options)
+        done = run_cli("train-retriever", with_kin, "--out", out, "--base-model", tiny, "--epochs", 0, *options)
         assert (done.returncode, done.stderr) == (0, "")
         assert (said in done.stdout) == (left_out == 2)
         report = json.loads((out / "training.json").read_text())
@@ -67,7 +67,7 @@ def test_pairs_of_evaluated_hs_are_left_out_unless_asked_for(run_cli: RunCli, wi
 def test_the_benchmark_trains_as_its_protocol_says(run_cli: RunCli, with_kin: Path, tmp_path: Path) -> None:
     for protocol, pairs, left_out in (("sound", 44, 2), ("paper", 46, 0)):
         target = tmp_path / f"{protocol}.json"
-        arguments = ("--system", "tfidf", "--protocol", protocol, "--resamples", 200, "--no-reuse", "--json", target)
+        arguments = ("--system", "tfidf", "--protocol", protocol, "--resamples", 200, "--no-cache", "--json", target)
         done = run_cli("bench", with_kin, *arguments)
         assert (done.returncode, done.stderr) == (0, "")
         assert ("2 of 46 training pairs were left out" in done.stdout) == (left_out == 2)

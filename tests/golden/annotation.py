@@ -39,11 +39,11 @@ def replayed_votes(place: Workplace) -> dict[str, Any]:
 
     new = ("--hs-file", "hate_speech.csv", "--cn-file", "counter_narrative.csv", "--corpus", "corpus.csv")
     _annotate(place, "new", "--task", "appropriateness", *new)
-    _annotate(place, "raters", "--annotators", "3", "--validators", "1")
+    _annotate(place, "raters", "--add-annotators", "3", "--add-validators", "1")
     _annotate(place, "assign", "--all-raters")
     outputs: dict[str, Any] = {}
     outputs["votes"] = _fill(place, "main", "label", lambda row: votes.get((row["rater"], row["unit_id"]), ""))
-    outputs["adjudicate"] = _numbers(_annotate(place, "adjudicate", "--now"))
+    outputs["adjudicate"] = _numbers(_annotate(place, "adjudicate", "--allow-pending"))
     _annotate(place, "validate", "--resamples", "0")
     valid = {True: "agree", False: "disagree"}
     outputs["validations"] = _fill(
@@ -52,7 +52,7 @@ def replayed_votes(place: Workplace) -> dict[str, Any]:
 
     expected = {tier: rows(split_file(released, tier, "test")) for tier in TIERS}
     for rule in ("released", "strict"):
-        _annotate(place, "tier", "--rule", rule, "--synthetic", "--out", f"data-{rule}")
+        _annotate(place, "tier", "--tier-rule", rule, "--synthetic", "--out", f"data-{rule}")
         place.run("build", f"data-{rule}/recipe.yaml", "--out", f"replayed-{rule}")
         built = {tier: rows(split_file(place / f"replayed-{rule}", tier, "test")) for tier in TIERS}
         outputs[rule] = {

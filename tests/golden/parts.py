@@ -45,7 +45,7 @@ def demo_data(place: Workplace) -> Outputs:
 def demo_bench(place: Workplace) -> Outputs:
     """Retrieval under both protocols."""
     command = ("bench", place.dataset("demo"), *_systems("random", "tfidf", "bm25", "bm25-fast", "sbert-minilm"))
-    options = ("--no-reuse", "--resamples", "1000")
+    options = ("--no-cache", "--resamples", "1000")
     return {protocol: place.result(*command, *options, "--protocol", protocol) for protocol in ("sound", "paper")}
 
 
@@ -87,7 +87,7 @@ def fc_conan_bench(protocol: str) -> Callable[[Workplace], Outputs]:
 
     def compute(place: Workplace) -> Outputs:
         systems = _systems("random", "tfidf", "bm25", "bm25-fast", "sbert-minilm", "pair-propagation", "minilm+bm25")
-        options = ("--protocol", protocol, "--no-reuse", "--resamples", "1000")
+        options = ("--protocol", protocol, "--no-cache", "--resamples", "1000")
         return {protocol: place.result("bench", place.dataset("fc-conan"), *systems, *options)}
 
     return compute

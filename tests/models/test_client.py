@@ -766,3 +766,27 @@ def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one
         server.behaviour = always(Action())
         (answer,) = one.send_all(CHAT, [body()], check=lambda sent, got: None if "choices" in got else "no choices")
     assert (loose.body, said(answer)) == ({"x": 1}, '{"ranking": ["c1"]}')
+
+
+OPEN = """
+import json, sys
+from pathlib import Path
+from fcconan.models import Call, Client, EndpointModel, Sampling
+client = Client(journal=Path(sys.argv[2]), base_url=sys.argv[1], own_thread=sys.argv[3] == "thread", concurrency=2)
+content = [json.dumps({"catalogue": [{"id": "c1", "text": "x"}], "wanted": 1, "message": str(n)}) for n in range(30)]
+replies = EndpointModel(client, "m").replies(Call([{"role": "user", "content": each}], Sampling()) for each in content)
+print(next(replies).text)
+import builtins
+builtins.still_open = [replies]
+builtins.still_open.append(builtins.still_open)
+"""
+
+
+@pytest.mark.parametrize("loop", ["same", "thread"])
+def test_a_client_that_stays_open_ends_quietly_with_python(tmp_path: Path, loop: str) -> None:
+    with Server(lambda body, number: Action(delay=0.05)) as server:
+        command = [sys.executable, "-c", OPEN, server.url, str(tmp_path / "answers.sqlite"), loop]
+        environment = {**os.environ, "OPENAI_API_KEY": KEY, "NO_PROXY": "127.0.0.1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(Answers(tmp_path / "answers.sqlite")) < len(server.requests) + 1 <= 30

@@ -245,7 +245,18 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
 def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path, built: Path) -> None:
     made = tmp_path / "bench.json"
     done = run_cli(
-        "bench", built / "full", "--system", "random", "--k", 3, "--metric", "mrr@3", "--resamples", 100, "--json", made
+        "bench",
+        built / "full",
+        "--system",
+        "random",
+        "--cutoff",
+        3,
+        "--metric",
+        "mrr@3",
+        "--resamples",
+        100,
+        "--json",
+        made,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(made.read_text())

@@ -137,7 +137,7 @@ def test_what_is_said_holds_no_token_however_it_is_written() -> None:
 def test_a_hub_that_accepts_and_says_nothing_is_given_up(
     hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fcconan.publishing.hub.LONGEST_SILENCE", 0.2)
+    monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):

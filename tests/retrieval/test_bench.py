@@ -377,8 +377,8 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
 
 def test_settings_out_of_range(collection: Collection) -> None:
     for bad, message in (
-        ({"k": 61}, "k is 61: give 1 to 60"),
-        ({"k": 0}, "k is 0: give 1 to 60"),
+        ({"k": 61}, "the cutoff is 61: give 1 to 60"),
+        ({"k": 0}, "the cutoff is 0: give 1 to 60"),
         ({"protocol": "loud"}, "there is no protocol 'loud': choose paper or sound"),
         ({"metrics": ("ndcg@0",)}, "cutoff '0': give a positive whole number"),
         ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),

@@ -406,14 +406,15 @@ def test_options_suite_and_what_a_terminal_shows(run_cli: RunCli, demo: Path, tm
     suite.write_text(yaml.safe_dump({"name": "mine", "primary": "mrr@gold", "systems": systems}))
     arguments = ["bench", demo, "--suite", suite, *(part for name in systems for part in ("--system", name))]
     arguments += ["--resamples", "200", "--json", tmp_path / "r.json"]
-    result = run_cli(*arguments)
+    result = run_cli(*arguments, "--verbose")
     assert result.returncode == 0, result.stderr
     written = json.loads((tmp_path / "r.json").read_text())
     assert written["settings"]["primary"] == "mrr@10@gold"
-    assert " ".join(result.stdout.split()).startswith(
+    assert result.stdout.split("\n")[0].endswith("and primary metric MRR@10@gold")
+    assert (
         "Primary comparison (all pairs of systems, mrr@10, gold): paired randomisation tests, p corrected by max-T for "
         "3 tests, at least 0.005"
-    )
+    ) in " ".join(result.stdout.split())
     result = run_cli(*arguments, "--primary", "ndcg@10@bronze", "--baseline", "two")
     assert result.returncode == 0, result.stderr
     written = json.loads((tmp_path / "r.json").read_text())

@@ -1,19 +1,22 @@
 """The suite of the benchmark, suites of one's own, and systems from `module:factory` and TREC files."""
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import Dense
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Maker, RunFile, as_retriever, load_suite
+from fcconan.retrieval.suites import Maker, RunFile, as_retriever, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 
 PAPER = [
@@ -206,11 +209,11 @@ def test_systems_with_the_same_encoder_share_it() -> None:
     assert other.encoder is not dense.encoder
 
 
-def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
+def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None:
     calls = []
 
-    def client() -> SimpleNamespace:
-        calls.append(1)
+    def client(model: str) -> SimpleNamespace:
+        calls.append(model)
         return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
 
     made = Maker(load_suite(), TRAIN, client=client)
@@ -218,7 +221,7 @@ def test_a_client_is_made_once_and_only_if_it_is_needed() -> None:
     assert calls == []
     for name in ("gpt-4o", "rr25-1", "text-embedding-3-large"):
         assert made.make(name).name == name
-    assert calls == [1]
+    assert calls == ["gpt-4o-2024-08-06", "text-embedding-3-large"]
     message = complaint(Maker(load_suite(), TRAIN).make, "gpt-4o")
     assert message == "a system behind an endpoint was asked for and no client was given"
 
@@ -436,3 +439,26 @@ def test_a_run_file_is_a_system(tmp_path: Path) -> None:
     assert complaint(rank_all, system, {"hs": ""}, {"cn-a": ""}, 1) == (
         "the run of 'abacus', query 'hs': 'cn-b' is not in the catalogue: rank ids of the catalogue only"
     )
+
+
+def test_the_json_schema_in_the_repository_is_that_of_the_code() -> None:
+    from fcconan.data import content_folder
+    from fcconan.retrieval.suite_schema import suite_schema
+
+    assert (content_folder() / "benchmarks" / "suite.schema.json").read_text(encoding="utf-8") == suite_schema()
+    schema = json.loads(suite_schema())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    assert validator.is_valid(yaml.safe_load(built_in_suite().read_text(encoding="utf-8")))
+    assert {"query_prompt", "document_prompt", "batch_size"} <= schema["$defs"]["EncoderConfig"]["properties"].keys()
+    own = {"name": "own", "systems": {"e5": {"kind": "dense", "encoder": {"model": "e5", "query_prompt": "query: "}}}}
+    assert validator.is_valid(own)
+    own["systems"]["e5"]["encoder"]["query_promt"] = "query: "  # type: ignore[index]
+    assert not validator.is_valid(own)
+
+
+def test_systems_that_need_an_endpoint() -> None:
+    suite = load_suite()
+    needs = {name for name in suite.systems if suite.needs_endpoint(name)}
+    assert needs == {"text-embedding-3-large", "gpt-4o", "rr25-1", "rr50-1", "rr25-2", "rr50-2"}
+    assert not suite.needs_endpoint("mine:Shortest")

@@ -3,17 +3,25 @@
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import fcconan.services
+from tests.annotation.handed_out import campaign_of
+from tests.annotation.published import pairs_campaign
 
 MODULES = [f"fcconan.services.{each.name}" for each in pkgutil.iter_modules(fcconan.services.__path__)]
 
 
 @pytest.mark.parametrize("name", [*MODULES, "fcconan.cli.parameters", "fcconan.cli.reference"])
-def test_examples_give_what_they_show(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+def test_examples_give_what_they_show(name: str, tmp_path: Path) -> None:
+    there = {
+        "folder": tmp_path,
+        "campaign": campaign_of("appropriateness", tmp_path / "campaign").folder,
+        "answered": pairs_campaign(tmp_path / "answered").folder,
+    }
+    assert doctest.testmod(importlib.import_module(name), extraglobs=there).failed == 0
 
 
 def test_there_are_examples() -> None:

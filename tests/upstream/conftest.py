@@ -50,7 +50,8 @@ def paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Pat
         if not (folder / "result.json").exists():
             done = run_here(
                 "bench", built, "--protocol", "paper", *(part for name in systems for part in ("--system", name)),
-                "--json", folder / "result.json", "--report", folder / "report", "--no-reuse", "--resamples", "200",
+                "--json", folder / "result.json", "--report-folder", folder / "report",
+                "--no-cache", "--resamples", "200",
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
     return folder

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.upstream
 
 
 def bench(folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
-    done = run_here("bench", folder, *arguments, "--json", target, "--no-reuse", "--resamples", "200")
+    done = run_here("bench", folder, *arguments, "--json", target, "--no-cache", "--resamples", "200")
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(target.read_text())
     return result
@@ -107,7 +107,7 @@ def test_an_oracle_among_eight_systems_differs_from_random_with_default_options(
     arguments = [part for name in systems for part in ("--system", name)]
     done = run_here(
         "bench", folder, "--suite", tmp_path / "suite.yaml", *arguments, "--run", tmp_path / "oracle.trec",
-        "--json", tmp_path / "r.json", "--no-reuse",
+        "--json", tmp_path / "r.json", "--no-cache",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "r.json").read_text())

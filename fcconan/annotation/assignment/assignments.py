@@ -243,7 +243,7 @@ def _want(
             raise InputError(
                 f"{asked[raters]} {what} are to be judged by {raters} of the {n_raters} active raters, but only "
                 f"{len(able)} may be, as raters had the others before: let more join, lower the overlap, or leave "
-                "units out with --without"
+                "units out with --exclude-round"
             )
         for each in able[: asked[raters]]:
             groups[each].wanted = raters - have

@@ -60,7 +60,7 @@ def reassign(
         OSError: It cannot be written.
     """
     if name == VALIDATION:
-        raise InputError("what validators have to do is given away by `fcconan annotate validate --again`")
+        raise InputError("what validators have to do is given away by `fcconan annotate validate --extend`")
     before = campaign.assignments(name)
     plan = made_how(campaign, name)
     units, done = campaign.units(), done_in(campaign, name)
@@ -70,7 +70,8 @@ def reassign(
     own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # what is assigned is for nobody else
     if own and (relieve or skipped):
         raise InputError(
-            f"nobody else can judge what the round {name} assigned to a rater: leave --relieve and --skipped out"
+            f"nobody else can judge what the round {name} assigned to a rater: leave --rebalance and "
+            "--reassign-skipped out"
         )
     holding = [each for each in before if not each.withdrawn]
     left = [each for each in holding if each.rater not in active and (each.rater, each.unit_id) not in done]

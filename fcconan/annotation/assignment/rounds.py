@@ -36,6 +36,21 @@ from fcconan.errors import InputError
 
 Key = tuple[str, str]  # rater and unit
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# How the fields of a plan are called on the command line.
+SPELT = {
+    "blocks": "--blocks",
+    "twice": "--overlap 2",
+    "thrice": "--overlap 3",
+    "scatter": "--overlap-unit unit",
+    "all_raters": "--all-raters",
+    "sample": "--sample-size",
+    "without": "--exclude-round",
+    "review": "--review",
+    "more_than": "--max-distance",
+    "session_size": "--session-size",
+    "anchors_per_session": "--gold-per-session",
+    "seed": "--seed",
+}
 
 
 @dataclass(frozen=True)
@@ -155,8 +170,8 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
     anchors = [unit for unit in everything if unit.role == "anchor"]
     if plan.anchors_per_session and not anchors:
         raise InputError(
-            f"--anchors-per-session is {plan.anchors_per_session}, but {campaign.folder} has no anchors, which "
-            "`fcconan annotate new --anchors FILE` puts into a campaign: leave it out"
+            f"--gold-per-session is {plan.anchors_per_session}, but {campaign.folder} has no gold questions, which "
+            "`fcconan annotate new --gold FILE` puts into a campaign: leave it out"
         )
     forbidden = others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
@@ -167,7 +182,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
     if plan.sample is not None:
         if not 0 < plan.sample <= len(units):
             raise InputError(
-                f"--sample is {plan.sample}, but there are {len(units)} units that "
+                f"--sample-size is {plan.sample}, but there are {len(units)} units that "
                 f"{'all' if plan.all_raters else 'some'} of the {len(raters)} active raters have not had: give a "
                 "number from 1 to that"
             )
@@ -323,12 +338,14 @@ def _check_same(campaign: Campaign, name: str, plan: Plan) -> None:
     made, asked = made_how(campaign, name), json.loads(json.dumps(asdict(plan)))
     if made == asked:
         return
-    told = [f"{key} {made[key]} (now {value})" for key, value in asked.items() if key in made and made[key] != value]
+    told = [
+        f"{SPELT[key]} {made[key]} (now {value})" for key, value in asked.items() if key in made and made[key] != value
+    ]
     how = f"made with {', '.join(told)}" if told else "made by another step"
     n = len(campaign.assignments(name))
     raise InputError(
-        f"{campaign.folder} has a round {name} of {n} assignments, {how}: give another --round, or --again to give "
-        "away what raters who left had to do"
+        f"{campaign.folder} has a round {name} of {n} assignments, {how}: give another --round, or --reassign to "
+        "give open units of raters who left to others"
     )
 
 
@@ -342,20 +359,20 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
         raise InputError(f"the round {name} has a name that `fcconan annotate queue` gives: give another --round")
     several = plan.twice or plan.thrice
     if plan.all_raters and several:
-        raise InputError("--all-raters is an overlap already: leave --twice and --thrice out")
+        raise InputError("--all-raters is an overlap already: leave --overlap out")
     if plan.scatter and plan.blocks == "units":
-        raise InputError("--scatter is about blocks: give --blocks cn or hs, or leave it out")
+        raise InputError("--overlap-unit is about blocks: give --blocks cn or hs, or leave it out")
     if plan.review is None and plan.more_than is not None:
-        raise InputError("--more-than says what is reviewed: give --review ROUND, or leave it out")
+        raise InputError("--max-distance says what is reviewed: give --review ROUND, or leave it out")
     if plan.review is not None:
         if several or plan.all_raters or plan.sample is not None or plan.without or plan.blocks != "units":
             raise InputError(
-                "a review goes to whoever was far off: leave out --blocks, overlaps, --sample and --without"
+                "a review goes to whoever was far off: leave out --blocks, overlaps, --sample-size and --exclude-round"
             )
         if campaign.task.labels and plan.more_than is not None:
             raise InputError(
-                f"the task {campaign.task.name} has labels, which are not more or less apart: leave --more-than out, "
-                "and whoever stands alone against the others reviews, or all where nobody does"
+                f"the task {campaign.task.name} has labels, which are not more or less apart: leave --max-distance "
+                "out, and whoever stands alone against the others reviews, or all where nobody does"
             )
     for other in (*plan.without, *([plan.review] if plan.review else [])):
         if other not in rounds_of(campaign) or other == name:

@@ -13,6 +13,7 @@ from fcconan.cli.annotate import (
     raters,
     score,
     simulate,
+    status,
     tier,
     validate,
 )
@@ -28,5 +29,5 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # In the order in which a campaign needs them.
-for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, queue, simulate, score):
+for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate, score):
     add_command(app, verb)

@@ -1,0 +1,201 @@
+"""The state of a campaign: returned and open answers of each rater and round, and the step that comes next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.rounds import done_in, made_how, rounds_of
+from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
+from fcconan.annotation.validation import validated_things, verdicts
+
+Key = tuple[str, str]  # rater and unit
+
+
+@dataclass(frozen=True)
+class Share:
+    """The work of a rater in a round, in units.
+
+    Attributes:
+        round: The round.
+        rater: The pseudonym.
+        state: The state of the rater, such as `active` or `left`.
+        assigned: Units that are assigned.
+        returned: Units among them with all answers, or skipped.
+        skipped: Units among the returned ones that were skipped.
+        open: Units that still need an answer.
+        imports: Number of imports with answers of this rater in this round.
+    """
+
+    round: str
+    rater: str
+    state: str
+    assigned: int
+    returned: int
+    skipped: int
+    open: int
+    imports: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """The step that comes next.
+
+    Attributes:
+        command: The command.
+        reason: The reason, in one sentence.
+    """
+
+    command: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a campaign.
+
+    Attributes:
+        shares: The work of each rater in each round.
+        units: Numbers of units: `all`, `assigned`, `answered`, `labelled` (with a final label or grades), `discarded`
+            and `confirmed` (by all validators who answered).
+        next: The step that comes next.
+    """
+
+    shares: Sequence[Share]
+    units: Mapping[str, int]
+    next: Step
+
+
+def progress_of(campaign: Campaign) -> Progress:
+    """Returns the state of a campaign.
+
+    Args:
+        campaign: The campaign.
+
+    Raises:
+        InputError: A file of the campaign cannot be read.
+    """
+    raters = campaign.raters()
+    shares = [share for name in _in_order(campaign) for share in _shares(campaign, name, raters)]
+    items = {each.unit_id for each in campaign.units().values() if each.role == "item"}
+    judged = _judged(campaign)
+    assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
+    answered = {each.unit_id for each in campaign.answers().values() if each.round in judged and each.value is not None}
+    labelled = validated_things(campaign, judged) if judged else {}
+    confirmed = [each for each in verdicts(campaign, judged).values() if each.state == "agreed"] if labelled else []
+    units = {
+        "all": len(items),
+        "assigned": len(assigned & items),
+        "answered": len(answered & items),
+        "labelled": len(labelled),
+        "discarded": sum(each.label is None for each in campaign.decisions().values()),
+        "confirmed": len(confirmed),
+    }
+    return Progress(shares, units, _next(campaign, shares, units, judged))
+
+
+def _in_order(campaign: Campaign) -> list[str]:
+    """The rounds as a campaign goes through them: qualification first, reviews after the others, validation last."""
+
+    def place(name: str) -> tuple[bool, bool, bool, int, str]:
+        is_review = made_how(campaign, name).get("review") is not None
+        return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # the tenth after the second
+
+    return sorted(rounds_of(campaign), key=place)
+
+
+def _judged(campaign: Campaign) -> list[str]:
+    """The rounds whose answers are votes or grades."""
+    return [name for name in _in_order(campaign) if name not in (QUALIFICATION, VALIDATION)]
+
+
+def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
+    done = _done(campaign, name)
+    theirs: dict[str, list[Key]] = {}
+    for each in campaign.assignments(name):
+        key = (each.rater, each.unit_id)
+        if not each.withdrawn or key in done:
+            theirs.setdefault(each.rater, []).append(key)
+    imports = [one for one in campaign.imports() if one.round == name]
+    shares = []
+    for rater, keys in theirs.items():
+        returned = [key for key in keys if key in done]
+        shares.append(
+            Share(
+                name,
+                rater,
+                raters[rater].state if rater in raters else "unknown",
+                assigned=len(keys),
+                returned=len(returned),
+                skipped=sum(done[key] for key in returned),
+                open=len(keys) - len(returned),
+                imports=sum(rater in one.raters for one in imports),
+            )
+        )
+    return shares
+
+
+def _done(campaign: Campaign, name: str) -> dict[Key, bool]:
+    """Which assignments are finished, and whether they were skipped; validators have one question about each unit."""
+    if name != VALIDATION:
+        return done_in(campaign, name)
+    return {(each.rater, each.unit_id): each.value is None for each in campaign.answers(VALIDATION).values()}
+
+
+def _next(campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]) -> Step:
+    """Returns the first step that a campaign still needs."""
+    people = campaign.raters().values()
+    active = [each for each in people if (each.role, each.state) == ("annotator", "active")]
+    invited = [each for each in people if each.state == "invited"]
+    if (invited and any(each.role == "quiz" for each in campaign.units().values())) and not any(
+        share.open for share in shares if share.round == QUALIFICATION and share.state == "invited"
+    ):
+        tested = {share.rater for share in shares if share.round == QUALIFICATION}
+        if all(each.rater in tested for each in invited):
+            return _step(campaign, "assign --qualify", "invited raters have returned the qualification test")
+        return _step(campaign, f"assign --round {QUALIFICATION}", "invited raters need the qualification test")
+    if not active and not invited and not judged:
+        return _step(campaign, "raters --add-annotators N", "no annotator has joined")
+    if unfinished := [share.round for share in shares if share.open]:
+        return _collect(campaign, [share for share in shares if share.round == unfinished[0]])
+    if not judged:
+        return _step(campaign, "assign", "nothing is assigned")
+    if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
+        return _step(campaign, "queue", "all queues are answered, and further units can be chosen")
+    rounds = "" if judged == ["main"] else f" {round_options(judged)}"
+    if campaign.task.labels:
+        decisions = campaign.decisions()
+        undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
+        if undecided:
+            return _step(campaign, f"adjudicate{rounds}", f"{len(undecided)} answered units have no final label")
+    validators = [each for each in people if (each.role, each.state) == ("validator", "active")]
+    named = "" if campaign.task.labels else rounds
+    if validators and units["labelled"] and VALIDATION not in campaign.rounds():
+        return _step(campaign, f"validate{named}", f"{units['labelled']} units are not validated")
+    if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
+        return _step(campaign, "validate --extend", "labels have changed since validators saw them")
+    reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
+    return _step(campaign, f"tier{rounds} --out FOLDER", reason)
+
+
+def _collect(campaign: Campaign, shares: Sequence[Share]) -> Step:
+    """Returns how the open units of a round are collected."""
+    name, number = shares[0].round, sum(share.open for share in shares)
+    pending = [share for share in shares if share.open]
+    if gone := [share.rater for share in pending if share.state in ("left", "failed")]:
+        reason = f"{', '.join(gone)} left open units in the round {name}"
+        if name == VALIDATION:
+            return _step(campaign, "validate --extend", reason)
+        return _step(campaign, f"assign --reassign --round {name}", reason)
+    if not any(share.returned for share in shares):
+        return _step(
+            campaign, f"export --round {name} --out FOLDER", f"{number} units of the round {name} need answers"
+        )
+    raters = ", ".join(f"{share.rater} ({share.open})" for share in pending)
+    return _step(campaign, "import FILES", f"{number} units of the round {name} are open: {raters}")
+
+
+def _step(campaign: Campaign, step: str, reason: str) -> Step:
+    verb, _, options = step.partition(" ")
+    command = f"fcconan annotate {verb} {shlex.quote(str(campaign.folder))} {options}".rstrip()
+    return Step(command, reason)

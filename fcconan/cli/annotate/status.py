@@ -1,0 +1,39 @@
+"""`fcconan annotate status`."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from fcconan.cli.command import Command
+
+if TYPE_CHECKING:
+    from fcconan.services import StatusResult
+
+_RATERS = ("round", "rater", "state", "assigned", "returned", "skipped", "open", "imports")
+
+
+def _show(result: "StatusResult", verbose: bool) -> None:
+    from fcconan.cli.output import print_table
+
+    if rounds := result.rounds():
+        print_table(f"Rounds of {result.campaign}, in units", list(rounds[0]), [list(row.values()) for row in rounds])
+    rows = [row for row in result.rows() if verbose or row["open"]]
+    if rows:
+        title = "Raters" if verbose else "Raters with open units"
+        print_table(title, _RATERS, [[row[name] for name in _RATERS] for row in rows])
+    units = result.data["units"]
+    typer.echo(
+        "Units: " + ", ".join(f"{number} {'in all' if name == 'all' else name}" for name, number in units.items())
+    )
+    typer.echo(f"Next: {result.data['next']['command']}")
+    typer.echo(f"Reason: {result.data['next']['reason']}.")
+
+
+COMMAND = Command(
+    name="status",
+    help="Show who has returned what, what is open, and the command that comes next.",
+    service="fcconan.services.campaign_status",
+    example="fcconan annotate status my-campaign",
+    show=_show,
+    detailed=True,
+)

@@ -1,0 +1,94 @@
+"""Runs and judgements in the types of ranx, which is imported only where something is returned in them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+from fcconan.retrieval.systems import Rankings
+from fcconan.scoring import Ranking
+
+if TYPE_CHECKING:
+    from fcconan.retrieval.collections import Qrels
+
+
+class GivenRun:
+    """A finished run, as a system.
+
+    Args:
+        name: Name of the system.
+        run: Query id -> corpus id -> score.
+    """
+
+    def __init__(self, name: str, run: Mapping[str, Mapping[str, float]]) -> None:
+        self.name = name
+        self._run: dict[str, Ranking] = {
+            str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.items()
+        }
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Returns the whole run; ids that the dataset lacks are refused by the check that follows."""
+        return Rankings(self._run)
+
+
+def is_ranx_run(given: Any) -> bool:
+    """Returns whether an object is a run of ranx."""
+    return type(given).__module__.partition(".")[0] == "ranx" and type(given).__name__ == "Run"
+
+
+def run_as_system(run: Any) -> GivenRun:
+    """Returns a run of ranx as a system of its name.
+
+    Raises:
+        InputError: The run has no name.
+    """
+    if not run.name:
+        raise InputError("a run of ranx has no name: give it one, as in Run(..., name='mine')")
+    return GivenRun(str(run.name), run.to_dict())
+
+
+def qrels_of(given: Any) -> "Qrels":
+    """Returns judgements as query id -> corpus id -> relevance, from `ranx.Qrels` or a mapping of that form.
+
+    Raises:
+        InputError: They are something else.
+    """
+    rows = given.to_dict() if hasattr(given, "to_dict") else given
+    try:
+        return {str(query): {str(key): int(value) for key, value in row.items()} for query, row in rows.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"found judgements of type {type(given).__name__}; expected ranx.Qrels, or query id -> corpus id -> a "
+            "whole number"
+        ) from error
+
+
+def to_ranx(
+    labels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    runs: Mapping[str, Mapping[str, Sequence[str]]],
+    *,
+    every_query: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns judgements and runs in the types of ranx.
+
+    Args:
+        labels: Partition -> query id -> corpus id -> relevance.
+        runs: System -> query id -> corpus ids, best first.
+        every_query: Whether queries without a positive are included.
+
+    Returns:
+        Partition -> `ranx.Qrels`, and system -> `ranx.Run`, whose scores fall by 1 from rank to rank.
+    """
+    from ranx import Qrels, Run
+
+    qrels = {
+        name: Qrels({query: dict(row) for query, row in judged.items() if every_query or any(row.values())}, name=name)
+        for name, judged in labels.items()
+    }
+    scored = {
+        name: Run(
+            {query: {key: float(len(keys) - rank) for rank, key in enumerate(keys)} for query, keys in run.items()},
+            name=name,
+        )
+        for name, run in runs.items()
+    }
+    return qrels, scored

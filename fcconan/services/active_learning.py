@@ -1,0 +1,150 @@
+"""Active learning: the next queue of units, of which many are likely to be positive and some are drawn at random."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fcconan.services.campaign_folders import MOST_UNITS, CampaignFolder, CampaignResult, CampaignSeed
+from fcconan.services.configuration import option
+
+
+class QueueOptions(CampaignSeed):
+    """How the next queue is chosen."""
+
+    scores: tuple[Path, ...] = option(
+        (),
+        help="Scores of a retriever or judge: a TREC run, or rows; repeat it for several.",
+        metavar="FILE",
+        role="read",
+    )
+    queue_size: int = option(100, help="Units in the next queue.", renamed=("--batch",), ge=1, le=MOST_UNITS)
+    random_share: float = option(0.2, help="Share of units that is drawn at random.", rare=True, ge=0, le=1)
+    positive: str | None = option(
+        None,
+        help="Target of the search: a label, or grades such as 'relevance>=4'.",
+        metavar="LABEL|ASPECT>=GRADE",
+    )
+    target_recall: float = option(0.9, help="Share of positives to find.", gt=0, le=1)
+    confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)
+    encoder: str | None = option(
+        None,
+        help="Encoder of features: tfidf, minilm, or a sentence-transformers model; default: that of `annotate new`.",
+        metavar="NAME",
+    )
+    allow_pending: bool = option(
+        False, help="Make a queue although the last one is not answered yet.", renamed=("--while-open",)
+    )
+    status_only: bool = option(False, help="Print the state of the search and make no queue.", renamed=("--show",))
+
+
+@dataclass(frozen=True, repr=False)
+class QueueResult(CampaignResult):
+    """The state of the search and the queue that was made; its main table has one row for each count and estimate.
+
+    Attributes:
+        notes: Sentences about the scores, the new queue and pending answers.
+    """
+
+    notes: Sequence[str]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the counts of units and the values of the estimate, each with its name."""
+        values = {**self.data["units"], **self.data["estimate"]}
+        return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()) -> QueueResult:
+    """Makes the next queue: likely positives by a model of the labels so far, and units that are drawn at random.
+
+    It also estimates the recall from the random draws. No queue is made while answers to the last one are pending.
+
+    Args:
+        campaign: The folder of the campaign.
+        options: The configuration.
+
+    Raises:
+        InputError: Scores cannot be read, the target is no label or grade of the task, or no rater is active.
+
+    Examples:
+        >>> found = queue_units(answered, QueueOptions(status_only=True))
+        >>> found.data["units"]["outside"], found.data["decision"]
+        (6, 'all_judged')
+    """
+    from fcconan.annotation import (
+        Campaign,
+        Queue,
+        derived_seed,
+        problem_of,
+        queue_summary,
+        read_positive,
+        read_scores,
+        step,
+        usual_encoder,
+    )
+
+    opened = Campaign(Path(campaign))
+    wanted = read_positive(options.positive, opened.task)
+    units = opened.units()
+    scores = [score for path in options.scores for score in read_scores(path, units, wanted)]
+    seed = derived_seed(opened.settings.seed, "queue", options.seed)
+    how = {"target": options.target_recall, "confidence": options.confidence}
+    made, notes = None, []
+    with opened.changing():
+        queue = Queue(opened, wanted)
+        data = queue_summary(queue, None, **how)
+        may_go_on = options.allow_pending or not queue.waiting
+        if not options.status_only and may_go_on and (queue.left or queue.relieved):
+            encoder, why = options.encoder, "as asked for"
+            if encoder is None:
+                encoder, why = usual_encoder(opened.settings.language)
+            made = step(
+                opened,
+                queue,
+                problem_of(opened, scores, encoder),
+                size=options.queue_size,
+                random_share=options.random_share,
+                seed=seed,
+                while_open=options.allow_pending,
+            )
+            data = queue_summary(queue, made, **how)
+            notes.append(f"Texts are compared by {encoder} ({why}).")
+    n_items = sum(unit.role == "item" for unit in units.values())
+    data["scores"] = [
+        {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in scores
+    ]
+    notes += _notes(data, None if made is None else made.round, opened.folder)
+    return QueueResult(data, opened.settings.name, notes)
+
+
+def _notes(data: dict[str, Any], new: str | None, folder: Path) -> list[str]:
+    """Returns sentences about the scores, the new queue, and pending answers."""
+    units = data["units"]
+    notes = [
+        f"{score['name']}: {score['missing']} units have no score and are taken as average, "
+        f"{score['unknown']} scores are of no unit."
+        for score in data["scores"]
+        if score["missing"] or score["unknown"]
+    ]
+    if new is not None:
+        counts = data["batch"]
+        again = f", {counts['again']} of raters who left" if counts["again"] else ""
+        notes.append(f"{new} is new: {counts['likely']} likely, {counts['drawn']} drawn by chance{again}.")
+        if counts["answered"]:
+            notes.append(f"{counts['answered']} of them were answered in other rounds and are given to no rater.")
+    elif units["waiting"]:
+        notes.append(
+            f"{units['waiting']} units wait for answers, so there is no new batch: import them, or give "
+            "--allow-pending."
+        )
+    if units["stuck"]:
+        notes.append(
+            f"{units['stuck']} units wait for a rater who never had them, and the estimate with them: let "
+            f"one join with `fcconan annotate raters {folder} --join PSEUDONYM`."
+        )
+    if units["outside_not_answered"]:
+        notes.append(
+            f"{units['outside_not_answered']} units were given out before the queue began and are not "
+            "answered yet: import their answers."
+        )
+    return notes

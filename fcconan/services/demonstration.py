@@ -1,0 +1,182 @@
+"""The demo: a small dataset of invented texts, benchmarked, rated and scored without a network."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from fcconan.errors import InputError
+from fcconan.services.benchmark import BenchOptions, bench
+from fcconan.services.benchmark_results import BenchResult
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.datasets import BuildResult, build
+from fcconan.services.options import RowSelection
+from fcconan.services.row_tables import open_rows, rated_replies
+
+if TYPE_CHECKING:
+    from fcconan.reporting import Page, Table
+
+TITLE = "The embedded demo: invented peoples, simulated answers"
+RATINGS, REPORT = "demo-ratings.csv", "demo-report"
+
+
+class DemoOptions(Configuration):
+    """Where the demo writes its results."""
+
+    ratings_out: Path | None = option(
+        None,
+        help="File for the ratings of the baseline; default: demo-ratings.csv next to the dataset.",
+        rare=True,
+        metavar="FILE",
+        role="write",
+        renamed=("--ratings",),
+    )
+    report_folder: Path | None = option(
+        None,
+        help="Write the report to this folder; default: demo-report next to the dataset.",
+        metavar="FOLDER",
+        role="release",
+        renamed=("--report",),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class DemoResult(BuildResult):
+    """The demo; its main table has one row for each split of the dataset.
+
+    Attributes:
+        place: The folder of the dataset, as it was named.
+        benchmark: The retrieval benchmark.
+        ratings: Counts of the ratings by a baseline that counts words.
+        ratings_file: The file of these ratings.
+        tables: Judges against the simulated people, and the tournament.
+        leaders: For each page of the report its leader: page, kind, name, metric and value.
+        index: The overview of the report.
+    """
+
+    place: Path
+    benchmark: BenchResult
+    ratings: Mapping[str, Any]
+    ratings_file: Path
+    tables: "Sequence[Table]"
+    leaders: Sequence[Mapping[str, str]]
+    index: Path
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+
+def run_demo(
+    out: Annotated[
+        Path | str,
+        argument(
+            "Folder of the dataset; a release there is replaced.", flag="--out", short="-o", path=True, role="release"
+        ),
+    ] = "demo-dataset",
+    options: DemoOptions = DemoOptions(),
+    *,
+    progress: Callable[[str], None] = lambda line: None,
+) -> DemoResult:
+    """Builds the embedded demo dataset, benchmarks retrieval, rates replies, and scores judges and systems, offline.
+
+    Args:
+        out: The folder of the dataset.
+        options: The configuration.
+        progress: Receives a line at each stage.
+
+    Raises:
+        InputError: Something cannot be written, or two results have the same place.
+    """
+    from fcconan.building import check_target, output_folder
+    from fcconan.data import check_row_target
+    from fcconan.reporting import bench_page, check_site, drill_down, explorer_page, trec_files, write_site
+
+    folder = Path(out)
+    parent = folder.absolute().parent if folder.name in ("", "..") else folder.parent
+    target, rated = options.report_folder or parent / REPORT, options.ratings_out or parent / RATINGS
+    check_target(output_folder(folder), "demo")
+    for one, other in permutations((folder, target, rated), 2):
+        if one.resolve().is_relative_to(other.resolve()):
+            raise InputError(f"{one} is in {other}, or the same: give each of the things to write a place of its own")
+    check_site(target)
+    check_row_target(rated)
+    built = build("demo", folder)
+    found = bench(folder, BenchOptions(cache=False), progress=progress)
+    progress("rating replies")
+    counts = _rate(folder, rated)
+    progress("comparing judges with people")
+    judged, tables = _judged(folder, rated)
+    retrieval = bench_page(found.to_dict(), drill_down(found.data, found.details), trec_files(found.details))
+    pages = [retrieval, *judged, explorer_page(folder)]
+    index = write_site(target, pages, title=TITLE)[0]
+    return DemoResult(
+        built.data,
+        built.folder,
+        built.manifest,
+        place=folder,
+        benchmark=found,
+        ratings=counts,
+        ratings_file=rated,
+        tables=tables,
+        leaders=list(_leaders(pages)),
+        index=target / index.name,
+    )
+
+
+def _rate(folder: Path, rated: Path) -> dict[str, Any]:
+    """Writes the ratings of the baseline that counts words; returns their counts."""
+    from fcconan.data import RowWriter, open_table
+    from fcconan.judging import RATED, LexicalJudge, RatingSummary, load_task
+
+    summary = RatingSummary()
+    judge = LexicalJudge(load_task("cseval"))
+    with RowWriter(rated, RATED) as writer:
+        for rows in judge.rate(open_table("replies", [folder])):
+            summary.add(rows)
+            writer.write(rows)
+    return summary.result(judges=[{"name": judge.name, **judge.configuration}])
+
+
+def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
+    """Yields the first row of the main table of each page."""
+    for page in pages:
+        if page.headline is not None and page.headline.rows:
+            kind, metric = page.headline.columns[:2]
+            name, value = page.headline.rows[0][:2]
+            yield {"page": page.label or page.title, "of": kind, "leader": name, "metric": metric, "value": value}
+
+
+def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
+    """Returns pages and tables of the agreement of judges with the simulated people, and of the tournament."""
+    from fcconan.reporting import Table, correlation_page, interval, number, tournament_page, tournament_tables
+    from fcconan.scoring import correlate, correlation_signature, rank_systems
+
+    rows = open_rows("ratings", [folder, rated], RowSelection())
+    ratings, population = rated_replies(rows), rows.population
+    table = ratings.table()
+    correlations: dict[str, Any] = {
+        "signature": correlation_signature(table, population=population),
+        "rows": [asdict(row) for row in correlate(table)],
+        "missing": ratings.missing_in(table),
+    }
+    pooled = [
+        [
+            row["metric"],
+            row["aspect"],
+            number(row["value"]),
+            interval(row["low"], row["high"]),
+            number(row["chance"]),
+            number(row["ceiling"]),
+            str(row["n"]),
+            str(row["n_missing"]),
+        ]
+        for row in correlations["rows"]
+        if (row["level"], row["coefficient"]) == ("pooled", "spearman")
+    ]
+    columns = ["judge", "aspect", "value", "interval", "chance", "one person", "replies", "missing"]
+    compared = open_rows("comparisons", folder, RowSelection(filter={"rater_kind": ("human",)}))
+    tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
+    ranking = tournament_tables(tournament)[0]
+    return [correlation_page(correlations), tournament_page(tournament)], [
+        Table("Judges against people (simulated): Spearman over all replies", columns, pooled),
+        Table("Tournament (simulated people, majority)", ranking.columns, ranking.rows),
+    ]

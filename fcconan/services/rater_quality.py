@@ -1,0 +1,156 @@
+"""How far raters agree, and who drifts, answers without reading or fails gold questions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+from fcconan.services.campaign_folders import (
+    MOST_SECONDS,
+    MOST_UNITS,
+    CampaignFolder,
+    CampaignResult,
+    CampaignSeed,
+    GoldQuestions,
+    Rounds,
+)
+from fcconan.services.configuration import option
+from fcconan.services.options import MOST_RESAMPLES
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Campaign
+
+PERMUTATIONS = 10_000  # where no intervals are wanted
+MOST_LABELS = 101  # a scale with more grades has no signature of its own
+
+
+class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
+    """Which answers are compared, and when a rater is marked."""
+
+    list_units: int = option(
+        10, help="Number of units with most disagreement to list.", renamed=("--units",), ge=0, le=MOST_UNITS
+    )
+    min_seconds: float | None = option(
+        None,
+        help="Time below which an answer is fast; default: from the answers of all raters.",
+        rare=True,
+        metavar="SECONDS",
+        renamed=("--too-fast",),
+        gt=0,
+        le=MOST_SECONDS,
+    )
+    significance: float = option(
+        0.05, help="Corrected p-value below which a rater is marked.", rare=True, renamed=("--level",), gt=0, lt=1
+    )
+    resamples: int = option(
+        10_000,
+        help="Resamples of the bootstrap and of significance tests; 0 gives no intervals.",
+        ge=0,
+        le=MOST_RESAMPLES,
+    )
+    confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)
+
+
+@dataclass(frozen=True, repr=False)
+class RaterQualityResult(CampaignResult):
+    """Agreement, and checks of each rater; its main table has one row for each coefficient and group of raters.
+
+    Attributes:
+        listed: How many units with disagreement are listed.
+    """
+
+    listed: int
+
+    @property
+    def signature(self) -> str:
+        """The signatures of agreement and of the tests."""
+        return " ".join([*self.data["signature"], self.data["tests_signature"]])
+
+
+def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQualityOptions()) -> RaterQualityResult:
+    """Measures how far raters agree, and checks each rater for drift, speed, constant answers and gold questions.
+
+    Args:
+        campaign: The folder of the campaign.
+        options: The configuration.
+
+    Raises:
+        InputError: There is no such round, it has no answers, or it is the round of validators.
+
+    Examples:
+        >>> found = check_raters(answered, RaterQualityOptions(resamples=0)).to_frame()
+        >>> raw = found[found["coefficient"] == "raw"]
+        >>> raw[["level", "n", "value"]].head(1).values.tolist()  # three of seven pairs of votes agree
+        [['overall', 5, 0.42857142857142855]]
+    """
+    from fcconan.annotation import Campaign, derived_seed
+
+    opened = Campaign(Path(campaign))
+    drawn = {
+        "resamples": options.resamples,
+        "confidence": options.confidence,
+        "seed": derived_seed(opened.settings.seed, "agree", options.seed),
+    }
+    marks = {
+        "pass_mark": options.pass_mark,
+        "within": options.tolerance,
+        "too_fast": options.min_seconds,
+        "level": options.significance,
+    }
+    data = _measured(opened, opened.rounds_like(options.round), drawn, marks)
+    return RaterQualityResult(data, opened.settings.name, options.list_units)
+
+
+def _measured(
+    campaign: "Campaign", rounds: Sequence[str], drawn: dict[str, Any], marks: dict[str, Any]
+) -> dict[str, Any]:
+    from fcconan.annotation import (
+        VALIDATION,
+        agreement_rows,
+        check_families,
+        checks,
+        disputed_units,
+        family_notes,
+        mean_of_subsets,
+        rated,
+        votes_of,
+    )
+    from fcconan.scoring import agreement_signature, family_parts, has_pair_intervals
+
+    if VALIDATION in rounds:
+        raise InputError(
+            f"in the round {VALIDATION} people agree or disagree with a label, which is no label: see "
+            "`fcconan annotate validate`"
+        )
+    votes = votes_of(campaign, rounds)
+    if not any(votes.values()):
+        raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")
+    permutations = drawn["resamples"] or PERMUTATIONS
+    made = checks(campaign, rounds, permutations=permutations, seed=drawn["seed"], **marks)
+    families = check_families(made, permutations)
+    rows = agreement_rows(campaign, votes, **drawn)
+    several = {unit for given in votes.values() for unit, said in given.items() if len(said) > 1}
+    single = {unit for given in votes.values() for unit in given} - several
+    population = f"{campaign.settings.name}:{'+'.join(rounds)}"
+    signatures = [
+        agreement_signature(
+            table.domain, population=population, pair_intervals=has_pair_intervals(len(table.raters)), **drawn
+        )
+        for table in rated(campaign, votes)
+        if len(table.domain) <= MOST_LABELS
+    ]
+    tests = {"test": "attention", "draws": permutations, "seed": drawn["seed"], **family_parts(families, "check")}
+    return {
+        "signature": list(dict.fromkeys(signatures)),
+        "tests_signature": "|".join([population, *(f"{key}:{value}" for key, value in tests.items())]),
+        "rows": rows,
+        "subsets": mean_of_subsets(rows),
+        "units": disputed_units(campaign, votes),
+        "checks": made,
+        "families": [family.to_json() for family in families],
+        "notes": [
+            f"{len(several)} units have answers of two or more raters, {len(single)} of one.",
+            *family_notes(families, permutations),
+        ],
+    }

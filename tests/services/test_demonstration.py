@@ -1,0 +1,43 @@
+"""`fcconan.run_demo`: the same as the command, and its parts as the other functions give them."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import fcconan
+from fcconan.scoring.correlation import analysis
+from fcconan.scoring.tournament import ranking
+from tests.conftest import RunCli
+
+
+def test_the_demo_from_python_is_that_of_the_command(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
+    monkeypatch.setattr(analysis, "correlate", partial(analysis.correlate, resamples=20))
+    monkeypatch.setattr(ranking, "rank_systems", partial(ranking.rank_systems, resamples=100))
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        Path(name).mkdir()
+    lines: list[str] = []
+    found = fcconan.run_demo("one/demo", progress=lines.append)
+    assert lines[-2:] == ["rating replies", "comparing judges with people"]
+    assert (found.index, found.ratings_file) == (Path("one/demo-report/index.html"), Path("one/demo-ratings.csv"))
+    assert found.leaders[0]["page"].startswith("Retrieval")
+    assert found.leaders[0]["leader"] == found.benchmark.rows()[0]["system"]
+    assert found.to_frame()["rows"].sum() == sum(
+        rows for splits in found.manifest["counts"].values() for rows in splits.values()
+    )
+
+    done = run_cli("demo", "--out", "two/demo", "--report-folder", "pages", "--verbose", "--json", "two.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    written = json.loads(Path("two.json").read_text())
+    assert written == {**found.to_dict(), "out": str(tmp_path / "two" / "demo")}
+    assert Path("two/demo-ratings.csv").read_bytes() == found.ratings_file.read_bytes()
+    for name in ("retrieval.html", "judges.html", "tournament.html", "dataset-demo.html"):
+        assert (Path("pages") / name).read_bytes() == (found.index.parent / name).read_bytes()
+    assert found.benchmark.signature in done.stdout
+    assert done.stdout.count("┏") > 10
+    assert done.stdout.splitlines()[-1] == "Report: pages/index.html"
