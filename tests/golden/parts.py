@@ -52,21 +52,22 @@ def demo_bench(place: Workplace) -> Outputs:
 def demo_scores(place: Workplace) -> Outputs:
     """Scores of judges, systems and raters."""
     demo, fewer = place.dataset("demo"), ("--resamples", "1000")
-    human = ("--where", "rater_kind=human")
+    human = ("--filter", "rater_kind=human")
     outputs = {"metrics": place.result("metrics", demo, "--out", "metrics.parquet")}
     outputs["metrics rows"] = digest(place / "metrics.parquet", digits=10)
     correlate = ("correlate", demo, "metrics.parquet", "--aspect", "relevance", "--replies", demo, "--resamples", "200")
-    pair = ("--metric", "rouge-l", "--metric", "simulated-judge", "--tests", "item", "--errors", "--given-length")
+    pair = ("--rater", "rouge-l", "--rater", "simulated-judge", "--tests", "item")
+    more = ("--error-metrics", "--partial", "length")
     return outputs | {
         "rank": place.result("rank", demo, *fewer),
         "rank by majority": place.result("rank", demo, *human, "--majority", *fewer),
         "rank at equal length": place.result("rank", demo, "--length-control", "--replies", demo, *fewer),
         "rank between raters": place.result("rank", demo, "--between-raters", "bradley_terry", "--resamples", "200"),
         "correlate": place.result("correlate", demo, "--resamples", "500"),
-        "correlate with tests": place.result(*correlate, *pair),
-        "agree on ratings": place.result("agree", demo, "--rows", "ratings", *fewer),
-        "agree on comparisons": place.result("agree", demo, "--rows", "comparisons", *fewer),
-        "agree on votes": place.result("agree", demo, "--rows", "votes", *fewer),
+        "correlate with tests": place.result(*correlate, *pair, *more),
+        "agree on ratings": place.result("agree", demo, "--kind", "ratings", *fewer),
+        "agree on comparisons": place.result("agree", demo, "--kind", "comparisons", *fewer),
+        "agree on votes": place.result("agree", demo, "--kind", "votes", *fewer),
         "leaderboard": place.result("leaderboard", demo, *fewer),
     }
 
@@ -95,7 +96,7 @@ def fc_conan_bench(protocol: str) -> Callable[[Workplace], Outputs]:
 def cseval(place: Workplace) -> Outputs:
     """Judges and metrics against people on CSEval's released replies."""
     folder, test, some = place.dataset("cseval"), ("--split", "test"), ("--resamples", "200")
-    judges = ("--metric", "gpt-4", "--metric", "rouge-l", "--aspect", "relevance")
+    judges = ("--rater", "gpt-4", "--rater", "rouge-l", "--aspect", "relevance")
     outputs = {"metrics": place.result("metrics", folder, "--split", "dev", "--out", "metrics.parquet")}
     outputs["metrics rows"] = digest(place / "metrics.parquet", digits=10)
     ratings = f"{folder}/ratings/test-00000-of-00001.parquet"
@@ -127,14 +128,14 @@ def cn_ranking(place: Workplace) -> Outputs:
             "tournament",
             "--rater",
             "judgelm-33b",
-            "--where",
+            "--filter",
             f"corpus={corpus}",
             "--resamples",
             "100",
         )
         outputs[f"rank tournament {corpus}"] = place.result("rank", folder, *chosen)
-    outputs["agree on comparisons"] = place.result("agree", folder, "--split", "human", "--rows", "comparisons", *some)
-    outputs["agree on features"] = place.result("agree", folder, "--split", "features", "--rows", "ratings", *some)
+    outputs["agree on comparisons"] = place.result("agree", folder, "--split", "human", "--kind", "comparisons", *some)
+    outputs["agree on features"] = place.result("agree", folder, "--split", "features", "--kind", "ratings", *some)
     outputs["leaderboard"] = place.result("leaderboard", folder, "--split", "features", *some)
     audit = ("judge", "audit", "--comparisons", human, "--comparisons", judge, "--replies", folder, "--split", "conan")
     outputs["audit"] = place.result(*audit, *some)

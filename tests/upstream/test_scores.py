@@ -23,7 +23,7 @@ def result(out: Path, *arguments: str) -> Any:
 
 
 def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> None:
-    chosen = ["--split", "tournament", "--rater", "judgelm-33b", "--where", "corpus=conan", "--resamples", "0"]
+    chosen = ["--split", "tournament", "--rater", "judgelm-33b", "--filter", "corpus=conan", "--resamples", "0"]
     found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
     assert {row["name"]: round(row["share"], 2) for row in found["systems"]} == oracle.JUDGELM_33B_SHARES
     assert (found["n_verdicts"], found["n_items"], found["invalid"], found["missing_pairs"]) == (36 * 1277, 1277, 0, [])
@@ -34,7 +34,7 @@ def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> N
 def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
     judge: str, missing: int, release: Release, tmp_path: Path
 ) -> None:
-    chosen = ["--split", "tournament", "--rater", judge, "--where", "corpus=mt-conan", "--resamples", "0"]
+    chosen = ["--split", "tournament", "--rater", judge, "--filter", "corpus=mt-conan", "--resamples", "0"]
     found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
     assert len(found["missing_pairs"]) == missing
     (note,) = [note for note in found["notes"] if "never met" in note]
@@ -45,7 +45,7 @@ def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
 
 @pytest.mark.long
 def test_missing_pairs_are_told_by_rater_where_all_are_ranked_together(release: Release, tmp_path: Path) -> None:
-    chosen = ["--split", "tournament", "--where", "corpus=mt-conan", "--resamples", "0"]
+    chosen = ["--split", "tournament", "--filter", "corpus=mt-conan", "--resamples", "0"]
     found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
     missing = {rater: len(pairs) for rater, pairs in found["missing_by_rater"].items()}
     assert missing == {"judgelm-7b": 5, "judgelm-13b": 5, "judgelm-33b": 4}
@@ -60,7 +60,8 @@ def spearman_and_kendall(found: Any) -> dict[tuple[str, str], tuple[float, int]]
 
 
 def test_gpt_4_on_cseval_with_failures_as_numbers_and_without(release: Release, mirror: Path, tmp_path: Path) -> None:
-    columns = ["--value", "people:relevance=relevance_score", "--value", "gpt-4:relevance=gpt-4_relevance_score"]
+    wide = ("people:relevance=relevance_score", "gpt-4:relevance=gpt-4_relevance_score")
+    columns = [f"--wide-column={each}" for each in wide]
     as_released = ["--human", "people", "--level", "pooled", "--resamples", "0"]
     found = result(tmp_path / "a.json", "correlate", str(mirror / CSEVAL), *columns, *as_released)
     assert spearman_and_kendall(found) == {
@@ -68,7 +69,7 @@ def test_gpt_4_on_cseval_with_failures_as_numbers_and_without(release: Release, 
         ("pooled", "kendall_b"): (0.494, 1901),
     }
 
-    chosen = ["--split", "test", "--aspect", "relevance", "--metric", "gpt-4", "--resamples", "0"]
+    chosen = ["--split", "test", "--aspect", "relevance", "--rater", "gpt-4", "--resamples", "0"]
     levels = ["--level", "pooled", "--level", "per_item"]
     found = result(tmp_path / "b.json", "correlate", str(release("cseval")), *chosen, *levels)
     assert spearman_and_kendall(found) == {
