@@ -58,10 +58,9 @@ BUILT = {
     "annotation/active_learning/queue.py": ["queue_summary"],
     "annotation/validation.py": ["_of_validator"],
     "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "cli/judge/show.py": ["run"],
-    "cli/models.py": ["summary", "print_used"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
+    "models/rehearsals.py": ["summary"],
     "reporting/safety.py": ["report", "_share"],
     "generation/suites/rows.py": ["missing_in"],
     "generation/writing.py": ["result"],
@@ -70,6 +69,8 @@ BUILT = {
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_all"],
+    "services/answer_log.py": ["show_answers"],
+    "services/connections.py": ["usage_of"],
     "services/datasets.py": ["hydrate"],
 }
 
