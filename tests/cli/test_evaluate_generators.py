@@ -372,7 +372,10 @@ def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
             "ratings.0: the task appropriateness has labels",
         ),
         ({"ratings": [{"model": "m", "task": "cseval", "aspect": ["beauty"]}]}, "ratings.0:"),
-        ({"comparisons": [{"model": "m", "protocol": "coin"}]}, "comparisons.0: there is no protocol 'coin'"),
+        (
+            {"comparisons": [{"model": "m", "protocol": "coin"}]},
+            "comparisons.0: CompareOptions: comparison_format: ",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_found_before_anything_is_generated(
