@@ -59,12 +59,12 @@ BUILT = {
     "annotation/active_learning/queue.py": ["queue_summary"],
     "annotation/validation.py": ["_of_validator"],
     "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "models/rehearsals.py": ["summary"],
     "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
+    "models/rehearsals.py": ["summary"],
     "reporting/safety.py": ["report", "_share"],
     "generation/suites/rows.py": ["missing_in"],
     "generation/writing.py": ["result"],
@@ -73,6 +73,8 @@ BUILT = {
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_all"],
+    "services/answer_log.py": ["show_answers"],
+    "services/connections.py": ["usage_of"],
     "services/datasets.py": ["hydrate"],
 }
 

@@ -45,7 +45,7 @@ def test_files_and_datasets_are_concatenated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
-    words = ("--task", "cseval", "--model", "lexical", "--out", "out.csv", "--column", "text=answer")
+    words = ("--task", "cseval", "--model", "lexical", "--out", "out.csv", "--rename", "text=answer")
     done = run_cli("judge", "rate", "mine.csv", demo, *words)
     assert done.returncode == 0, done
     with Path("out.csv").open(encoding="utf-8", newline="") as file:
@@ -60,7 +60,7 @@ def test_replies_have_their_columns_mapped_as_well(
     rows = [(f"i{item}", f"The Ombrey say {item}.", system) for item in range(4) for system in "AB"]
     replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
     (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
-    columns = [f"--column={each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
+    columns = [f"--rename={each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
     rated = ("--task", "cseval", "--model", "lexical", "--out", "out.csv")
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     done = run_cli(
@@ -82,7 +82,7 @@ def test_ratings_and_replies_of_an_audit_share_a_mapping_and_ratings_know_their_
     (tmp_path / "ratings.csv").write_text(f"reply_id,hs_id,who,rater_kind,aspect,grade,low,high\n{ratings}")
     replies = "".join(f"{reply},{hs},The Ombrey.,{'No ' * value}\n" for reply, hs, value in rows)
     (tmp_path / "replies.csv").write_text(f"reply_id,hs_id,HS,answer\n{replies}")
-    columns = [f"--column={each}" for each in ("rater=who", "value=grade", "text=answer")]
+    columns = [f"--rename={each}" for each in ("rater=who", "value=grade", "text=answer")]
     words = ("judge", "audit", "--ratings", "ratings.csv", "--resamples", "100", "--json", "out.json")
     found = {}
     for more in (["--replies", "replies.csv", *columns], columns[:2]):
@@ -92,7 +92,7 @@ def test_ratings_and_replies_of_an_audit_share_a_mapping_and_ratings_know_their_
     length = next(row for row in found[5] if row["check"] == "length_correlation")
     assert (length["rater"], length["value"]) == ("judge", pytest.approx(1.0))  # the grade is the number of words
     assert {row["rater"] for row in found[2]} == {"judge"}
-    done = run_cli(*words, "--replies", "replies.csv", *columns, "--column", "system=bot")
+    done = run_cli(*words, "--replies", "replies.csv", *columns, "--rename", "system=bot")
     assert (
         done.stderr == "fcconan: replies.csv has no column 'bot', but reply_id, hs_id, HS, answer: name one of these\n"
     )

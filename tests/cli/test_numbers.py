@@ -10,8 +10,6 @@ from fcconan.cli import app
 from fcconan.cli.options import LARGEST_SEED
 from tests.conftest import RunCli
 
-SENDS_NONE = {"judge rate", "judge compare"}  # where -1 means that the model gets no seed
-
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
     found: dict[str, Any] = {}
@@ -68,10 +66,7 @@ def test_every_command_with_a_seed_is_in_the_table() -> None:
 @pytest.mark.parametrize("command", sorted(NEEDED))
 def test_a_seed_that_is_none_is_refused(run_cli: RunCli, command: str, seed: str) -> None:
     said = _refused(run_cli, *command.split(), *NEEDED[command], f"--seed={seed}")
-    if command in SENDS_NONE and seed == "-1":
-        assert "--seed" not in said
-    else:
-        assert said.startswith("fcconan: Invalid value for '--seed': "), said
+    assert said.startswith("fcconan: Invalid value for '--seed': "), said
 
 
 @pytest.mark.parametrize("seed", [0, 1_000_000_000])
@@ -92,8 +87,8 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
     [
         (f"{ASKING} --samples 1000000000", "'--samples'"),
         (f"{ASKING} --limit {10**30}", "'--limit'"),
-        (f"judge compare r.csv --model m --out out --budget {10**30}", "'--budget'"),
-        (f"judge show --response-cache j --limit {10**30}", "'--limit'"),
+        (f"judge compare r.csv --model m --out out --pairs {10**30}", "'--pairs'"),
+        (f"judge show --response-cache j --last {10**30}", "'--last'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
@@ -133,7 +128,7 @@ def test_a_number_of_a_connection_is_refused(run_cli: RunCli, tmp_path: Path, op
     (tmp_path / "r.csv").write_text("hate_speech,text,system\nEvery Tessok cheats.,Who saw it?,a\n")
     done = run_cli(*ASKING.split(), f"--{option.replace('_', '-')}={value}", OPENAI_API_KEY="x")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert done.stderr.startswith(f"fcconan: {option} is ")
+    assert done.stderr.startswith(f"fcconan: Invalid value for '--{option.replace('_', '-')}': Input should be ")
 
 
 def test_a_build_starts_no_more_threads_than_it_has_files(run_cli: RunCli) -> None:

@@ -22,7 +22,7 @@ SECRETS = (KEY, PASSWORD, quote(PASSWORD, safe=""), BASIC, f"{USER}:")
 # Commands that ask an endpoint; U is its address.
 COMMANDS = {
     "rate": "judge rate replies.csv --task cseval --aspect relevance --model stub --base-url U --out out.parquet",
-    "compare": "judge compare replies.csv --model stub --base-url U --budget 2 --out out.parquet",
+    "compare": "judge compare replies.csv --model stub --base-url U --pairs 2 --out out.parquet",
     "calibrate": "judge calibrate demo --task cseval --aspect relevance --model stub --base-url U --out out.yaml",
     "rubric": "judge rubric empathy --definition warm --model stub --base-url U --out out.yaml",
     "generate": "generate replies.csv --model stub --base-url U --out out.parquet",

@@ -131,7 +131,7 @@ def judged(place: Workplace) -> dict[str, Any]:
     verdicts = ("reply_a", "reply_b", "rater", "verdict", "score_a", "score_b", "reason")
     for protocol, forms in (("choice", CHOICES), ("judgelm", SCORES)):
         _write(place / f"{protocol}.csv", list(_comparison_answers(replies, forms)))
-        command = ("judge", "compare", demo, "--protocol", protocol, "--model", f"replay:{protocol}.csv")
+        command = ("judge", "compare", demo, "--comparison-format", protocol, "--model", f"replay:{protocol}.csv")
         outputs[f"compare {protocol}"] = place.result(*command, "--out", f"{protocol}.parquet")
         outputs[f"compare {protocol} rows"] = _shown(place / f"{protocol}.parquet", verdicts)
     people = ("--ratings", demo, "--ratings", "rated.parquet", "--comparisons", "choice.parquet", "--replies", demo)

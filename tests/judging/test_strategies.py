@@ -283,7 +283,7 @@ BARE = task(aspect("calm", steps=[]))
         (
             labels_task("a", "b"),
             {"strategy": "g-eval"},
-            "the task some has labels: judge it with --strategy rubric or ",
+            "the task some has labels: judge it with --rating-method rubric",
         ),
         (labels_task("a", "b"), {"aspects": ("calm",)}, "the task some has no aspect 'calm'"),
         (TWO, {"aspects": ("wit",)}, "the task some has no aspect 'wit': its aspects are calm, depth"),
@@ -293,11 +293,11 @@ BARE = task(aspect("calm", steps=[]))
         (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are one answer"),
         (TWO, {"temperature": -1.0}, "temperature is -1.0"),
         (TWO, {"max_tokens": 0}, "max_tokens is 0"),
-        (TWO, {"logprobs": True}, "log-probabilities go with --strategy g-eval and one sample"),
+        (TWO, {"logprobs": True}, "log-probabilities go with --rating-method g-eval and"),
         (
             TWO,
             {"strategy": "g-eval", "logprobs": True, "samples": 2},
-            "log-probabilities go with --strategy g-eval and",
+            "log-probabilities go with --rating-method g-eval and",
         ),
         (
             load_task("grounded"),

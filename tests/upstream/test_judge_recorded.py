@@ -97,9 +97,9 @@ def test_an_endpoint_that_says_them_gives_the_same_ratings_at_any_concurrency(
         for concurrency in (1, 32):
             out, summary = (tmp_path / f"{concurrency}.{suffix}" for suffix in ("parquet", "json"))
             done = run_cli(
-                *("judge", "rate", file, "--column", "text=predicted_counterspeech", "--column"),
+                *("judge", "rate", file, "--rename", "text=predicted_counterspeech", "--rename"),
                 *("references=counterspeech", "--task", "cseval", "--model", "llama", "--base-url", server.url),
-                *("--journal", tmp_path / f"journal-{concurrency}", "--concurrency", concurrency),
+                *("--response-cache", tmp_path / f"journal-{concurrency}", "--concurrency", concurrency),
                 *("--out", out, "--json", summary, "--limit", FEWER),
             )
             assert (done.returncode, done.stderr) == (0, "")
@@ -120,7 +120,7 @@ def test_a_file_that_says_them_gives_the_same_ratings(
         writer.writerows([*key, output] for key, output in outputs.items())
     out = tmp_path / "ratings.parquet"
     done = run_cli(
-        *("judge", "rate", file, "--column", "text=predicted_counterspeech", "--task", "cseval"),
+        *("judge", "rate", file, "--rename", "text=predicted_counterspeech", "--task", "cseval"),
         *("--model", f"replay:{recorded}", "--out", out),
     )
     assert (done.returncode, done.stderr) == (0, "")
