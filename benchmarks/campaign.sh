@@ -47,20 +47,20 @@ annotate() {
 
 # 45 HS, 129 CNs, no pair that CONAN has.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --name fc-conan-again
+    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
 annotate raters --add-annotators 9 --add-validators 4
 
 # What would it cost, and what would come of it?
-annotate simulate --plan --annotators "$work/annotators.yaml" --team 9 --overlap 0:0 --overlap 0.2:0.05 --overlap 0:1 \
+annotate simulate --estimate --annotator-model "$work/annotators.yaml" --team-size 9 --overlap-plan 2=0 --overlap-plan 2=0.2,3=0.05 --overlap-plan 3=1 \
     --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
 
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
-annotate simulate --out "$work/main" --annotators "$work/annotators.yaml" --positive-rate 0.17
+annotate simulate --out "$work/main" --annotator-model "$work/annotators.yaml" --positive-rate 0.17
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
 annotate validate --overlap 2=0.1 --resamples 0
-annotate simulate --round validation --out "$work/validation" --annotators "$work/annotators.yaml" \
+annotate simulate --round validation --out "$work/validation" --annotator-model "$work/annotators.yaml" \
     --truth "$work/main/truth.jsonl"
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000

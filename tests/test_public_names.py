@@ -99,9 +99,9 @@ def numbers(found: Any, key: str = "", *, within: bool = False) -> Iterator[str]
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.ClassDef | None]]:
-    """The functions and methods of a module, but not those within functions."""
+    """The functions and methods of a module, but not those within functions, nor signatures for type checkers."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and "overload" not in map(ast.unparse, node.decorator_list):
             yield node, None
         elif isinstance(node, ast.ClassDef):
             yield from ((each, node) for each in node.body if isinstance(each, ast.FunctionDef))
@@ -141,7 +141,6 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
-    from fcconan.cli.metrics import FIELDS
     from fcconan.reporting.safety import ANY, REFUSAL
     from fcconan.reproduction.values import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
@@ -149,6 +148,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.correlation import coefficients, levels
     from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.text import evaluation as text
+    from fcconan.scoring.text.score_rows import FIELDS
     from fcconan.scoring.tournament import ranking
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
@@ -216,7 +216,17 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
             "3",
             *few,
         ),
-        "correlate": (rated, *replies, "--errors", "--stability", "--tests", "item", "--coefficient", "pearson", *few),
+        "correlate": (
+            rated,
+            *replies,
+            "--error-metrics",
+            "--stability",
+            "--tests",
+            "item",
+            "--coefficient",
+            "pearson",
+            *few,
+        ),
         "rank": (compared, *replies, "--majority", "--length-control", *few),
         "agree": (rated, *few),
         "leaderboard": (rated, *few),

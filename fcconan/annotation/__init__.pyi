@@ -62,6 +62,7 @@ from .imports import (
     read_people as read_people,
 )
 from .pair_scoring.lists import (
+    Lists as Lists,
     read_lists as read_lists,
 )
 from .pair_scoring.scorers import (
@@ -119,6 +120,7 @@ from .sampling.lists import (
     comparison_units as comparison_units,
     list_texts as list_texts,
     pair_lists as pair_lists,
+    read_list as read_list,
     reply_units as reply_units,
 )
 from .sampling.neighbours import (

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from fcconan.errors import InputError
+
 if TYPE_CHECKING:
     from fcconan.cli.parameters import Interface, Parameters
 
@@ -41,6 +43,7 @@ class Command:
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
         ignored: Older switch -> the reason for which it has no effect.
+        companions: Returns the files that are written next to a file of results, by the name of each in messages.
         keywords: Further arguments of the service, such as `progress`.
     """
 
@@ -57,6 +60,7 @@ class Command:
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
+    companions: Callable[[Path], Mapping[str, Path]] = lambda path: {}
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
@@ -119,7 +123,14 @@ class Command:
         if options is not None:
             passed["options"] = options
         self._check(values, options)
-        result = self.interface.service(**passed, **self.keywords)
+        try:
+            result = self.interface.service(**passed, **self.keywords)
+        except InputError as error:
+            self._write_details(error, self._json_file(values))
+            raise
+        finally:
+            for each in self.keywords.values():
+                getattr(each, "close", lambda: None)()
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
         page = values.get(PAGE)
@@ -134,7 +145,6 @@ class Command:
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
         from fcconan.cli.parameters import plain
-        from fcconan.errors import InputError
         from fcconan.services import ConfigurationError, message_of, open_configuration, value_type
 
         model = self.interface.model
@@ -166,7 +176,6 @@ class Command:
         """Checks before long work that results can be written and replace nothing that is read."""
         from fcconan.cli.files import check_files, files_of_models
         from fcconan.cli.output import check_json_target
-        from fcconan.errors import InputError
         from fcconan.services import flag_of
 
         arguments = self.interface.arguments
@@ -181,7 +190,7 @@ class Command:
             each = each if isinstance(each, list | tuple) else [each]
             named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
         paths: dict[str | None, list[Any]] = {
-            role: [Path(each) for each in found] for role, found in named.items() if role != "model"
+            role: [_place(each) for each in found] for role, found in named.items() if role != "model"
         }
         recorded, local = files_of_models([str(name) for name in named.get("model", [])])
         json_file, page = self._json_file(values), values.get(PAGE)
@@ -192,8 +201,12 @@ class Command:
 
             check_page(page)
         folders = [*paths.get("folder", []), *local]
+        written = {flag: path for role, flag, path in used if role == "write"}
+        for name, each in arguments.items():
+            if each.role == "write" and values[name] is not None:
+                written |= self.companions(values[name])
         check_files(
-            {**{flag: path for role, flag, path in used if role == "write"}, "--json": json_file, "--report": page},
+            {**written, "--json": json_file, "--report": page},
             read=[*paths.get("read", []), *folders, *recorded, values.get(CONFIG)],
             folders=folders,
         )
@@ -205,6 +218,14 @@ class Command:
                     raise InputError(
                         f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force"
                     )
+
+    def _write_details(self, error: InputError, path: Path | None) -> None:
+        """Writes all that an error refuses to the file of `--json`, where its message names the first few."""
+        from fcconan.services import write_json
+
+        details = getattr(error, "details", None)
+        if path is not None and details is not None:
+            write_json(details, path)
 
     def _json_file(self, values: Mapping[str, Any]) -> Path | None:
         """Returns the file of `--json`, which is a parameter of the service where the result depends on its place."""
@@ -317,8 +338,6 @@ class _ServiceCommand(TyperCommand):
                 formatter.write_text(", ".join(rare))
 
     def _renewed(self, args: list[str]) -> list[str]:
-        from fcconan.errors import InputError
-
         renewed: list[str] = []
         template = None
         for place, word in enumerate(args):
@@ -330,7 +349,7 @@ class _ServiceCommand(TyperCommand):
                 continue
             old, equals, value = word.partition("=")
             if old in self.declared.removed:
-                raise InputError(f"{old} had two meanings and was removed: use {self.declared.removed[old]}")
+                raise InputError(f"{old} was removed: use {self.declared.removed[old]}")
             if old in self.declared.ignored:
                 print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
                 continue
@@ -350,6 +369,12 @@ class _ServiceCommand(TyperCommand):
 
 def _without_parameters() -> None:
     """The callback that Typer requires; the command itself is made when its parameters are needed."""
+
+
+def _place(value: str | Path) -> Path:
+    """Returns the path that a value names, without a part or labels (`FOLDER:PART`)."""
+    before, _, after = str(value).rpartition(":")
+    return Path(before) if after and not Path(value).exists() and before and Path(before).is_dir() else Path(value)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -11,11 +11,9 @@ from typing import Any
 
 import typer
 
-from fcconan.cli import correlate, metrics, models
+from fcconan.cli import models
 from fcconan.cli.evaluating_rehearsal import rehearsed
 from fcconan.cli.evaluating_verbs import COMPARISONS, RATINGS, REPLIES, Verbs, step_of, verb_of
-from fcconan.cli.generating import may_be_mended
-from fcconan.cli.judge import audit
 from fcconan.errors import InputError
 from fcconan.generation import (
     ComparisonConfig,
@@ -170,11 +168,7 @@ class Evaluation:
         files = self._verbs.files_of(name)
 
         def work() -> None:
-            try:
-                self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
-            except typer.Exit:
-                if may_be_mended(files[1]):  # refused or empty replies stay so, and the step is done
-                    raise
+            self._verbs.generate(name, files[0], files[1], self.connection, self.suite.limit)
 
         self._do(step_of(name), self._verbs.key_of_system(name), files, work)
 
@@ -207,8 +201,7 @@ class Evaluation:
 
         def work() -> None:
             given = {"device": self.connection.device, **options}
-            with redirect_stdout(io.StringIO()):
-                verb_of(metrics.run)(replies=[str(self._verbs.replies)], out=files[0], json_file=files[1], **given)
+            _measured(files[1], self._verbs.replies, files[0], given)
 
         key = key_of(step=METRICS, options=known(options), replies=_content(self._verbs.replies))
         self._do(METRICS, key, files, work)
@@ -250,11 +243,11 @@ class Evaluation:
                 "comparisons": None if compared is None else [compared],
             }
             read = [path for path in (rated, compared) if path is not None]
-            self._scoring("audit", audit.run, read, {**files, "replies": self._verbs.replies, **given})
+            self._scoring("audit", _audited, read, {**files, "replies": self._verbs.replies, **given})
         if rated is not None and scored.is_file():
             judges = judges_of(rated)
             options = {"ratings": [str(rated), str(scored)], "human": judges, "replies": replies, **draws}
-            self._scoring("correlate", correlate.run, [rated, scored], options)
+            self._scoring("correlate", _correlated, [rated, scored], options)
 
     def _scoring(self, name: str, verb: Callable[..., None], read: Iterable[Path], options: dict[str, Any]) -> None:
         file = self.out / f"{name}.json"
@@ -314,10 +307,35 @@ def _ranked(json_file: Path, comparisons: Sequence[str], replies: str | None = N
     rank(comparisons, RankOptions(**options), replies=replies).to_json(json_file)
 
 
+def _audited(json_file: Path, ratings: Any, replies: Path, **options: Any) -> None:
+    from fcconan.services import AuditOptions, audit
+
+    comparisons = options.pop("comparisons")
+    audit(ratings, AuditOptions(**options), comparisons=comparisons, replies=replies).to_json(json_file)
+
+
 def _on_board(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:
     from fcconan.services import LeaderboardOptions, leaderboard
 
     leaderboard(ratings, LeaderboardOptions(**options), replies=replies).to_json(json_file)
+
+
+def _correlated(json_file: Path, ratings: Sequence[str], replies: str, **options: Any) -> None:
+    from fcconan.services import CorrelateOptions, correlate
+
+    correlate(ratings, CorrelateOptions(**options), replies=replies).to_json(json_file)
+
+
+def _measured(json_file: Path, replies: Path, out: Path, given: dict[str, Any]) -> None:
+    """Writes text metrics, whose options have other names in suites."""
+    from fcconan.services import MetricsOptions, metrics
+
+    options = {name: value for name, value in given.items() if value is not None}
+    training = options.pop("train", None)
+    options["multi_reference"] = options.pop("several", "max")
+    if "question" in options:
+        options["question"] = dict(each.split("=", 1) for each in options["question"])
+    metrics(replies, MetricsOptions(**options), out=out, novelty_against=training).to_json(json_file)
 
 
 def _content(path: Path) -> str | None:

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.cli import generate, models
+import typer
+
+from fcconan.cli import models
 from fcconan.cli.judge import compare, rate
 from fcconan.data import content_folder
 from fcconan.errors import InputError
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from fcconan.generation import Item
 
 Options = dict[str, Any]
+_RENAMED = {
+    "strategy": "rating_method",
+    "name": "rater_name",
+    "protocol": "comparison_format",
+    "reference": "show_reference",
+    "budget": "pairs",
+    "context": "context_tokens",
+}
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
 
 
@@ -69,33 +79,34 @@ class Verbs:
         self, name: str, out: Path, json_file: Path | None, connection: models.Connection, limit: int | None
     ) -> None:
         """Lets a system answer the messages."""
-        suite, options = self.suite, dict(self.systems[name])
-        options.pop("title", None)
-        made, theirs = options.pop("from", None), options.pop("system", None)
-        columns = options.pop("column", None) if made is not None else suite.column
-        if options.get("background") is not None:
-            options["background"] = Path(options["background"])
-        verb_of(generate.run)(
-            dataset=self.dataset,
-            out=out,
-            made=made,
-            system=theirs or (name if made is None else self._only_system(name, made, columns)),
-            config=suite.config,
-            split=suite.split,
-            column=[f"{ours}={column}" for ours, column in (columns or {}).items()] or None,
-            limit=limit,
-            connection=connection,
-            json_file=json_file,
-            **{"seed": suite.seed, **options},
-        )
+        from fcconan.services import GenerateOptions, configured, generate
+
+        suite, entry = self.suite, dict(self.systems[name])
+        made, theirs = entry.get("from"), entry.pop("system", None)
+        columns = entry.pop("column", None) if made is not None else suite.column
+        given = {
+            "seed": suite.seed,
+            **entry,
+            "system": theirs or (name if made is None else self._only_system(name, made, columns)),
+            "config": suite.config,
+            "split": suite.split,
+            "column": columns,
+            "limit": limit,
+        }
+        options = configured(GenerateOptions, "systems", given, connection.service.options)
+        result = generate(self.dataset, out, options, client=connection.service)
+        if json_file is not None:
+            result.to_json(json_file)
+        if result.may_improve and not result.is_dry_run:  # refused or empty replies stay so, and the step is done
+            raise typer.Exit(1)
 
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
-        from fcconan.cli.generate_options import part_of
         from fcconan.data import id_of
         from fcconan.generation import open_part
+        from fcconan.services import dataset_part
 
-        source, config, split = part_of(made)
+        source, config, split = dataset_part(made)
         if split is None and source.resolve() == self.dataset.resolve():
             split = self.suite.split
         part = open_part(source, config=config, split=split, columns=columns)
@@ -113,32 +124,30 @@ class Verbs:
         self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
     ) -> None:
         """Lets a judge, or several, rate replies."""
-        given = {key: value for key, value in options.items() if key not in ("model", "prompt", "steps", "background")}
-        verb_of(rate.run)(
-            dataset=[str(replies)],
-            out=out,
-            model=models_in(options),
-            prompt=_path(options.get("prompt")),
-            steps=[Path(each) for each in options.get("steps") or ()] or None,
-            background=_path(options.get("background")),
-            connection=connection,
-            json_file=json_file,
-            **{"seed": self.suite.seed, **given},
-        )
+        from fcconan.services import RateOptions, rate as rate_replies
+
+        given = {**self._given(options, connection), "model": models_in(options)}
+        result = rate_replies(str(replies), RateOptions(**given), out=out, client=connection.service)
+        result.to_json(json_file)
+        rate.COMMAND.show(result, False)
 
     def compare(
         self, replies: Path, out: Path, options: Mapping[str, Any], json_file: Path, connection: models.Connection
     ) -> None:
         """Lets a judge compare replies."""
-        given = {key: value for key, value in options.items() if key != "prompt"}
-        verb_of(compare.run)(
-            dataset=[str(replies)],
-            out=out,
-            prompt=_path(options.get("prompt")),
-            connection=connection,
-            json_file=json_file,
-            **{"seed": self.suite.seed, **given},
-        )
+        from fcconan.services import CompareOptions, compare as compare_replies
+
+        given = self._given(options, connection)
+        result = compare_replies(str(replies), CompareOptions(**given), out=out, client=connection.service)
+        result.to_json(json_file)
+        compare.COMMAND.show(result, False)
+
+    def _given(self, options: Mapping[str, Any], connection: models.Connection) -> dict[str, Any]:
+        """Returns the options of a judge by their names in services; a seed below 0 is not sent."""
+        named = {_RENAMED.get(key, key): value for key, value in options.items() if value is not None}
+        seed = named.get("seed", self.suite.seed)
+        seeds = {"seed": max(seed, 0), "send_seed": seed >= 0}
+        return {**connection.endpoint.model_dump(), **named, **seeds}
 
     def files_of(self, name: str) -> list[Path]:
         """Returns what a system's step writes: replies, summary and card."""
@@ -229,7 +238,3 @@ def _makers_of(options: Options) -> list[str]:
         if spec is not None and spec.has_location and spec.origin is not None:
             files.append(Path(spec.origin))
     return [content_of(file) for file in files]
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)

@@ -1,7 +1,10 @@
-"""Options that verbs with a language model share, and the models that they name."""
+"""Options that older commands with a language model share; `fcconan.services.connections` opens the models.
+
+It is deleted with the last command that is no service.
+"""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -10,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fcconan.cli.answer_runs import Fresh, begun, report_answers
-from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.models import Answers, Call, Format, Model, Purse, Reply, Run
+    from fcconan import services
+    from fcconan.models import Answers, Format, Model, Purse, Rehearsal as Rehearsal, Run, UnaskedModel
+
+    Nobody = UnaskedModel
 
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.")
@@ -93,52 +98,53 @@ class Connection:
     run: "Run | None" = field(default=None, compare=False)
 
     @cached_property
+    def service(self) -> "services.Connection":
+        """The connection of the services, which opens the models; older commands check the limits of numbers later."""
+        from fcconan import services
+
+        return services.Connection(self.endpoint, self.run)
+
+    @property
+    def endpoint(self) -> "services.Endpoint":
+        """The group of options of services."""
+        from fcconan import services
+
+        return services.Endpoint.model_construct(
+            base_url=self.base_url,
+            api_key_variable=self.key_variable,
+            response_cache=self.journal,
+            concurrency=self.concurrency,
+            requests_per_minute=self.per_minute,
+            timeout=self.timeout,
+            retries=self.retries,
+            structured_output=self.structured,
+            request_field=tuple(self.further or ()),
+            prices=self.prices,
+            max_cost=self.max_cost,
+            dry_run=self.dry_run,
+            device=self.device,
+            batch_size=self.batch_size,
+            fresh=self.fresh,
+        )
+
+    @property
     def purse(self) -> "Purse | None":
-        """What all models of the run may spend together; None for any amount.
-
-        Raises:
-            InputError: The limit is no number from 0.
-        """
-        from fcconan.models import Purse
-
-        return None if self.max_cost is None else Purse(self.max_cost)
+        """See `fcconan.services.Connection`."""
+        return self.service.purse
 
     def journal_path(self) -> Path:
-        """Returns the file of answers that is given, or the one in the cache.
+        """Returns the file of answers; see `fcconan.services.cache_path`."""
+        from fcconan import services
 
-        Raises:
-            InputError: The file holds something else.
-        """
-        from fcconan.models import check_answers_file
-        from fcconan.retrieval import default_folder
-
-        path = self.journal or default_folder() / "journal.sqlite"
-        if not path.name:  # `.` or `/`
-            raise InputError(f"--journal is {str(path)!r}: give the name of a file")
-        check_answers_file(path)
-        return path
+        return services.cache_path(self.journal)
 
     def answers(self) -> "Answers":
-        """Returns the store of answers.
-
-        Raises:
-            InputError: The file cannot be used.
-        """
-        from fcconan.models import Answers
-
-        path = self.journal_path()
-        return Answers(path) if self.run is None else self.run.answers(path)
+        """Returns the store of answers; see `fcconan.services.Connection`."""
+        return self.service.answers()
 
     def epoch(self) -> int:
-        """Returns the epoch of the run's answers; a fresh run that sends something opens it first.
-
-        Raises:
-            InputError: The file cannot be used.
-        """
-        answers = self.answers()
-        if answers.is_fresh and not self.dry_run:
-            answers.prepare()
-        return answers.epoch
+        """Returns the epoch of the run's answers; see `fcconan.services.Connection`."""
+        return self.service.epoch()
 
     def check_files(
         self,
@@ -183,54 +189,17 @@ class Connection:
         Raises:
             InputError: There is no such model, or the options do not go together.
         """
-        kind, _, rest = name.partition(":")
-        if name == LEXICAL:
-            raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
-        if not name.strip() or (kind in ("replay", "local") and not rest):
-            raise InputError(
-                f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
-            )
-        if kind == "replay":
-            from fcconan.models import ReplayModel
-
-            return ReplayModel(Path(rest))
-        if kind == "local":
-            from fcconan.models import LocalModel
-
-            return LocalModel(
-                rest,
-                journal=self.answers(),
-                device=self.device,
-                batch_size=self.batch_size,
-                template=template,
-            )
-        from fcconan.models import Budget, Client, EndpointModel, load_price, read_fields
-
-        price = None if self.prices is None else load_price(self.prices, name)
-        if self.max_cost is not None and price is None:
-            raise InputError("--max-cost needs --prices FILE, with the price of the model")
-        sharing = [each for each in beside if _at_endpoint(each)] or [name]
-        share, more = divmod(self.concurrency, len(sharing))
-        client = Client(
-            journal=self.answers(),
-            base_url=self.base_url,
-            api_key_variable=self.key_variable,
-            timeout=self.timeout,
-            retries=self.retries,
-            concurrency=max(1, share + (sharing.index(name) < more)),
-            requests_per_minute=None if self.per_minute is None else self.per_minute / len(sharing),
-            budget=Budget(self.purse, price),
-            own_thread=bool(beside),
-        )
-        further = read_fields(self.further or (), option="--field")
-        return EndpointModel(client, name, structured=self.structured, further=further)
-
-
-def _at_endpoint(name: str) -> bool:
-    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
+        return self.service.open(name, beside=beside, template=template)
 
 
 DEFAULT = Connection()
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the stand-ins for models when a command needs them."""
+    import fcconan.models
+
+    return getattr(fcconan.models, {"Nobody": "UnaskedModel", "Rehearsal": "Rehearsal"}.get(name, name))
 
 
 def connected(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -270,94 +239,8 @@ def connected(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]
     return decorate
 
 
-class Nobody:
-    """Stands where a model would, to make the calls that are never sent."""
-
-    def __init__(self) -> None:
-        self.name, self.configuration = "nobody", dict[str, Any]()
-
-    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
-        """Answers nothing.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError
-
-
-class Rehearsal:
-    """Stands in for a model and counts what it would be asked.
-
-    Args:
-        model: The model.
-        role: What it is asked for, where a verb asks for several things.
-        answer: Makes the text of its answers, of a call and its number; by default it answers nothing.
-
-    Attributes:
-        calls: Calls in all.
-        kept: Those that are answered already.
-        prompt_tokens: Estimate, of those that are not.
-        most_prompt_tokens: Bound.
-        most_completion_tokens: Bound; None if an answer may be of any length.
-    """
-
-    def __init__(
-        self, model: "Model", *, role: str | None = None, answer: "Callable[[Call, int], str] | None" = None
-    ) -> None:
-        self.model, self.name, self.configuration = model, model.name, model.configuration
-        self._role, self._answer = role, answer
-        self.calls = self.kept = self.prompt_tokens = self.most_prompt_tokens = 0
-        self.most_completion_tokens: int | None = 0
-
-    def replies(self, calls: Iterable["Call"]) -> Iterator["Reply"]:
-        """Counts the calls."""
-        from fcconan.models import EndpointModel, Reply, estimated_tokens, longest_answer, longest_prompt
-
-        known = getattr(self.model, "known", lambda call: None)
-        for call in calls:
-            self.calls += 1
-            if known(call) is not None:
-                self.kept += 1
-            else:
-                self.prompt_tokens += estimated_tokens(call.messages)
-                body: dict[str, Any] = {"messages": call.messages, "max_tokens": call.sampling.max_tokens}
-                if isinstance(self.model, EndpointModel):
-                    body, _ = self.model.bodies(call)[-1]
-                self.most_prompt_tokens += longest_prompt(body)
-                answer = longest_answer(body)
-                if answer is None or self.most_completion_tokens is None:
-                    self.most_completion_tokens = None
-                else:
-                    self.most_completion_tokens += answer
-            yield Reply(self._answer(call, self.calls)) if self._answer is not None else Reply(reason="not_recorded")
-
-    def summary(self, prices: Path | None) -> dict[str, Any]:
-        """Returns the counts, and the cost if there are prices; models that are no endpoint's cost nothing.
-
-        Raises:
-            InputError: There is no price for the model.
-        """
-        from fcconan.models import EndpointModel, Price, load_price
-
-        found: dict[str, Any] = {
-            "model": self.name,
-            **({} if self._role is None else {"asked_for": self._role}),
-            "calls": self.calls,
-            "answered_already": self.kept,
-            "to_send": self.calls - self.kept,
-            "prompt_tokens_about": self.prompt_tokens,
-            "completion_tokens_at_most": self.most_completion_tokens,
-        }
-        if prices is not None:
-            price = load_price(prices, self.name) if isinstance(self.model, EndpointModel) else Price(0, 0)
-            answers = self.most_completion_tokens
-            for name, prompts in (("cost_about", self.prompt_tokens), ("cost_at_most", self.most_prompt_tokens)):
-                found[name] = None if answers is None else round(price.of(prompts, answers), 6)
-        return found
-
-
 def print_rehearsals(
-    rehearsals: list[Rehearsal], prices: Path | None, json_file: Path | None, *, at_most: bool = False
+    rehearsals: "list[Rehearsal]", prices: Path | None, json_file: Path | None, *, at_most: bool = False
 ) -> None:
     """Prints what models would be asked; the estimate counts a token for four bytes."""
     from fcconan.cli.output import print_table, write_json
@@ -380,25 +263,11 @@ def print_used(opened: Sequence[Any], *, option: str = "--fresh") -> list[dict[s
         opened: The models.
         option: The option of the command that asks again.
     """
+    from fcconan import services
     from fcconan.cli.output import print_table
 
-    found = []
-    for model in opened:
-        budget = getattr(getattr(model, "client", None), "budget", None)
-        if budget is not None:
-            used, cost = budget.used, budget.cost
-            origins = model.client.origins.summary(model.name)
-            found.append(
-                {
-                    "model": model.name,
-                    "requests": used.requests,
-                    "prompt_tokens": used.prompt_tokens,
-                    "completion_tokens": used.completion_tokens,
-                    "requests_without_count": used.uncounted,
-                    "cost": None if cost is None else round(cost, 6),
-                    **origins,
-                }
-            )
+    opened = list(opened)
+    found = services.usage_of(opened)
     if found:
         shown = [name for name in _SENT if name != "cost" or found[0]["cost"] is not None]
         print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in found])

@@ -37,6 +37,7 @@ from .finetuning.search import (
 from .finetuning.settings import (
     Finetuning as Finetuning,
     load_finetuning as load_finetuning,
+    preset_names as preset_names,
 )
 from .generators import (
     PASSING as PASSING,

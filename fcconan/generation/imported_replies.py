@@ -1,6 +1,6 @@
 """Replies that were made elsewhere, as replies to the items of a dataset."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class ImportedReplies:
         split: Of the folder; needed where it has several.
         columns: Name of a column here (`text`, `hate_speech`, `item_id`, `references`, `system`, `strategy`) -> its
             name in the file.
+        filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
         system: With a column of systems, the only one that is read; without one, the name of the system, by default
             the file's.
 
@@ -52,10 +53,11 @@ class ImportedReplies:
         config: str | None = None,
         split: str | None = None,
         columns: Mapping[str, str] | None = None,
+        filter: Mapping[str, Collection[str]] | None = None,
         system: str | None = None,
     ) -> None:
         self.source, self._items = source, items
-        read = list(_read(source, config, split, columns or {}, system or source.stem))
+        read = list(_read(source, config, split, columns or {}, filter, system or source.stem))
         named = list(dict.fromkeys(row["system"] for row in read))
         chosen = read
         if system is not None and system not in named:
@@ -67,7 +69,7 @@ class ImportedReplies:
         if len(unknown) == len(chosen):
             raise InputError(
                 f"none of the {len(chosen)} replies in {source} answers an item of the dataset: check the columns "
-                "hate_speech and item_id (--column), the dataset and its split"
+                "hate_speech and item_id (--rename), the dataset and its split"
             )
         found = [said for by_item in self._by_system.values() for said in by_item.values()]
         self.counts: dict[str, Any] = {
@@ -180,11 +182,18 @@ class ImportedSystem:
             yield next(iter(self._replies.get(item.item_id, ())), Generated(None, NO_REPLY))
 
 
-def _read(source: Path, config: str | None, split: str | None, columns: Mapping[str, str], name: str) -> Iterator[Row]:
+def _read(
+    source: Path,
+    config: str | None,
+    split: str | None,
+    columns: Mapping[str, str],
+    filter: Mapping[str, Collection[str]] | None,
+    name: str,
+) -> Iterator[Row]:
     for each, theirs in columns.items():
         if each not in _COLUMNS:
-            raise InputError(f"--column {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
-    part = open_part(source, config=config, split=split, columns=columns)
+            raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
+    part = open_part(source, config=config, split=split, columns=columns, filter=filter)
     number = 0
     for number, (place, row) in enumerate(part.rows(), start=1):
         if number == 1:
@@ -198,7 +207,7 @@ def _check(row: Row, source: Path) -> None:
     if not any(name in row for name in _TEXTS) or not any(name in row for name in _MESSAGES):
         raise InputError(
             f"{source} has the columns {', '.join(row)}, expected `text` and one of {', '.join(_MESSAGES)}: name them "
-            "with --column text=COLUMN"
+            "with --rename text=COLUMN"
         )
 
 

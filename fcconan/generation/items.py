@@ -1,6 +1,6 @@
 """The messages that generators answer, with their references: from a built dataset or a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ def load_items(
     config: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
     limit: int | None = None,
 ) -> list[Item]:
     """Reads items, in the order of the data.
@@ -31,6 +32,7 @@ def load_items(
         config: A part of the folder; by default its replies, else its pairs, else its queries.
         split: A split of that part; needed where it has several.
         columns: Name of a column here -> its name in a file.
+        filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
         limit: How many items are read; by default all.
 
     Raises:
@@ -38,7 +40,7 @@ def load_items(
     """
     if limit is not None and limit < 1:
         raise InputError(f"the limit is {limit}: give 1 or more items")
-    part = open_part(source, config=config, split=split, columns=columns)
+    part = open_part(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:
         if is_blank(str(row.get("hate_speech", ""))):

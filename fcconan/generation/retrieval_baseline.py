@@ -134,7 +134,7 @@ class Catalogue:
         if known:
             raise InputError(
                 f"the pool has CNs that people found to fit {known} of the {len(asked)} messages, and without these "
-                "only others are left: give --own where finding them is the task, or other pairs with --pool"
+                "only others are left: give --allow-own-cns where finding them is the task, or other pairs with --pool"
             )
 
     def _left_out(self, item: Item) -> frozenset[str]:

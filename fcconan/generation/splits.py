@@ -1,7 +1,7 @@
 """Which rows of a dataset are read for items and training pairs, and by which names their columns go."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from fcconan.data import (
     SUFFIXES,
     TIERS,
     cell_list,
+    cell_text,
     check_there,
     first_name,
     is_missing,
@@ -45,6 +46,7 @@ class Part:
         split: The split, where one was chosen.
         language: The code of the language, where the card of the dataset names a single one.
         columns: Name of a column here -> its name in the files, as the user says.
+        filter: Column -> the values, as text, of the rows that are read; None for all rows.
     """
 
     files: tuple[Path, ...]
@@ -54,18 +56,28 @@ class Part:
     split: str | None = None
     language: str | None = None
     columns: Mapping[str, str] | None = None
+    filter: Mapping[str, Collection[str]] | None = None
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """Yields the place of every row, for complaints, and the row with its texts under the names of this package.
 
         Raises:
-            InputError: A file cannot be read, or has no column that was named, or a text is no text.
+            InputError: A file cannot be read, or has no column that was named, or a text is no text; or the filter
+                leaves no row.
         """
+        found = False
         for file in self.files:
             rename = {**read_mapping(file)[0], **(self.columns or {})}
             for number, row in enumerate(read_rows(file), start=1):
                 place = f"{file}, row {number}"
-                yield place, self._named(row, rename, file, place)
+                named = self._named(row, rename, file, place)
+                check_there(str(file), [name for name in self.filter or () if name not in named], named)
+                if all(cell_text(named[name]) in values for name, values in (self.filter or {}).items()):
+                    found = True
+                    yield place, named
+        if self.filter and not found:
+            shown = " and ".join(f"{name} {'/'.join(sorted(values))}" for name, values in sorted(self.filter.items()))
+            raise InputError(f"{', '.join(map(str, self.files))} has no rows with {shown}: choose values that it has")
 
     def all_rows(self) -> list[tuple[str, Row]]:
         """Returns all rows, each with its place.
@@ -114,6 +126,7 @@ def open_part(
     config: str | None,
     split: str | None,
     columns: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
     training: bool = False,
     usual: str | None = None,
 ) -> Part:
@@ -126,6 +139,7 @@ def open_part(
             training pairs the part `train`, else its pairs.
         split: A split of that part; needed where it has several, but for training pairs that have a split `train`.
         columns: Name of a column here -> its name in a file.
+        filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
         training: Whether training pairs are asked for.
         usual: The part that training pairs are read from where no config is given and there is no part `train`.
 
@@ -137,10 +151,10 @@ def open_part(
             raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
         if split is not None:
             raise InputError(f"{source} is a file and has no splits: leave --split out")
-        return Part((row_file(source),), source.name, sha256_of(source)[:12], columns=columns)
+        return Part((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
-        return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns)
+        return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
     source = release_folder(str(source))
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
@@ -157,6 +171,7 @@ def open_part(
         split or files[0].name.split("-")[0],
         _language(source),
         columns,
+        filter,
     )
 
 

@@ -148,14 +148,14 @@ class Plan:
         if self.task.unit == "comparison":
             raise InputError(f"the task {self.task.name} compares two replies: use `fcconan judge compare`")
         if self.task.labels and self.strategy not in ("direct", "rubric"):
-            raise InputError(f"the task {self.task.name} has labels: judge it with --strategy rubric or direct")
+            raise InputError(f"the task {self.task.name} has labels: judge it with --rating-method rubric or direct")
         names = self.aspects or [aspect.name for aspect in self.task.aspects]
         if len(set(names)) < len(names):
             raise InputError(f"the aspects are {', '.join(names)}: name each once")
         self._check_sampling()
         if self.strategy != "auto-cseval" and self.steps:
             raise InputError(
-                f"calibrated steps go with --strategy auto-cseval, not with {self.strategy}: leave them out"
+                f"calibrated steps go with --rating-method auto-cseval, not with {self.strategy}: leave them out"
             )
         if self.strategy == "auto-cseval" and self.steps is None:
             raise InputError(
@@ -166,7 +166,7 @@ class Plan:
         if self.samples is not None and self.samples < 1:
             raise InputError(f"samples is {self.samples}: ask 1 or more times")
         if self.logprobs and (self.strategy != "g-eval" or self._samples > 1):
-            raise InputError("log-probabilities go with --strategy g-eval and one sample: leave the other option out")
+            raise InputError("log-probabilities go with --rating-method g-eval and one sample: leave the others out")
         if self._samples > 1 and self.temperature == 0:
             raise InputError(f"{self._samples} samples at temperature 0 are one answer: raise it, or ask once")
         if self.logprobs:

@@ -54,6 +54,10 @@ from .endpoint import (
 from .local import (
     LocalModel as LocalModel,
 )
+from .rehearsals import (
+    Rehearsal as Rehearsal,
+    UnaskedModel as UnaskedModel,
+)
 from .replay import (
     ReplayModel as ReplayModel,
 )

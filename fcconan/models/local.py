@@ -216,7 +216,7 @@ class LocalModel:
 
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "
-                "chat_template.jinja into its folder, or name a format (`fcconan generate --format`: "
+                "chat_template.jinja into its folder, or name a format (`fcconan generate --prompt-format`: "
                 f"{', '.join(format_names())})"
             )
         if template is not None and "eos_token" in template.template and self._tokenizer.eos_token is None:

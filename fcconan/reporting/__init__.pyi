@@ -72,3 +72,6 @@ from .tables import (
     leaderboard_table as leaderboard_table,
     terminal_tables as terminal_tables,
 )
+from .text_metrics import (
+    metrics_tables as metrics_tables,
+)

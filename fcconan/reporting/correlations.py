@@ -19,11 +19,19 @@ COUNTS = {
 }
 
 
-def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
-    """Returns what `fcconan correlate` found: one table for every aspect and level, best first, then the rest."""
-    tables = []
+def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> list[Table]:
+    """Returns the tables of correlations: judges by their mean over aspects, then all values, then what was added.
+
+    Args:
+        result: Result of `fcconan correlate`.
+        details: Whether each aspect and level has a table, best judge first, and ratings without a value are listed.
+    """
+    from fcconan.reporting.heat_scores import judge_table
+
     rows: Rows = result["rows"]
-    for aspect in dict.fromkeys(row["aspect"] for row in rows):
+    board = judge_table(rows)
+    tables = [] if board is None else [board]
+    for aspect in dict.fromkeys(row["aspect"] for row in rows) if details else ():
         for level in dict.fromkeys(row["level"] for row in rows):
             here = [row for row in rows if (row["aspect"], row["level"]) == (aspect, level)]
             kinds = [[row for row in here if _kind(row) == kind] for kind in KINDS]
@@ -47,7 +55,7 @@ def correlation_tables(result: Mapping[str, Any]) -> list[Table]:
             for row in samples
         ]
         tables.append(Table("Over random samples of the replies", columns, cells))
-    if missing := result.get("missing"):
+    if details and (missing := result.get("missing")):
         cells = [[row["rater"], row["aspect"], row["reason"], str(row["n"])] for row in missing]
         tables.append(Table("Ratings without a value", ["rater", "aspect", "reason", "ratings"], cells))
     return tables

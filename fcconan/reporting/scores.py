@@ -197,7 +197,7 @@ def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
     """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
     from fcconan.reporting.heat import heat_maps
-    from fcconan.reporting.heat_scores import correlation_maps, judge_table
+    from fcconan.reporting.heat_scores import correlation_maps
 
     notes = [
         *result.get("notes", ()),
@@ -209,32 +209,29 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
         "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
         "than two (given length: four) are too few. Counts that differ stand in the order of the coefficients.",
     ]
-    board = judge_table(result["rows"])
-    if board is not None:
+    if result["rows"]:
         notes.append(
             "The first table stands by the mean over aspects with the signs as they are: a metric of quality falls "
             "where people see a fault. A mean is over all aspects or is missing."
         )
-    tables = [*([] if board is None else [board]), *correlation_tables(result)]
     maps = correlation_maps(result["rows"])
-    return Section(title, notes, tables, more=heat_maps(maps) if maps else None)
+    return Section(title, notes, correlation_tables(result), more=heat_maps(maps) if maps else None)
 
 
-def agreement_section(result: Mapping[str, Any], *, pairs: bool = True) -> Section:
+def agreement_section(result: Mapping[str, Any]) -> Section:
     """Returns agreement as a part of a page, which needs what `with_maps` gives it.
 
     Args:
         result: With `rows` and `notes`.
-        pairs: Whether pairs of raters have lines and heat maps, too.
     """
     from fcconan.reporting.heat import heat_maps
     from fcconan.reporting.heat_scores import agreement_maps
 
     notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
-    maps = agreement_maps(result["rows"]) if pairs else []
+    maps = agreement_maps(result["rows"])
     # Two raters are one cell, which the table holds.
     several = maps if any(len(row["raters"]) > 2 for row in result["rows"]) else []
-    found = agreement_tables(result["rows"], pairs=pairs)
+    found = agreement_tables(result["rows"])
     # Tables are told apart by what stands between the raters and the three counts.
     several_tables = len(found) > 1
     tables = [
@@ -289,14 +286,13 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
     )
 
 
-def agreement_page(result: Mapping[str, Any], *, pairs: bool = True) -> Page:
+def agreement_page(result: Mapping[str, Any]) -> Page:
     """Returns agreement as a page.
 
     Args:
         result: With `rows`, `notes`, and a `signature` for each aspect.
-        pairs: Whether pairs of raters have lines and heat maps, too.
     """
-    section = agreement_section(result, pairs=pairs)
+    section = agreement_section(result)
     overall = agreement_tables(result["rows"], pairs=False)
     return with_maps(
         sections_page(
@@ -349,15 +345,14 @@ def write_correlations(path: Path, result: Mapping[str, Any]) -> None:
     write(path, correlation_page(result))
 
 
-def write_agreement(path: Path, result: Mapping[str, Any], *, pairs: bool = True) -> None:
+def write_agreement(path: Path, result: Mapping[str, Any]) -> None:
     """Writes agreement as a page.
 
     Args:
         path: The file.
         result: With `rows`, `notes`, and a `signature` for each aspect.
-        pairs: Whether pairs of raters have lines, too.
 
     Raises:
         InputError: It cannot be written.
     """
-    write(path, agreement_page(result, pairs=pairs))
+    write(path, agreement_page(result))

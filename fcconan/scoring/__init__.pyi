@@ -10,6 +10,7 @@ from .agreement import (
 )
 from .correlation.analysis import (
     DEFAULT as DEFAULT,
+    Correlation as Correlation,
     correlate as correlate,
     correlation_signature as correlation_signature,
 )
@@ -167,6 +168,11 @@ from .text.overlap import (
 )
 from .text.questions import (
     Question as Question,
+)
+from .text.score_rows import (
+    rating_rows as rating_rows,
+    summary_rows as summary_rows,
+    summary_signatures as summary_signatures,
 )
 from .text.scores import (
     SEVERAL as SEVERAL,

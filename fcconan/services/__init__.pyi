@@ -13,10 +13,22 @@ from .agreement import (
     AgreeResult as AgreeResult,
     agree as agree,
 )
+from .answer_log import (
+    AnswerLog as AnswerLog,
+    AnswerLogOptions as AnswerLogOptions,
+    model_of as model_of,
+    show_answers as show_answers,
+)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
     assign as assign,
+)
+from .background import (
+    Background as Background,
+    background_notice as background_notice,
+    count_background as count_background,
+    knowledge_of as knowledge_of,
 )
 from .benchmark import (
     BenchOptions as BenchOptions,
@@ -27,6 +39,11 @@ from .benchmark_results import (
     BenchResult as BenchResult,
     RanxData as RanxData,
 )
+from .bias_audit import (
+    AuditOptions as AuditOptions,
+    AuditResult as AuditResult,
+    audit as audit,
+)
 from .campaign_release import (
     TierOptions as TierOptions,
     TierResult as TierResult,
@@ -36,6 +53,11 @@ from .campaign_state import (
     StatusOptions as StatusOptions,
     StatusResult as StatusResult,
     campaign_status as campaign_status,
+)
+from .campaigns import (
+    CampaignOptions as CampaignOptions,
+    NewCampaignResult as NewCampaignResult,
+    new_campaign as new_campaign,
 )
 from .configuration import (
     Argument as Argument,
@@ -56,6 +78,26 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
+from .connections import (
+    LEXICAL as LEXICAL,
+    MODEL_HELP as MODEL_HELP,
+    Connection as Connection,
+    Notices as Notices,
+    cache_path as cache_path,
+    connected as connected,
+    notices_of as notices_of,
+    run_of as run_of,
+    usage_of as usage_of,
+)
+from .correlations import (
+    CorrelateOptions as CorrelateOptions,
+    CorrelateResult as CorrelateResult,
+    correlate as correlate,
+)
+from .dataset_parts import (
+    DatasetPart as DatasetPart,
+    dataset_part as dataset_part,
+)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
@@ -74,20 +116,66 @@ from .demonstration import (
     DemoResult as DemoResult,
     run_demo as run_demo,
 )
+from .failures import (
+    WatchedModel as WatchedModel,
+    why_nothing as why_nothing,
+)
+from .finetuning import (
+    FinetuneOptions as FinetuneOptions,
+    FinetuneResult as FinetuneResult,
+    finetune as finetune,
+)
+from .generated_replies import (
+    GenerateResult as GenerateResult,
+    generate as generate,
+)
+from .judge_plans import (
+    ComparisonPrompt as ComparisonPrompt,
+    RatingPrompt as RatingPrompt,
+    expected_answer as expected_answer,
+)
+from .judgements import (
+    RateOptions as RateOptions,
+    RateResult as RateResult,
+    rate as rate,
+)
 from .locations import (
     built_folder as built_folder,
     cached_folder as cached_folder,
     dataset_folder as dataset_folder,
 )
+from .model_results import (
+    ModelResult as ModelResult,
+    Progress as Progress,
+    dry_run_of as dry_run_of,
+    reporting as reporting,
+)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
     MOST_ROWS as MOST_ROWS,
+    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
+    Decoding as Decoding,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
     Seed as Seed,
     WideRowSelection as WideRowSelection,
+)
+from .pair_scores import (
+    PairScoreOptions as PairScoreOptions,
+    PairScoreResult as PairScoreResult,
+    score_pairs as score_pairs,
+)
+from .preferences import (
+    CompareOptions as CompareOptions,
+    CompareResult as CompareResult,
+    compare as compare,
+)
+from .prompts import (
+    PromptOptions as PromptOptions,
+    PromptResult as PromptResult,
+    show_prompt as show_prompt,
 )
 from .publication import (
     PublishOptions as PublishOptions,
@@ -103,6 +191,15 @@ from .rating_board import (
     LeaderboardOptions as LeaderboardOptions,
     LeaderboardResult as LeaderboardResult,
     leaderboard as leaderboard,
+)
+from .replies import (
+    REPLIES as REPLIES,
+    ReplySelection as ReplySelection,
+    check_systems as check_systems,
+    open_replies as open_replies,
+)
+from .reply_options import (
+    GenerateOptions as GenerateOptions,
 )
 from .reproduction import (
     ReproduceOptions as ReproduceOptions,
@@ -133,10 +230,33 @@ from .roster import (
     RosterResult as RosterResult,
     update_raters as update_raters,
 )
+from .rubrics import (
+    RubricOptions as RubricOptions,
+    RubricResult as RubricResult,
+    draft_rubric as draft_rubric,
+)
 from .sheets import (
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     export_sheets as export_sheets,
+)
+from .simulation import (
+    SimulateOptions as SimulateOptions,
+    SimulateResult as SimulateResult,
+    simulate as simulate,
+)
+from .steps_calibration import (
+    CalibrateOptions as CalibrateOptions,
+    CalibrateResult as CalibrateResult,
+    calibrate as calibrate,
+)
+from .suite_options import (
+    configured as configured,
+)
+from .text_metrics import (
+    MetricsOptions as MetricsOptions,
+    MetricsResult as MetricsResult,
+    metrics as metrics,
 )
 from .tournament import (
     RankOptions as RankOptions,

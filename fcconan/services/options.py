@@ -15,7 +15,8 @@ MOST_JOBS = 1_000_000  # no more threads are started than there are files
 LONGEST_WAIT = 1_000_000.0  # seconds
 MOST_REQUESTS = 1_000_000
 
-BOOTSTRAP, ROWS, ENDPOINT = "Confidence intervals", "Selection of rows", "Model endpoint"
+BOOTSTRAP, ROWS, ENDPOINT, DECODING = "Confidence intervals", "Selection of rows", "Model endpoint", "Decoding"
+MOST_TOKENS = 100_000_000  # of one output, far beyond any model
 
 
 class Seed(Configuration):
@@ -220,6 +221,35 @@ class Endpoint(Requests):
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
     )
-    batch_size: int = option(
-        8, help="Number of prompts in a batch of a local model.", group=ENDPOINT, rare=True, ge=1, le=65_536
+    batch_size: int | None = option(
+        None,
+        help="Number of prompts in a batch of a local model; default: 8.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=65_536,
     )
+
+
+class Decoding(Configuration):
+    """How a language model samples its output."""
+
+    temperature: float | None = option(
+        None,
+        help="Sampling temperature; default: that of the decoding settings, or 0, or 1 for several samples.",
+        group=DECODING,
+        rare=True,
+        metavar="FLOAT",
+        ge=0,
+        le=1e6,
+    )
+    max_tokens: int | None = option(
+        None, help="Longest output of the model.", group=DECODING, rare=True, ge=1, le=MOST_TOKENS
+    )
+    seed: int = option(0, help="Seed of all random choices.", group=DECODING, rare=True, ge=0, le=LARGEST_SEED)
+    send_seed: bool = option(True, help="Send the seed to the model.", group=DECODING, rare=True)
+
+    @property
+    def sent_seed(self) -> int | None:
+        """The seed that requests carry; None if it is not sent."""
+        return self.seed if self.send_seed else None

@@ -193,7 +193,7 @@ def test_rows_in_another_language_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"hate_speech": OMBREY}, "row 1 has no counter_narrative, but hate_speech: name it by --column"),
+        ({"hate_speech": OMBREY}, "row 1 has no counter_narrative, but hate_speech: name it by --rename"),
         (
             {"hate_speech": "  ", "counter_narrative": ASK},
             "row 1: hate_speech is '  ', expected a text; fill it in, or remove the row",
@@ -391,7 +391,7 @@ def test_lists_are_drawn_from_and_divide_evenly() -> None:
         pair_lists(*given_lists, n_hs=4)
     with pytest.raises(InputError, match=r"^row 2: text is '', expected a text"):
         lists([OMBREY, ""], [ASK])
-    with pytest.raises(InputError, match=r"^row 1 has no counter_narrative, but reply: name it by --column$"):
+    with pytest.raises(InputError, match=r"^row 1 has no counter_narrative, but reply: name it by --rename$"):
         list_texts([{"reply": ASK}], "cn")
 
 
@@ -557,7 +557,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     corpus = write("pairs.csv", theirs)
     quiz = write("quiz.csv", [{"hate_speech": TESSOK, "counter_narrative": "Boo.", "label": "not_appropriate"}])
     base = ("annotate", "new", tmp_path / "Ombrey 1", "--task", "appropriateness", "--json", tmp_path / "r.json")
-    options = ("--hs", 1, "--encoder", "tfidf", "--column", "hate_speech=hs", "--quiz", quiz, "--seed", 2)
+    options = ("--hs", 1, "--encoder", "tfidf", "--rename", "hate_speech=hs", "--qualification", quiz, "--seed", 2)
     first = run_cli(*base, "--corpus", corpus, *options)
     assert (first.returncode, first.stderr) == (0, "")
     campaign = Campaign(tmp_path / "Ombrey 1")
@@ -591,7 +591,7 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
     run = run_cli("annotate", "new", tmp_path / "two", "--task", "pairwise", "--replies", replies, "--pairs", 2)
     assert (run.returncode, run.stderr) == (0, "")
     assert len(Campaign(tmp_path / "two").units()) == 2
-    one = ("--replies", replies, "--where", "system=y")
+    one = ("--replies", replies, "--filter", "system=y")
     run = run_cli("annotate", "new", tmp_path / "one", "--task", "cseval", *one)
     assert (run.returncode, run.stderr) == (0, "")
     assert [row["system"] for row in Campaign(tmp_path / "one").texts().values()] == ["y"]
@@ -607,7 +607,7 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
         ("cseval", ["--replies", "r.csv", "--hs", "3"], "--hs: this campaign draws no HS and CNs; leave it out"),
         ("appropriateness", ["--hs-file", "h.txt"], "one list of texts is given: give --hs-file and --cn-file"),
         ("appropriateness", ["--corpus", "c.csv", "--cn-file", "c.txt"], "the CNs of --cn-file need HS"),
-        ("appropriateness", ["--corpus", "c.csv"], "say how many HS are drawn from the corpus: give --hs"),
+        ("appropriateness", ["--corpus", "c.csv"], "--hs is missing, the number of HS that are drawn from the corpus"),
         (
             "appropriateness",
             ["--hs-file", "h.txt", "--cn-file", "c.txt", "--encoder", "tfidf"],
@@ -618,9 +618,17 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
             ["--corpus", "c.csv", "--hs", "3", "--language", "eng"],
             "--language is 'eng': give a code",
         ),
-        ("appropriateness", ["--corpus", "c.csv", "--hs", "3", "--name", "A b"], "the campaign's name is 'A b', expec"),
+        (
+            "appropriateness",
+            ["--corpus", "c.csv", "--hs", "3", "--campaign-name", "A b"],
+            "the campaign's name is 'A b', expec",
+        ),
         ("appropriateness", ["--hs-file", "h.doc", "--cn-file", "c.txt"], "there is no file h.doc: check the path"),
-        ("cseval", ["--replies", "pairs.csv", "--where", "x"], "--where x: expected COLUMN=VALUE"),
+        (
+            "cseval",
+            ["--replies", "pairs.csv", "--filter", "x"],
+            "Invalid value for '--filter': found 'x', expected COLUMN=VALUE",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_one_line(

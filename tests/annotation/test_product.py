@@ -495,9 +495,9 @@ def test_lists_that_are_none_are_refused(tmp_path: Path, run_cli: RunCli, name: 
 def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_cli: RunCli) -> None:
     folder, out, result = campaign(tmp_path / "campaign"), tmp_path / "scores", tmp_path / "counts.json"
     command = ["annotate", "score", folder, "--scorer", "tfidf", "--out", out, "--rows-per-shard", 4]
-    done = run_cli(*command, "--rank", 1, "--world", 2)
+    done = run_cli(*command, "--process-index", 1, "--process-count", 2)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "2 shards are left to other ranks" in done.stdout
+    assert "2 shards are left to other processes" in done.stdout
     done = run_cli(*command, "--json", result)
     assert (done.returncode, done.stderr) == (0, "")
     counts = json.loads(result.read_text())
@@ -514,7 +514,7 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         "lowest": 0.0,
     }
     assert [row[0] for row in rows_in(out)] == [f"{hs}:{cn}" for hs in HS for cn in CN]
-    again = run_cli(*command, "--top", 1)
+    again = run_cli(*command, "--keep-top", 1)
     assert (again.returncode, again.stdout) == (2, "")
     assert "found the plan of another scoring" in again.stderr
 
@@ -523,8 +523,8 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
     ("options", "said"),
     [
         (["--jobs", 2, "--scheduler", "tcp://127.0.0.1:9"], "give one of them"),
-        (["--rank", 0], "--rank and --world belong together"),
-        (["--rank", 2, "--world", 2], "rank 2 of 2 is none"),
+        (["--process-index", 0], "--process-index and --process-count belong together"),
+        (["--process-index", 2, "--process-count", 2], "rank 2 of 2 is none"),
         (["--model", "stub"], "are for --scorer judge, not tfidf"),
         (["--scorer", "judge"], "name it with --model"),
         (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "name it with --aspect"),

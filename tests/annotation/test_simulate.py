@@ -128,7 +128,7 @@ def test_sheets_import_and_faultless_raters_say_what_is_right(kind: str, tmp_pat
         given = ["--truth", tmp_path / "t.jsonl"]
     run = run_cli(
         *("annotate", "simulate", tmp_path / "c", "--out", tmp_path / "out", "--json", tmp_path / "s.json"),
-        *("--annotators", tmp_path / "a.yaml", *given),
+        *("--annotator-model", tmp_path / "a.yaml", *given),
     )
     assert (run.returncode, run.stderr) == (0, "")
     run = run_cli("annotate", "import", tmp_path / "c", *sorted((tmp_path / "out").glob("*.csv")))
@@ -358,7 +358,17 @@ def test_the_command_plans_with_the_raters_of_the_campaign(tmp_path: Path, run_c
     asked(tmp_path / "c", 40, 4)
     # One of four is always wrong, the others never: of single votes a quarter is wrong in every team of four.
     (tmp_path / "a.yaml").write_text("default: {accuracy: 1.0}\nraters: {rater-2: {accuracy: 0.0}}\n")
-    arguments = ("--plan", "--team", 4, "--overlap", "0:0", "--repetitions", 3, "--annotators", tmp_path / "a.yaml")
+    arguments = (
+        "--estimate",
+        "--team-size",
+        4,
+        "--overlap-plan",
+        "2=0",
+        "--repetitions",
+        3,
+        "--annotator-model",
+        tmp_path / "a.yaml",
+    )
     run = run_cli("annotate", "simulate", tmp_path / "c", *arguments, "--json", tmp_path / "p.json")
     assert (run.returncode, run.stderr) == (0, "")
     (design,) = json.loads((tmp_path / "p.json").read_text())["designs"]
@@ -374,17 +384,26 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
     campaign = campaign_of(tmp_path / "c", pair_units(40), {})
     (tmp_path / "a.yaml").write_text(NAMED)
     arguments = [
-        *("annotate", "simulate", tmp_path / "c", "--annotators", tmp_path / "a.yaml", "--plan", "--team", 4),
-        *("--team", 1, "--overlap", "0:0", "--repetitions", 2, "--json", tmp_path / "p.json"),
+        *(
+            "annotate",
+            "simulate",
+            tmp_path / "c",
+            "--annotator-model",
+            tmp_path / "a.yaml",
+            "--estimate",
+            "--team-size",
+            4,
+        ),
+        *("--team-size", 1, "--overlap-plan", "2=0", "--repetitions", 2, "--json", tmp_path / "p.json"),
     ]
     run = run_cli(*arguments)
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.startswith(
+    assert run.stdout[run.stdout.index("4 validators:") :].startswith(
         "4 validators: 4 as `validators` says.\n4 annotators: annotator-3, 3 as `default` says.\n1 annotator: annot"
     )
     designs = json.loads((tmp_path / "p.json").read_text())["designs"]
     assert [each["measures"]["error bronze"]["mean"] for each in designs] == [0.25, 1.0]
-    # Who is described and does not come is noticed as soon as anybody has joined, as it is without --plan.
+    # Who is described and does not come is noticed as soon as anybody has joined, as it is without --estimate.
     campaign.write("raters.jsonl", [Rater("annotator-1"), Rater("annotator-2"), Rater("gone", state="left")])
     run = run_cli(*arguments)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
@@ -411,7 +430,18 @@ def test_the_pace_of_simulated_raters_is_the_mean_of_a_lognormal_time() -> None:
 
 def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
     asked(tmp_path / "c", 12, 1)
-    arguments = ["annotate", "simulate", tmp_path / "c", "--plan", "--team", 3, "--team", 4, "--overlap", "0.5:0.25"]
+    arguments = [
+        "annotate",
+        "simulate",
+        tmp_path / "c",
+        "--estimate",
+        "--team-size",
+        3,
+        "--team-size",
+        4,
+        "--overlap-plan",
+        "2=0.5,3=0.25",
+    ]
     arguments += ["--repetitions", 5, "--accuracy", 0.8, "--bias", f"{YES}=0.1", "--pay-per-hour", 12]
     for name in ("one", "two"):
         run = run_cli(*arguments, "--json", tmp_path / f"{name}.json")
@@ -428,16 +458,16 @@ def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
     ("arguments", "message"),
     [
         ([], "give --out FOLDER"),
-        (["--plan", "--out", "x"], "give --out FOLDER"),
-        (["--out", "x", "--team", 3], "--team: of --plan only"),
-        (["--plan", "--overlap", "0.5:0.7"], "give shares from 0"),
-        (["--plan", "--overlap", "much"], "expected two shares"),
-        (["--plan", "--team", 2, "--overlap", "0:0.5"], "--team 2 cannot judge units by 3"),
-        (["--plan", "--positive-rate", 1.5], "--positive-rate is 1.5"),
-        (["--out", "x", "--positive-rate", -1], "--positive-rate is -1"),
+        (["--estimate", "--out", "x"], "give --out FOLDER"),
+        (["--out", "x", "--team-size", 3], "--team-size: of --estimate only"),
+        (["--estimate", "--overlap-plan", "2=0.5,3=0.7"], "give shares from 0"),
+        (["--estimate", "--overlap-plan", "much"], "expected shares such as"),
+        (["--estimate", "--team-size", 2, "--overlap-plan", "0:0.5"], "--team-size 2 cannot judge units by 3"),
+        (["--estimate", "--positive-rate", 1.5], "Invalid value for '--positive-rate'"),
+        (["--out", "x", "--positive-rate", -1], "Invalid value for '--positive-rate'"),
         (["--out", "x", "--round", "second"], "no round 'second'"),
-        (["--out", "x", "--bias", "appropriate"], "expected NAME=NUMBER"),
-        (["--out", "x", "--accuracy", 2], "default has accuracy: "),
+        (["--out", "x", "--bias", "appropriate"], "expected LABEL=SHARE|ASPECT=SHIFT"),
+        (["--out", "x", "--accuracy", 2], "Invalid value for '--accuracy'"),
         (["--out", "c/sheets"], "is in the folder of the campaign"),
     ],
 )

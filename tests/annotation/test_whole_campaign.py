@@ -40,10 +40,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cn.txt").write_text("\n".join(cn))
     (folder / "annotators.yaml").write_text(ANNOTATORS)
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--name", "whole", "--seed", 7)
+    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
     annotate("raters", "--add-annotators", 6, "--add-validators", 2)
     annotate("assign", "--overlap", "2=0.2", "--overlap", "3=0.8")
-    raters = ("--annotators", folder / "annotators.yaml")
+    raters = ("--annotator-model", folder / "annotators.yaml")
     annotate("simulate", "--out", folder / "main", *raters, "--positive-rate", 0.4)
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
@@ -125,7 +125,7 @@ def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:
         "annotate",
         "simulate",
         work / "campaign",
-        *("--out", work / "main", "--annotators", work / "annotators.yaml", "--positive-rate", 0.4),
+        *("--out", work / "main", "--annotator-model", work / "annotators.yaml", "--positive-rate", 0.4),
     )
     assert (simulated.returncode, simulated.stderr) == (0, "")
     assert "everything was there already" in simulated.stdout

@@ -180,7 +180,7 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
             "a.csv -p ombrey --rename text=a --rename text=b",
             "Invalid value for '--rename': text has two values, 'a' and 'b'; give one.",
         ),
-        ("a.csv -p ombrey --own x", "--own had two meanings and was removed: use --own-system or --judge-system"),
+        ("a.csv -p ombrey --own x", "--own was removed: use --own-system or --judge-system"),
         ("a.csv -p ombrey --config no.yaml", "found no configuration file no.yaml: give a YAML file"),
         ("a.csv -p ombrey --config c.yaml", "c.yaml, line 2: unknown key 'treees'; did you mean 'trees'?"),
         ("a.csv -p ombrey --json a.csv", "a.csv is read, and --json would destroy it: choose another --json"),
@@ -302,7 +302,9 @@ def _numbers() -> list[Any]:
         needed = [
             word for name in interface.required for word in (interface.arguments[name].flag, "x") if word is not None
         ]
-        for name, (field, how) in interface.model.describe().items():
+        described = interface.model.describe().items()
+        needed += [f"{flag_of(name, how)}=x" for name, (field, how) in described if field.is_required()]
+        for name, (field, how) in described:
             if value_type(field) in (int, float):
                 found.append(pytest.param(words, needed, flag_of(name, how), id=f"{' '.join(words)} {name}"))
     return found

@@ -11,6 +11,7 @@ import yaml
 
 from fcconan.cli import app
 from fcconan.cli.command import Command
+from fcconan.cli.parameters import REQUIRED
 
 TABLE = Path(__file__).parents[2] / "docs" / "commands.yaml"
 VISIBLE = 12  # options of a command in --help, besides the common ones
@@ -159,7 +160,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
             if isinstance(default, list | tuple):  # the table gives the only value of such a list
                 default = default[0] if default else None
             assert default == _default(option, was=not moved), meaning
-            assert bool(parameter.required) == option.get("required", False), meaning
+            required = bool(parameter.required) or REQUIRED in (parameter.help or "")  # the file of options may have it
+            assert required == option.get("required", False), meaning
             assert not moved or bool(parameter.hidden) == option.get("rare", False), meaning
             if not moved and "value_change" in option:
                 continue
@@ -170,7 +172,8 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
                 # Services check the other limits today. Where the table sets none, a technical one is allowed.
                 assert limit in (None, least) or (moved and least is None), meaning
             annotation = str(parameter.type_descriptor.annotation)
-            kind = next((each for each in ("bool", "int", "float", "Path") if each in annotation), "str")
+            plain = "" if "Literal" in annotation else annotation  # whose values may contain the name of a type
+            kind = next((each for each in ("bool", "int", "float", "Path") if each in plain), "str")
             like = {"path": "Path", "choice": "str", "table": "str"}.get(option["type"], option["type"])
             assert kind == like or {kind, option["type"]} <= {"str", "Path", "table", "path"}, (meaning, annotation)
 

@@ -117,7 +117,7 @@ def test_a_column_for_each_rater_gives_the_figures_of_rows(aspect: str) -> None:
     write_rows(Path("x.csv"), ROWS)
     long = {(row["level"], row["coefficient"]): row["value"] for row in _result()["rows"]}
     write_rows(Path("x.csv"), _wide())
-    options = ["--value", f"people{aspect}=h", "--value", f"judge{aspect}=j", "--human", "people"]
+    options = ["--wide-column", f"people{aspect}=h", "--wide-column", f"judge{aspect}=j", "--human", "people"]
     wide = _result(*options)
     assert {(row["level"], row["coefficient"]): row["value"] for row in wide["rows"]} == pytest.approx(long, abs=1e-12)
     assert {row["metric"] for row in wide["rows"]} == {"judge"}
@@ -125,7 +125,16 @@ def test_a_column_for_each_rater_gives_the_figures_of_rows(aspect: str) -> None:
 
 def test_a_metric_of_another_aspect_stands_beside_every_aspect() -> None:
     write_rows(Path("x.csv"), _wide(tone=[5, 4, 3, 2, 1, 1]))
-    options = ["--value", "people:relevance=h", "--value", "people:tone=tone", "--value", "bleu=m", "--human", "people"]
+    options = [
+        "--wide-column",
+        "people:relevance=h",
+        "--wide-column",
+        "people:tone=tone",
+        "--wide-column",
+        "bleu=m",
+        "--human",
+        "people",
+    ]
     result = _result(*options, "--level", "pooled", "--coefficient", "kendall_b")
     assert [(row["metric"], row["aspect"]) for row in result["rows"]] == [("bleu", "relevance"), ("bleu", "tone")]
     expected = [stats.kendalltau([0.1, 0.5, 0.3, 0.9, 0.7, 0.2], each)[0] for each in (MEANS, [5, 4, 3, 2, 1, 1])]
@@ -134,7 +143,7 @@ def test_a_metric_of_another_aspect_stands_beside_every_aspect() -> None:
 
 def test_people_have_to_be_named_in_a_file_with_columns() -> None:
     write_rows(Path("x.csv"), _wide())
-    assert fcconan("correlate", "x.csv", "--value", "people=h", "--value", "judge=j").complaint == (
+    assert fcconan("correlate", "x.csv", "--wide-column", "people=h", "--wide-column", "judge=j").complaint == (
         "no rating is by people, only by people, judge: name those who stand for people with --human"
     )
 
@@ -156,7 +165,16 @@ def test_further_tables() -> None:
     rows = [*ROWS, *ratings("other", [1, 1, 2, 2, 3, 3], "model")]
     write_rows(Path("x.csv"), [{**row, "text": "word " * (at % 6 + 1)} for at, row in enumerate(rows)])
     result = _result(
-        "--level", "pooled", "--coefficient", "pearson", "--given-length", "--errors", "--tests", "item", "--stability"
+        "--level",
+        "pooled",
+        "--coefficient",
+        "pearson",
+        "--partial",
+        "length",
+        "--error-metrics",
+        "--tests",
+        "item",
+        "--stability",
     )
     given = [row for row in result["rows"] if row["coefficient"] == "pearson_given_length"]
     length = np.arange(1, 7)
@@ -230,9 +248,9 @@ def test_only_what_is_chosen_is_counted_as_missing() -> None:
         return [(row["rater"], row["aspect"]) for row in _result(*level, *options)["missing"]]
 
     assert missing() == [("ben", "tone"), ("x", "relevance"), ("x", "tone"), ("y", "relevance"), ("y", "tone")]
-    assert missing("--metric", "x") == [("ben", "tone"), ("x", "relevance"), ("x", "tone")]
-    assert missing("--metric", "x", "--aspect", "relevance") == [("x", "relevance")]
-    assert missing("--human", "anna", "--metric", "ben") == [("ben", "tone")]
+    assert missing("--rater", "x") == [("ben", "tone"), ("x", "relevance"), ("x", "tone")]
+    assert missing("--rater", "x", "--aspect", "relevance") == [("x", "relevance")]
+    assert missing("--human", "anna", "--rater", "ben") == [("ben", "tone")]
 
 
 def test_replies_of_no_known_system_are_counted() -> None:
@@ -251,8 +269,8 @@ def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Pa
     options = ["--level", "pooled", "--aspect", "relevance", "--coefficient", "spearman"]
     (row,) = _result(*options, source=labels_only)["rows"]
     assert (row["metric"], row["n"], row["n_missing"]) == ("simulated-judge", 92, 4)
-    assert fcconan("correlate", labels_only, *options, "--given-length").complaint == (
-        "--given-length needs the texts of the replies: give a file or dataset of them with --replies"
+    assert fcconan("correlate", labels_only, *options, "--partial", "length").complaint == (
+        "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
     )
 
 
@@ -298,28 +316,32 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
         ([{"id": 1, "score": 2}], [], "x.csv has no column reply_id, rater, aspect, value, but id, score: say what"),
         (STRANGE, ["--replies", "r.csv"], "the replies lack 1 of 7 rated ones (such as r9): give the replies that"),
         (ROWS, ["--human", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
-        (ROWS, ["--metric", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
+        (ROWS, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
         (ROWS, ["--aspect", "tone"], "there is no aspect 'tone': known are relevance"),
-        (ROWS, ["--level", "item"], "found 'item', expected one of pooled, per_item, per_system, system_means; choose"),
+        (
+            ROWS,
+            ["--level", "item"],
+            "Invalid value for '--level': 'item' is not one of 'pooled', 'per_item', 'per_system'",
+        ),
         (
             ROWS,
             ["--coefficient", "tau"],
-            "found 'tau', expected one of pearson, spearman, kendall_b, kendall_c, pairwise",
+            "Invalid value for '--coefficient': 'tau' is not one of 'pearson', 'spearman'",
         ),
-        (ROWS, ["--column", "value=grade"], "x.csv has no column 'grade', but reply_id, item_id, system, rater"),
+        (ROWS, ["--rename", "value=grade"], "x.csv has no column 'grade', but reply_id, item_id, system, rater"),
         (
             ROWS,
-            ["--where", "rater_kind=robot"],
+            ["--filter", "rater_kind=robot"],
             "no row has the rater_kind robot that was asked for: there are human, m",
         ),
-        (ROWS, ["--value", "anna=grade"], "x.csv has no column 'grade', but reply_id, item_id"),
+        (ROWS, ["--wide-column", "anna=grade"], "x.csv has no column 'grade', but reply_id, item_id"),
         (
             ROWS,
-            ["--value", "x=item_id", "--human", "x"],
+            ["--wide-column", "x=item_id", "--human", "x"],
             "x.csv, row 1, column item_id: value is 'i1', expected a number",
         ),
         (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
-        (ROWS, ["--tests", "rows"], "--tests is 'rows': give reply, item or williams"),
+        (ROWS, ["--tests", "rows"], "Invalid value for '--tests': 'rows' is not one of 'reply', 'item', 'williams'"),
         (
             ROWS,
             ["--tests", "williams", "--level", "per_item"],
@@ -340,15 +362,19 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             ["--tests", "item"],
             "--tests compares models and metrics, and there is one for each aspect: leave it out",
         ),
-        (ROWS, ["--errors", "--human", "judge", "--metric", "nobody"], "there is no rater 'nobody'"),
-        (ROWS, ["--confidence", "1"], "--confidence is 1: give a number between 0 and 1, such as 0.95"),
+        (ROWS, ["--error-metrics", "--human", "judge", "--rater", "nobody"], "there is no rater 'nobody'"),
+        (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1."),
         (
             ROWS,
-            ["--given-length"],
-            "--given-length needs the texts of the replies: give a file or dataset of them with",
+            ["--partial", "length"],
+            "--partial length needs the texts of the replies: give a file or dataset of them with",
         ),
         (ROWS, ["--replies", "none.csv"], "there is no file none.csv: check the path"),
-        (ROWS, ["--json", "r.csv", "--replies", "r.csv"], "r.csv is what is read: choose another file for the result"),
+        (
+            ROWS,
+            ["--json", "r.csv", "--replies", "r.csv"],
+            "r.csv is read, and --json would destroy it: choose another --json",
+        ),
     ],
 )
 def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], message: str) -> None:
@@ -425,9 +451,9 @@ def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--ranks", "taste"], "nobody ranked 'taste': people rated rank"),
-        (["--ranks", "rank", "--errors"], "--ranks goes with --human and --metric only"),
-        (["--ranks", "rank", "--human", "p", "--metric", "q"], "q rated nothing, expected aspects with a scale"),
+        (["--ranks", "taste"], "found no ranks of people in 'taste': people rated rank"),
+        (["--ranks", "rank", "--error-metrics"], "--ranks goes with --human and --rater only"),
+        (["--ranks", "rank", "--human", "p", "--rater", "q"], "q rated nothing, expected aspects with a scale"),
     ],
 )
 def test_ranks_that_cannot_be_used(options: list[str], message: str) -> None:

@@ -228,7 +228,7 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
 def test_the_figures_are_those_of_the_verbs() -> None:
     _suite()
     assert fcconan("evaluate-generators", "suite.yaml", "--out", "out").status == 1  # a grade is missing
-    options = ("--strategy", "retrieval", "--retriever", "tfidf", "--pool", "pool.csv", "--system", "tfidf")
+    options = ("--strategy", "retrieval", "--retriever", "tfidf", "--pool", "pool.csv", "--system-name", "tfidf")
     fcconan("generate", "messages.jsonl", "--out", "tfidf.parquet", *options)
     assert list(read_rows(Path("tfidf.parquet"))) == list(read_rows(Path("out/replies/tfidf.parquet")))
     rated = ("--model", "replay:grades.csv", "--task", "cseval", "--aspect", "relevance")

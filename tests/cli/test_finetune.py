@@ -8,7 +8,18 @@ import pytest
 from tests.conftest import RunCli
 from tests.models.tiny_chat import tiny_chat
 
-FAST = ("--task", "message", "--epochs", 1, "--batch-size", 8, "--validation", 0.2, "--schedule", "constant")
+FAST = (
+    "--prompt",
+    "message",
+    "--max-epochs",
+    1,
+    "--train-batch-size",
+    8,
+    "--validation",
+    0.2,
+    "--lr-schedule",
+    "constant",
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +29,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_model_is_tuned_and_reported(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
     out, json_file = tmp_path / "tuned", tmp_path / "what.json"
-    arguments = ["finetune", demo, "--model", f"local:{tiny}", "--out", out, *FAST, "--json", json_file]
+    arguments = ["finetune", demo, "--base-model", f"local:{tiny}", "--out", out, *FAST, "--json", json_file]
     rates = ["--learning-rate", "1e-2", "--learning-rate", "1e-4"]
-    done = run_cli(*arguments, *rates, "--drop-duplicates")
+    done = run_cli(*arguments, *rates, "--drop-duplicates", "--verbose")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(json_file.read_text())
     assert report == json.loads((out / "training.json").read_text())
@@ -29,7 +40,7 @@ def test_a_model_is_tuned_and_reported(run_cli: RunCli, tiny: Path, demo: Path, 
     assert sum(part["pairs"] for part in report["parts"].values()) == 18
     assert [run["learning_rate"] for run in report["runs"]] == [1e-2, 1e-4]
     assert report["settings"]["rank"] == 16
-    for said in ("Left out: 26 duplicate", "chosen", f"Written to {out}.", f"--model local:{out} --task message"):
+    for said in ("Left out: 26 duplicate", "chosen", f"Written to {out}.", f"--model local:{out} --prompt message"):
         assert said in done.stdout
     assert f"{report['before']['perplexity']:.3f}" in done.stdout
     assert f"{report['after']['perplexity']:.3f}" in done.stdout
@@ -51,7 +62,7 @@ def test_a_dry_run_counts_and_writes_nothing(run_cli: RunCli, tiny: Path, demo: 
     arguments = [
         "finetune",
         demo,
-        "--model",
+        "--base-model",
         tiny,
         "--out",
         tmp_path / "tuned",
@@ -78,31 +89,31 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
     empty = tmp_path / "empty.jsonl"
     empty.write_text('{"hate_speech": "The Ombrey steal.", "counter_narrative": ""}\n')
     for options, said in (
-        (["--model", "nobody/nothing"], "the model nobody/nothing cannot be found"),
-        (["--model", bare], "bare has no chat template: name a format with --format (dialogpt, "),
-        (["--model", tiny, "--preset", "gpt"], "there is no preset 'gpt': choose one of pairwise-qlora"),
-        (["--model", tiny, "--method", "qlora", "--device", "cpu"], "method qlora holds the model in 4 bit"),
-        (["--model", tiny, "--task", "poem"], "unknown prompt 'poem'"),
-        (["--model", tiny, "--format", "poem"], "unknown format 'poem'"),
-        (["--model", tiny, "--validation", "2"], "a share of 2.0 for validation"),
-        (["--model", tiny, "--validation", "dev"], "has no split 'dev'"),
-        (["--model", tiny, "--evaluation", demo, "--config", "bronze"], "pairs to learn from have a message of"),
+        (["--base-model", "nobody/nothing"], "the model nobody/nothing cannot be found"),
+        (["--base-model", bare], "bare has no chat template: name a format with --prompt-format (dialogpt, "),
+        (["--base-model", tiny, "--preset", "gpt"], "there is no preset 'gpt': choose one of pairwise-qlora"),
+        (["--base-model", tiny, "--tuning", "qlora", "--device", "cpu"], "method qlora holds the model in 4 bit"),
+        (["--base-model", tiny, "--prompt", "poem"], "unknown prompt 'poem'"),
+        (["--base-model", tiny, "--prompt-format", "poem"], "unknown format 'poem'"),
+        (["--base-model", tiny, "--validation", "2"], "a share of 2.0 for validation"),
+        (["--base-model", tiny, "--validation", "dev"], "has no split 'dev'"),
+        (["--base-model", tiny, "--evaluation", demo, "--subset", "bronze"], "pairs to learn from have a message of"),
         (
-            ["--model", tiny, "--evaluation", f"{demo}:gold:test", "--config", "bronze"],
+            ["--base-model", tiny, "--evaluation", f"{demo}:gold:test", "--subset", "bronze"],
             f"have a message of {demo}:gold:test, the same in other words",
         ),
-        (["--model", tiny, "--evaluation", f"{demo}:gold:dev"], "has no split 'dev'"),
-        (["--model", tiny, "--evaluation", f"{demo}:poems"], "poems"),
-        (["--model", tiny, "--max-length", 20], "pairs fits 20 tokens"),
-        (["--model", tiny, "--column", "reply"], "--column reply: expected NAME=COLUMN"),
-        (["--model", tiny, "--json", tmp_path / "tuned" / "a.json"], "choose another --json file"),
+        (["--base-model", tiny, "--evaluation", f"{demo}:gold:dev"], "has no split 'dev'"),
+        (["--base-model", tiny, "--evaluation", f"{demo}:poems"], "poems"),
+        (["--base-model", tiny, "--max-length", 20], "pairs fits 20 tokens"),
+        (["--base-model", tiny, "--rename", "reply"], "'--rename': found 'reply', expected NAME=COLUMN"),
+        (["--base-model", tiny, "--json", tmp_path / "tuned" / "a.json"], "choose another --json file"),
     ):
         done = run_cli("finetune", demo, "--out", tmp_path / "tuned", *FAST[:-2], *options)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert done.stderr.startswith("fcconan: ")
         assert done.stderr.count("\n") == 1
-    done = run_cli("finetune", empty, "--out", tmp_path / "tuned", "--model", tiny)
+    done = run_cli("finetune", empty, "--out", tmp_path / "tuned", "--base-model", tiny)
     assert done.stderr == (
         f"fcconan: {empty} has 1 pairs without a message or without a CN ({empty}, row 1): fill or remove those rows\n"
     )
@@ -111,8 +122,8 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
 
 def test_all_pairs_that_are_refused_are_listed(run_cli: RunCli, tiny: Path, demo: Path, tmp_path: Path) -> None:
     listed = tmp_path / "refused.json"
-    arguments = ("--out", tmp_path / "tuned", "--model", tiny, "--json", listed)
-    done = run_cli("finetune", demo, *arguments, "--config", "bronze", "--evaluation", demo)
+    arguments = ("--out", tmp_path / "tuned", "--base-model", tiny, "--json", listed)
+    done = run_cli("finetune", demo, *arguments, "--subset", "bronze", "--evaluation", demo)
     assert done.returncode == 2
     number = int(done.stderr.split()[1])
     pairs = json.loads(listed.read_text())["refused"]

@@ -49,7 +49,7 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 
 def command(server: Server, *options: object) -> list[str]:
     asked = ["judge", "rate", "replies.csv", "--task", "cseval", "--aspect", "relevance", "--model", "stub"]
-    files = ["--journal", "answers.sqlite", "--out", "out.csv", "--json", "out.json"]
+    files = ["--response-cache", "answers.sqlite", "--out", "out.csv", "--json", "out.json"]
     return [*asked, "--base-url", server.url, *files, *map(str, options)]
 
 
@@ -181,13 +181,13 @@ def test_it_is_given_up_also_where_a_request_fails_every_time(endpoint: tuple[Se
 def test_files_of_two_machines_are_merged_by_a_command(endpoint: tuple[Server, Endpoint]) -> None:
     server, _ = endpoint
     assert rate(server, "--limit", 8).status == 0
-    assert rate(server, "--limit", 10, "--journal", "other.sqlite").status == 0
-    done = fcconan("judge", "show", "--journal", "answers.sqlite", "--merge", "other.sqlite", "--json", "s.json")
+    assert rate(server, "--limit", 10, "--response-cache", "other.sqlite").status == 0
+    done = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "other.sqlite", "--json", "s.json")
     assert "New answers of other.sqlite: 2\n" in done.stdout
     assert json.loads(Path("s.json").read_text())["models"]["stub"]["answers"] == 10
     before = len(server.requests)
     assert (rate(server).status, len(server.requests) - before) == (0, 2)
-    none = fcconan("judge", "show", "--journal", "answers.sqlite", "--merge", "none")
+    none = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "none")
     assert none.complaint == "none is not a file of answers: give the file that another run has written"
 
 

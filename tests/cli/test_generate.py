@@ -78,7 +78,7 @@ def server() -> Iterator[Server]:
 
 
 def generate(*options: object, dataset: object = "messages.jsonl", out: str = "replies.jsonl") -> Done:
-    return fcconan("generate", dataset, "--out", out, "--journal", "journal", "--json", "summary.json", *options)
+    return fcconan("generate", dataset, "--out", out, "--response-cache", "journal", "--json", "summary.json", *options)
 
 
 def by_stub(server: Server, *options: object, **more: Any) -> Done:
@@ -140,13 +140,13 @@ def test_settings_of_decoding_reach_the_endpoint(server: Server) -> None:
     (row,) = rows()
     assert (row["seed"], row["text"]) == (5, f"It is not so: {OMBREY}")
     assert row["decoding"].startswith("paper-zero-shot, ")
-    assert by_stub(server, "--seed", -1, "--limit", 1).status == 0
+    assert by_stub(server, "--no-send-seed", "--limit", 1).status == 0
     assert "seed" not in server.bodies[-1]
 
 
 def test_a_prompt_of_ones_own(server: Server) -> None:
     Path("mine.yaml").write_text('- role: user\n  content: "Contradict: {{hate_speech}}"\n')
-    assert by_stub(server, "--task", "mine.yaml", "--system", "mine", "--concurrency", 1).status == 0
+    assert by_stub(server, "--prompt", "mine.yaml", "--system-name", "mine", "--concurrency", 1).status == 0
     assert [asked(body) for body in server.bodies] == [f"Contradict: {each['hate_speech']}" for each in MESSAGES]
     assert {row["system"] for row in rows()} == {"mine"}
 
@@ -164,7 +164,7 @@ def test_examples_are_shown_and_none_is_kin(server: Server) -> None:
 
 
 def test_candidates_of_a_retriever_are_shown(server: Server) -> None:
-    options = ("--strategy", "retrieval-conditioned", "--top", 2, "--pool", "pairs.jsonl", "--concurrency", 1)
+    options = ("--strategy", "retrieval-conditioned", "--retrieved", 2, "--pool", "pairs.jsonl", "--concurrency", 1)
     assert by_stub(server, *options).status == 0
     first = server.bodies[0]["messages"][0]["content"]
     assert "1. " in first
@@ -254,24 +254,24 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     done = generate(*corpus, dataset=demo)
     assert (done.status, done.stdout) == (2, "")
     assert done.stderr.startswith("fcconan: the pool has CNs that people found to fit ")
-    assert done.stderr.endswith(" give --own where finding them is the task, or other pairs with --pool\n")
+    assert done.stderr.endswith(" give --allow-own-cns where finding them is the task, or other pairs with --pool\n")
     assert done.stderr.count("\n") == 1
-    assert generate(*corpus, "--own", dataset=demo).status == 0
+    assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
     assert summary()["configuration"]["candidates"]["own"] is True
     assert "| candidates.own | true |" in Path("replies.jsonl.card.md").read_text()
     assert any(row["text"] in row["references"] for row in rows())
-    seen = ("--strategy", "retrieval-conditioned", "--top", 1, "--pool", f"{demo}:corpus", "--limit", 2)
+    seen = ("--strategy", "retrieval-conditioned", "--retrieved", 1, "--pool", f"{demo}:corpus", "--limit", 2)
     assert by_stub(server, *seen, dataset=demo).status == 2
     assert len(server.requests) == 0
-    assert by_stub(server, *seen, "--own", dataset=demo).status == 0
+    assert by_stub(server, *seen, "--allow-own-cns", dataset=demo).status == 0
     assert len(server.requests) == 2
-    assert "leave it out" in generate("--strategy", "reference", "--own").stderr
+    assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns").stderr
 
 
 def test_replies_made_elsewhere(demo: Path) -> None:
     theirs = [{"HS": TESSOK, "output": "Who saw?", "system": "a"}, {"HS": OMBREY, "output": "", "system": "b"}]
     write_lines(Path("theirs.jsonl"), [*theirs, {"HS": "Unknown.", "output": "x", "system": "a"}])
-    options = ("--from", "theirs.jsonl", "--column", "text=output")
+    options = ("--replies", "theirs.jsonl", "--rename", "text=output")
     done = generate(*options)
     assert (done.status, done.stderr) == (1, "")
     assert [(row["system"], row["text"], row["reason"]) for row in rows()] == [
@@ -281,10 +281,10 @@ def test_replies_made_elsewhere(demo: Path) -> None:
     assert "1 of 3 replies answer no message of the dataset: left out." in done.stdout
     assert summary()["import"]["missing"] == {"a": 2, "b": 2}
     assert "## Import" in Path("replies.jsonl.card.md").read_text()
-    assert generate(*options, "--system", "a").status == 0
+    assert generate(*options, "--filter", "system=a").status == 0
     assert [row["system"] for row in rows()] == ["a"]
-    assert generate(*options, "--system", "b").status == 1  # whose only reply is empty
-    assert generate("--from", demo, dataset=demo, out="demo.parquet").status == 0
+    assert generate(*options, "--filter", "system=b").status == 1  # whose only reply is empty
+    assert generate("--replies", demo, dataset=demo, out="demo.parquet").status == 0
     built = list(read_rows(demo / "replies" / "test-00000-of-00001.parquet"))
     again = {row["reply_id"]: row for row in rows("demo.parquet")}
     assert len(again) == len(built)
@@ -379,7 +379,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
-    done = by_stub(server, *few, "--top", 1, "--limit", 1)
+    done = by_stub(server, *few, "--retrieved", 1, "--limit", 1)
     assert (done.status, rows()[0]["reason"]) == (1, "no_candidates")
     assert "wrote nothing" not in done.stdout
     refused = by_stub(server, "--examples", 2, "--encoder", "tfidf").complaint
@@ -398,14 +398,14 @@ def test_a_run_without_any_reply_says_why(server: Server) -> None:
 
 def test_a_local_model_with_a_format_of_ours(tiny: Path) -> None:
     options = ("--model", f"local:{tiny}", "--device", "cpu", "--max-tokens", 6)
-    assert generate(*options, "--format", "zephyr").status == 0
+    assert generate(*options, "--prompt-format", "zephyr").status == 0
     ours = rows()
     assert {(row["format"], row["system"]) for row in ours} == {("zephyr", "babbler:zero-shot-zephyr-max_tokens=6")}
     assert ours[0]["revision"] == summary()["configuration"]["model"]["weights"]
     assert summary()["configuration"]["model"]["format"]["name"] == "zephyr"
     assert summary()["answers"] is not None
     before = content()
-    assert generate(*options, "--format", "zephyr", "--batch-size", 2).status == 0
+    assert generate(*options, "--prompt-format", "zephyr", "--batch-size", 2).status == 0
     assert content() == before
     assert generate(*options).status == 0
     assert {row["format"] for row in rows()} == {"chat template of the model"}
@@ -431,7 +431,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         LIMIT,
     ]
     drawn = ["--temperature", 1, "--out", "replies.jsonl", "--json", "summary.json"]
-    command = [sys.executable, "-m", "fcconan", "generate", *map(str, [*options, *drawn, "--journal", "killed"])]
+    command = [sys.executable, "-m", "fcconan", "generate", *map(str, [*options, *drawn, "--response-cache", "killed"])]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
     end = time.monotonic() + PATIENCE
     while not Path("killed").exists() or len(Answers(Path("killed"))) < 2:
@@ -443,12 +443,12 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
     known = [record["key"] for record in Answers(Path("killed")).records()]
     assert 2 <= len(known) < LIMIT
     assert not Path("replies.jsonl").exists()
-    assert fcconan("generate", *options, *drawn, "--journal", "killed").status == 0
+    assert fcconan("generate", *options, *drawn, "--response-cache", "killed").status == 0
     went_on = Path("replies.jsonl").read_bytes()
     keys = [record["key"] for record in Answers(Path("killed")).records()]
     assert keys[: len(known)] == known
     assert len(keys) == len(set(keys)) == LIMIT
-    assert fcconan("generate", *options, *drawn, "--journal", "undisturbed").status == 0
+    assert fcconan("generate", *options, *drawn, "--response-cache", "undisturbed").status == 0
     assert Path("replies.jsonl").read_bytes() == went_on
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -461,19 +461,19 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
     [
         (
             "",
-            "there is no model: name one with --model, or choose --strategy retrieval or reference, or give --from FI",
+            "there is no model: name one with --model, or choose --strategy retrieval or reference, or give --replies",
         ),
         (
             "--model stub --strategy best",
-            "there is no strategy 'best': choose one of zero-shot, few-shot, grounded, re",
+            "Invalid value for '--strategy': 'best' is not one of 'zero-shot', 'few-shot', 'grounded', 're",
         ),
         (
             "--model stub --strategy zero-shot --examples 2",
             "--examples goes with --strategy few-shot, not zero-shot: l",
         ),
         (
-            "--model stub --strategy few-shot --top 2",
-            "--top goes with --strategy retrieval-conditioned, not few-shot: ",
+            "--model stub --strategy few-shot --retrieved 2",
+            "--retrieved goes with --strategy retrieval-conditioned, not few-shot: ",
         ),
         (
             "--model stub --strategy few-shot --background passages",
@@ -491,7 +491,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ("--model stub --passages 2", "--passages goes with --background FOLDER: give one, or leave --passages out"),
         (
             "--model stub --judge x",
-            "--judge goes with several candidates and --pick judge, or --decoding best-of-5: le",
+            "--judge goes with several candidates and --selection judge, or --decoding best-of-5: le",
         ),
         (
             "--model stub --decoding best-of-5",
@@ -501,19 +501,22 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ("--model stub --candidates 5", "one of 5 candidates is the reply: say by pick which: first, random, judge"),
         ("--model stub --decoding nonsense", "unknown decoding 'nonsense': "),
         (
-            "--model stub --task grounded",
+            "--model stub --prompt grounded",
             "the prompt grounded shows background knowledge, and there is none: give --ba",
         ),
         (
-            "--model stub --task retrieval",
+            "--model stub --prompt retrieval",
             "the prompt retrieval shows CNs of others, and there is none: give --strateg",
         ),
-        ("--model stub --task nonsense", "unknown prompt 'nonsense': "),
+        ("--model stub --prompt nonsense", "unknown prompt 'nonsense': "),
         (
-            "--model stub --format zephyr",
-            "--format is for models on this machine: leave it out, or give --model local:",
+            "--model stub --prompt-format zephyr",
+            "--prompt-format is for local models: leave it out, or give --model local:FOLDER",
         ),
-        ("--model stub --temperature -1", "temperature is -1.0: give a number from 0"),
+        (
+            "--model stub --temperature -1",
+            "Invalid value for '--temperature': Input should be greater than or equal to 0.",
+        ),
         (
             "--model local:",
             "'local:' names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE",
@@ -528,15 +531,15 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         ("--strategy reference --dry-run", "--dry-run counts what a model would be asked, and none is: leave it out"),
         (
-            "--from theirs.jsonl --model stub",
-            "--model says how replies are made, and --from names replies that are the",
+            "--replies theirs.jsonl --model stub",
+            "--model says how replies are made, and --replies names replies that are the",
         ),
-        ("--from theirs.jsonl", "there is no file theirs.jsonl: check the path"),
+        ("--replies theirs.jsonl", "there is no file theirs.jsonl: check the path"),
         (
-            "--model stub --column hate_speech=HS",
+            "--model stub --rename hate_speech=HS",
             "messages.jsonl has no column 'HS', but hate_speech, references: name",
         ),
-        ("--model stub --column HS", "--column HS: expected NAME=COLUMN, such as hate_speech=HS"),
+        ("--model stub --rename HS", "Invalid value for '--rename': found 'HS', expected NAME=COLUMN"),
         (
             "--model stub --json replies.jsonl",
             "replies.jsonl is named by --out and --json: give each a file of its own",

@@ -121,7 +121,7 @@ def test_what_an_endpoint_says_is_shown_in_safe_form(run_cli: RunCli, server: Se
     server.behaviour = behaviour
     common = ("--model", "stub", "--base-url", server.url, "--journal", "journal", "--retries", 0, "--no-schema")
     done = run_cli("judge", "rate", _rating("a"), "--task", "cseval", *common, "--out", "out.parquet")
-    shown = run_cli("judge", "show", "--journal", "journal")
+    shown = run_cli("judge", "show", "--response-cache", "journal")
     printed = done.stdout + done.stderr + shown.stdout + shown.stderr
     assert _unsafe(printed) == set()
     assert r"\x1b[31mb" in printed or status == 500  # of which nothing is printed

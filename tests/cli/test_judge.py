@@ -58,13 +58,13 @@ def replies() -> Path:
 def rate(dataset: Path, server: Server, *options: object, out: str = "out.parquet") -> Done:
     return fcconan(
         *("judge", "rate", dataset, "--task", "cseval", "--model", "stub", "--base-url", server.url),
-        *("--journal", "journal", "--out", out, *options),
+        *("--response-cache", "journal", "--out", out, *options),
     )
 
 
 def compare(dataset: Path, server: Server, *options: object, out: str = "out.parquet") -> Done:
     return fcconan(
-        *("judge", "compare", dataset, "--model", "stub", "--base-url", server.url, "--journal", "journal"),
+        *("judge", "compare", dataset, "--model", "stub", "--base-url", server.url, "--response-cache", "journal"),
         *("--out", out, *options),
     )
 
@@ -131,7 +131,7 @@ def test_options_choose_what_is_rated(demo: Path, server: Server) -> None:
     texts = [row["text"] for row in list(read_rows(next((demo / "replies").glob("*.parquet"))))[:3]]
     assert values() == expected(texts, ["suitableness", "coherence"])
     assert len(server.requests) == 6
-    assert rate(demo, server, "--config", "gold", "--limit", 2).status == 0
+    assert rate(demo, server, "--subset", "gold", "--limit", 2).status == 0
     pairs = list(read_rows(next((demo / "gold").glob("*.parquet"))))[:2]
     assert values() == expected([pair["counter_narrative"] for pair in pairs])
     assert [row["reply_id"] for row in rows()[::4]] == [pair["pair_id"] for pair in pairs]
@@ -139,7 +139,7 @@ def test_options_choose_what_is_rated(demo: Path, server: Server) -> None:
 
 def test_columns_of_other_names(server: Server) -> None:
     named = write("other.csv", ["said", "answered"], [row[:2] for row in REPLIES])
-    options = ("--column", "text=answered", "--column", "hate_speech=said")
+    options = ("--rename", "text=answered", "--rename", "hate_speech=said")
     assert rate(named, server, *options).status == 0
     assert values() == expected([text for _, text, _ in REPLIES])
     assert [texts_of(body)["hate_speech"] for body in server.bodies].count(OMBREY) == 8
@@ -174,7 +174,7 @@ def test_a_panel_adds_its_mean_and_its_majority(replies: Path) -> None:
         grades = {"strict": 1, "mild": 3, "kind": 3}
         return json.dumps({aspect_of(body): grades[body["model"]]})
 
-    options = ["--task", "cseval", "--aspect", "relevance", "--journal", "journal", "--out", "out.parquet"]
+    options = ["--task", "cseval", "--aspect", "relevance", "--response-cache", "journal", "--out", "out.parquet"]
     with Server(says(by_name)) as server:
         for name in ("strict", "mild", "kind"):
             options += ["--model", name]
@@ -188,7 +188,16 @@ def test_a_panel_adds_its_mean_and_its_majority(replies: Path) -> None:
 
 def test_labels_are_votes(replies: Path) -> None:
     with Server(says('{"label": "not_sure"}')) as server:
-        options = ("--task", "appropriateness", "--model", "stub", "--base-url", server.url, "--journal", "journal")
+        options = (
+            "--task",
+            "appropriateness",
+            "--model",
+            "stub",
+            "--base-url",
+            server.url,
+            "--response-cache",
+            "journal",
+        )
         assert fcconan("judge", "rate", replies, *options, "--out", "out.csv").status == 0
     assert [row["label"] for row in rows("out.csv")] == ["not_sure"] * 4
     assert "value" not in rows("out.csv")[0]
@@ -196,12 +205,12 @@ def test_labels_are_votes(replies: Path) -> None:
 
 def test_a_dry_run_counts_and_sends_nothing(replies: Path, server: Server) -> None:
     Path("prices.yaml").write_text("stub: {input: 2.0, output: 10}\n", encoding="utf-8")
-    done = rate(replies, server, "--dry-run", "--json", "out.json", "--prices", "prices.yaml", "--no-schema")
+    done = rate(replies, server, "--dry-run", "--json", "out.json", "--prices", "prices.yaml", "--no-structured-output")
     assert done.status == 0
     assert server.requests == []
     assert not Path("out.parquet").exists() and not Path("journal").exists()
     (found,) = summary()["dry_run"]
-    assert rate(replies, server, "--no-schema").status == 0
+    assert rate(replies, server, "--no-structured-output").status == 0
     tokens = [-(-len(message["content"].encode()) // 4) for body in server.bodies for message in body["messages"]]
     limits = [body["max_tokens"] for body in server.bodies]
     assert (found["calls"], found["answered_already"], found["to_send"]) == (16, 0, 16)
@@ -209,7 +218,7 @@ def test_a_dry_run_counts_and_sends_nothing(replies: Path, server: Server) -> No
     assert found["completion_tokens_at_most"] == sum(limits)
     assert found["cost_about"] == pytest.approx((sum(tokens) * 2 + sum(limits) * 10) / 1e6, abs=1e-6)
     assert found["cost_about"] < found["cost_at_most"]
-    assert rate(replies, server, "--dry-run", "--json", "out.json", "--no-schema").status == 0
+    assert rate(replies, server, "--dry-run", "--json", "out.json", "--no-structured-output").status == 0
     (found,) = summary()["dry_run"]
     assert (found["calls"], found["answered_already"], found["to_send"]) == (16, 16, 0)
     assert len(server.requests) == 16
@@ -243,7 +252,9 @@ def test_what_prompt_prints_is_what_a_model_sees(replies: Path, server: Server) 
 
 def test_the_journal_is_shown(replies: Path, server: Server) -> None:
     assert rate(replies, server).status == 0
-    done = fcconan("judge", "show", "--journal", "journal", "--limit", 2, "--contains", "Nonsense.", "--json", "s.json")
+    done = fcconan(
+        "judge", "show", "--response-cache", "journal", "--limit", 2, "--contains", "Nonsense.", "--json", "s.json"
+    )
     assert done.status == 0
     assert done.stdout.count("=== ") == 2
     assert done.stdout.count("Nonsense.") == 2
@@ -259,16 +270,25 @@ def test_a_rubric_is_drafted_for_a_person_to_edit(server: Server, replies: Path)
         "steps": ["Read."],
     }
     server.behaviour = says(json.dumps(drafted))
-    options = ("--definition", "how kind it is", "--model", "stub", "--base-url", server.url, "--journal", "journal")
+    options = (
+        "--definition",
+        "how kind it is",
+        "--model",
+        "stub",
+        "--base-url",
+        server.url,
+        "--response-cache",
+        "journal",
+    )
     done = fcconan("judge", "rubric", "kindness", *options, "--high", 3, "--out", "kind.yaml")
     assert (done.status, done.stderr) == (0, "")
     (aspect,) = yaml.safe_load(Path("kind.yaml").read_text(encoding="utf-8"))["aspects"]
     assert (aspect["name"], aspect["low"], aspect["high"]) == ("kindness", 1, 3)
     assert aspect["grades"] == {1: "Cold.", 2: "Polite.", 3: "Warm."}
     again = fcconan("judge", "rubric", "kindness", *options, "--high", 3, "--out", "kind.yaml")
-    assert again.complaint == "kind.yaml is there already, and a person may have edited it: choose another --out"
+    assert again.complaint == "kind.yaml exists already: choose another --out, or replace it with --force"
     server.behaviour = says('{"kindness": 3}')
-    shared = ("--model", "stub", "--base-url", server.url, "--journal", "journal", "--out", "out.parquet")
+    shared = ("--model", "stub", "--base-url", server.url, "--response-cache", "journal", "--out", "out.parquet")
     assert fcconan("judge", "rate", replies, "--task", "kind.yaml", *shared).status == 0
     assert values() == [3.0] * 4
 
@@ -300,34 +320,34 @@ def test_all_pairs_are_compared_in_both_orders(demo: Path, server: Server) -> No
 
 def test_a_judge_who_prefers_the_first_one_is_found_out(demo: Path, server: Server) -> None:
     server.behaviour = says('{"better": "a"}')
-    assert compare(demo, server, "--budget", 30, "--json", "out.json").status == 0
+    assert compare(demo, server, "--pairs", 30, "--json", "out.json").status == 0
     counts = summary()
     assert (counts["comparisons"], counts["verdicts"]) == (30, {"tie": 30})
     assert (counts["flip_rate"], counts["first_preference"]) == (1.0, 1.0)
-    assert compare(demo, server, "--budget", 30, "--disagreement", "invalid").status == 0
+    assert compare(demo, server, "--pairs", 30, "--disagreement", "invalid").status == 0
     assert Counter(row["reason"] for row in rows()) == {"orders_disagree": 30}
-    assert compare(demo, server, "--budget", 30, "--orders", "ab").status == 0
+    assert compare(demo, server, "--pairs", 30, "--orders", "ab").status == 0
     assert Counter(row["verdict"] for row in rows()) == {"a": 30}
     drawn = [(row["item_id"], row["system_a"], row["system_b"]) for row in rows()]
     assert {system for _, *systems in drawn for system in systems} == {
         row["system"] for row in read_rows(next((demo / "replies").glob("*.parquet")))
     }
-    assert compare(demo, server, "--budget", 30, "--orders", "ab", "--seed", 1).status == 0
+    assert compare(demo, server, "--pairs", 30, "--orders", "ab", "--seed", 1).status == 0
     assert [(row["item_id"], row["system_a"], row["system_b"]) for row in rows()] != drawn
 
 
 def test_judgelm_gives_two_scores(replies: Path, server: Server) -> None:
     server.behaviour = says("8 3\nThe first one cites the library.")
-    assert compare(replies, server, "--protocol", "judgelm", "--orders", "ab").status == 0
+    assert compare(replies, server, "--comparison-format", "judgelm", "--orders", "ab").status == 0
     assert [(row["verdict"], row["score_a"], row["score_b"]) for row in rows()] == [("a", 8, 3)] * 2
-    assert compare(replies, server, "--protocol", "judgelm", "--explain").status == 0
+    assert compare(replies, server, "--comparison-format", "judgelm", "--explain").status == 0
     assert [(row["verdict"], row["score_a"], row["score_b"]) for row in rows()] == [("tie", 5.5, 5.5)] * 2
 
 
 def test_replies_too_long_for_the_context_are_invalid_or_shortened(server: Server) -> None:
     long = " ".join(["word"] * 400)
     dataset = write("replies.csv", ["hate_speech", "text", "system"], [(OMBREY, long, "one"), (OMBREY, "No.", "two")])
-    room = ("--max-tokens", 20, "--context")
+    room = ("--max-tokens", 20, "--context-tokens")
     told = compare(dataset, server, *room, 1000, "--overflow", "invalid")
     assert told.status == 1
     assert told.stdout.endswith(
@@ -345,7 +365,7 @@ def test_replies_too_long_for_the_context_are_invalid_or_shortened(server: Serve
 
 def test_the_audit_finds_the_preference_for_the_first_place(demo: Path, server: Server) -> None:
     server.behaviour = says(lambda body: '{"better": "a"}' if "Texts:\n" not in str(body) else rated(body))
-    assert compare(demo, server, "--budget", 24, out="comparisons.parquet").status == 0
+    assert compare(demo, server, "--pairs", 24, out="comparisons.parquet").status == 0
     server.behaviour = judge
     assert rate(demo, server, "--aspect", "relevance", out="ratings.csv").status == 0
     done = fcconan(
@@ -391,9 +411,9 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
         return str(name)
 
     assert named("--samples", 3, "--max-tokens", 99) == "stub:rubric-3-samples-99-tokens"
-    assert named("--temperature", 0.5, "--seed", -1) == "stub:rubric-temperature-0.5-no-seed"
+    assert named("--temperature", 0.5, "--no-send-seed") == "stub:rubric-temperature-0.5-no-seed"
     assert named("--temperature", 0, "--samples", 1) == "stub:rubric"
-    assert named("--name", "strict judge") == "strict judge"
+    assert named("--rater-name", "strict judge") == "strict judge"
     server.behaviour = says('{"relevance": 3}')
     prompt = [{"role": "user", "content": "{{texts}} {{low}}"}]
     Path("prompt.yaml").write_text(json.dumps(prompt), encoding="utf-8")
@@ -401,17 +421,17 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     assert re.fullmatch(r"stub:rubric-prompt-[0-9a-f]{6}", own)
     Path("prompt.yaml").write_text(json.dumps([*prompt, *prompt]), encoding="utf-8")
     assert named("--prompt", "prompt.yaml") != own
-    assert rate(replies, server, "--name", "us", "--model", "another").complaint == (
-        "--name us is for one model: name one with --model, and not the lexical baseline"
+    assert rate(replies, server, "--rater-name", "us", "--model", "another").complaint == (
+        "--rater-name us is for one model: name one with --model, and not the lexical baseline"
     )
     server.behaviour = says("8 3")
     for options, name in (
-        (("--protocol", "judgelm"), "stub:judgelm"),
-        (("--protocol", "judgelm", "--explain", "--orders", "ab"), "stub:judgelm-explain-ab"),
-        (("--protocol", "judgelm", "--name", "us"), "us"),
+        (("--comparison-format", "judgelm"), "stub:judgelm"),
+        (("--comparison-format", "judgelm", "--explain", "--orders", "ab"), "stub:judgelm-explain-ab"),
+        (("--comparison-format", "judgelm", "--rater-name", "us"), "us"),
     ):
-        assert compare(replies, server, *options).status == 0
-        assert {row["rater"] for row in rows()} == {name}
+        assert compare(replies, server, *options, out="compared.parquet").status == 0
+        assert {row["rater"] for row in rows("compared.parquet")} == {name}
 
 
 # Faults of endpoints
@@ -461,7 +481,7 @@ def fails(action: Action) -> Behaviour:
 def test_a_passing_fault_is_missing_and_mended_by_a_second_run(
     replies: Path, server: Server, action: Action, reason: str
 ) -> None:
-    assert rate(replies, server, "--journal", "clean", out="clean.parquet").status == 0
+    assert rate(replies, server, "--response-cache", "clean", out="clean.parquet").status == 0
     server.requests.clear()
     server.behaviour = fails(action)
     # Only who hangs is waited for in vain; on a busy machine the others take their time.
@@ -518,7 +538,7 @@ def test_an_endpoint_without_schemas_is_asked_without(replies: Path, server: Ser
     assert values() == expected([text for _, text, _ in REPLIES])
     assert sum("response_format" in body for body in server.bodies) == 1
     before = Path("out.parquet").read_bytes()
-    assert rate(replies, server, "--no-schema").status == 0
+    assert rate(replies, server, "--no-structured-output").status == 0
     assert Path("out.parquet").read_bytes() == before
     assert len(server.requests) == 17
 
@@ -567,7 +587,7 @@ def test_a_reply_cannot_end_the_texts_and_its_verdict_is_reported_when_copied(se
     assert [(row["value"], row["suspicious"]) for row in rows()] == [(5, 'relevance": 5'), (5, None)]
     assert summary()["rows"][0]["n_suspicious"] == 1
     server.behaviour = says('{"relevance": 1}')
-    assert rate(dataset, server, "--aspect", "relevance", "--journal", "other").status == 0
+    assert rate(dataset, server, "--aspect", "relevance", "--response-cache", "other").status == 0
     assert [(row["value"], row["suspicious"]) for row in rows()] == [(1, None), (1, None)]
 
 
@@ -594,7 +614,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
     [
         (f"{LEXICAL} --task nonsense", f"unknown task 'nonsense': {TASKS}"),
         *(
-            (f"{each} --strategy nonsense", "there is no strategy 'nonsense': choose one of direct, rubric, g-eval,")
+            (
+                f"{each} --rating-method nonsense",
+                "Invalid value for '--rating-method': 'nonsense' is not one of 'direct', 'rubric', 'g-eval',",
+            )
             for each in (LEXICAL, STUB)
         ),
         (f"{LEXICAL} --aspect kindness", "the task multi-aspect has no aspect 'kindness': its aspects are "),
@@ -604,7 +627,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{LEXICAL} --dry-run", "the lexical baseline asks nothing: leave --dry-run out"),
         (f"{LEXICAL} --model lexical", "one model is named twice: name each once"),
         (f"{LEXICAL} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
-        (f"{STUB} --panel foo --model other", "there is no panel 'foo': choose one of mean, median, majority"),
+        (f"{STUB} --panel foo --model other", "Invalid value for '--panel': 'foo' is not one of 'mean', 'median'"),
         (f"{LEXICAL} --limit 0", "Invalid value for '--limit': "),
         (f"{LEXICAL} --frob", "No such option: --frob"),
         ("rate replies.csv --model local:./none --out out.csv", "no model folder at ./none: give a folder, or a name"),
@@ -614,7 +637,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate replies.csv --model= --out out.csv", "'' names no model: give a name at the endpoint, local:FOLDER_OR_"),
         ("rate replies.csv --out out.csv", "Missing option '--model'."),
         ("rate replies.csv --model lexical", "Missing option '--out'."),
-        ("rate --model lexical --out out.csv", "Missing argument 'dataset'."),
+        ("rate --model lexical --out out.csv", "Missing argument 'replies'."),
         ("rate replies.csv --model lexical --out none/out.csv", "none/out.csv cannot be written: choose another file"),
         ("rate replies.csv --model lexical --out out.txt", "out.txt is no file of rows: expected a name that ends in "),
         ("rate replies.csv --model lexical --out folder.csv", "folder.csv cannot be written: choose another file"),
@@ -625,10 +648,13 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate empty.csv --model lexical --out out.csv", "empty.csv has no rows: give replies to judge"),
         ("rate header.csv --model lexical --out out.csv", "header.csv has no rows: give replies to judge"),
         (f"{LEXICAL} --split test", "replies.csv is a file and has no splits: leave --split out"),
-        (f"{LEXICAL} --column text=reply", "replies.csv has no column 'reply', but hate_speech, text, system: "),
-        (f"{LEXICAL} --column reply=text", "--column reply=text: replies have no 'reply', only reply_id, "),
-        (f"{LEXICAL} --column text", "--column text: expected NAME=COLUMN, such as text=predicted_reply"),
-        (f"{LEXICAL} --column text=text --column text=system", "--column text=system: text is text already; name"),
+        (f"{LEXICAL} --rename text=reply", "replies.csv has no column 'reply', but hate_speech, text, system: "),
+        (f"{LEXICAL} --rename reply=text", "Invalid value for '--rename': rows have no column 'reply'"),
+        (f"{LEXICAL} --rename text", "Invalid value for '--rename': found 'text', expected NAME=COLUMN."),
+        (
+            f"{LEXICAL} --rename text=text --rename text=system",
+            "Invalid value for '--rename': text has two values",
+        ),
         (
             "rate other.csv --model lexical --out out.csv",
             "other.csv has the columns said, answered, expected `text` and `hate_speech`: name them with ",
@@ -639,7 +665,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --prompt none.yaml", "none.yaml: No such file or directory"),
         (f"{STUB} --prompt unknown.yaml", "unknown.yaml: there is no variable reply; choose among aspect, "),
         (f"{STUB} --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
-        (f"{STUB} --journal folder", "the file of answers folder cannot be used (Is a directory): choose another file"),
+        (
+            f"{STUB} --response-cache folder",
+            "the file of answers folder cannot be used (Is a directory): choose another file",
+        ),
         (f"{STUB} --max-cost 1", "--max-cost needs --prices FILE, with the price of the model"),
         (f"{STUB} --prices prices.yaml", "prices.yaml has no price for stub: add `stub: {input: ..., output: ...}`"),
         (f"{STUB} --prices prices.yaml --max-cost 1", "prices.yaml has no price for stub: add "),
@@ -649,27 +678,39 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "--base-url: 'nonsense' is not an address (expected http:// or https:// at its start): give one such as "
             "https://api.openai.com/v1",
         ),
-        (f"{STUB} --timeout 0", "timeout is 0.0: give a number above 0"),
-        (f"{STUB} --requests-per-minute 0", "requests_per_minute is 0.0: give a number above 0"),
+        (f"{STUB} --timeout 0", "Invalid value for '--timeout': Input should be greater than 0."),
+        (f"{STUB} --requests-per-minute 0", "Invalid value for '--requests-per-minute': Input should"),
         (f"{STUB} --concurrency 0", "Invalid value for '--concurrency': "),
-        (f"{STUB} --samples 0", "samples is 0: ask 1 or more times"),
+        (f"{STUB} --samples 0", "Invalid value for '--samples': Input should be greater than or equal to 1."),
         (f"{STUB} --samples 2 --temperature 0", "2 samples at temperature 0 are one answer: raise it, or ask once"),
-        (f"{STUB} --temperature -1", "temperature is -1.0: give a number from 0"),
-        (f"{STUB} --logprobs", "log-probabilities go with --strategy g-eval and one sample"),
-        (f"{STUB} --strategy auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
-        (f"{STUB} --strategy auto-cseval --steps none.yaml", "none.yaml is not there: give a file that `fcconan judge"),
+        (f"{STUB} --temperature -1", "Invalid value for '--temperature': Input should be greater than or"),
+        (f"{STUB} --logprobs", "log-probabilities go with --rating-method g-eval and one sample"),
+        (f"{STUB} --rating-method auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
         (
-            f"{STUB} --strategy grounded --task grounded --background none",
+            f"{STUB} --rating-method auto-cseval --steps none.yaml",
+            "none.yaml is not there: give a file that `fcconan judge",
+        ),
+        (
+            f"{STUB} --rating-method grounded --task grounded --background none",
             "there is no folder none: give one with passages",
         ),
         (
-            "compare replies.csv --model stub --out out.csv --protocol none",
-            "there is no protocol 'none': choose one of",
+            "compare replies.csv --model stub --out out.csv --comparison-format none",
+            "Invalid value for '--comparison-format': 'none' is not one of 'choice', 'judgelm'.",
         ),
-        ("compare replies.csv --model stub --out out.csv --orders none", "orders is 'none': choose one of both, ab, "),
+        (
+            "compare replies.csv --model stub --out out.csv --orders none",
+            "Invalid value for '--orders': 'none' is",
+        ),
         ("compare replies.csv --model stub --out out.csv --task cseval", "the task cseval has the unit reply and the "),
-        ("compare replies.csv --model stub --out out.csv --explain", "--explain and --reference go with --protocol "),
-        ("compare replies.csv --model stub --out out.csv --overflow none --context 9", "overflow is 'none': choose "),
+        (
+            "compare replies.csv --model stub --out out.csv --explain",
+            "--explain and --show-reference go with --comparison-format judgelm",
+        ),
+        (
+            "compare replies.csv --model stub --out out.csv --overflow none --context-tokens 9",
+            "Invalid value for '--overflow': 'none' is not one of 'shorten', 'invalid'.",
+        ),
         ("compare replies.csv --model stub --out out.csv --prompt blind.yaml", "blind.yaml: the prompt does not show "),
         (
             "compare other.csv --model stub --out out.csv",
@@ -685,11 +726,17 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ),
         ("audit --ratings header.csv", "header.csv: no rows, nothing to audit; give files that `fcconan judge` wrote"),
         ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),
-        ("audit --ratings replies.csv --own stub", "--own stub: expected RATER=SYSTEM, such as gpt:rubric=gpt"),
+        (
+            "audit --ratings replies.csv --self-judge stub",
+            "Invalid value for '--self-judge': found 'stub', expected RATER=SYSTEM.",
+        ),
         ("show", "file of answers not found: "),
-        ("show --journal none", "file of answers not found: none; give the --journal of a run"),
+        ("show --response-cache none", "file of answers not found: none; give the --response-cache of a run"),
         ("prompt --task nonsense", f"unknown task 'nonsense': {TASKS}"),
-        ("prompt --strategy none", "there is no strategy 'none': choose one of direct, rubric, g-eval, "),
+        (
+            "prompt --rating-method none",
+            "Invalid value for '--rating-method': 'none' is not one of 'direct'",
+        ),
         ("prompt --dataset none", "none is neither a dataset folder nor a file of rows: "),
         ("prompt --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
         ("calibrate replies.csv --aspect kindness --model stub --out out.yaml", "the task cseval has no aspect "),
@@ -738,7 +785,7 @@ def test_a_result_within_the_release_is_refused(demo: Path, server: Server) -> N
 
 
 def test_unknown_parts_of_a_dataset_are_refused(demo: Path, server: Server) -> None:
-    assert rate(demo, server, "--config", "nonsense").complaint.startswith(f"{demo} has no config 'nonsense': it has ")
+    assert rate(demo, server, "--subset", "nonsense").complaint.startswith(f"{demo} has no config 'nonsense': it has ")
     assert rate(demo, server, "--split", "train").complaint == f"{demo / 'replies'} has no split 'train': it has test"
     assert server.requests == []
 
@@ -748,6 +795,6 @@ def test_a_disk_that_cannot_be_written_is_said_in_one_line(replies: Path, server
         pytest.skip("root may write anywhere")
     Path("closed").mkdir(mode=0o500)
     assert rate(replies, server, out="closed/out.csv").complaint.startswith("closed/out.csv cannot be written: ")
-    assert rate(replies, server, "--journal", "closed/journal").complaint.startswith(
+    assert rate(replies, server, "--response-cache", "closed/journal").complaint.startswith(
         "the file of answers closed/journal cannot"
     )

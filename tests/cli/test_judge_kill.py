@@ -39,7 +39,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def command_line(demo: Path, server: Server, journal: Path, out: Path, *options: object) -> list[str]:
     arguments: list[object] = ["judge", "rate", demo, "--task", "cseval", "--limit", REPLIES, "--model", "stub"]
-    return [*map(str, [*arguments, "--base-url", server.url, "--journal", journal, "--out", out, *options])]
+    return [*map(str, [*arguments, "--base-url", server.url, "--response-cache", journal, "--out", out, *options])]
 
 
 def finish(*arguments: Any) -> None:

@@ -48,19 +48,37 @@ COMPARE = "compare replies.csv --model stub --base-url URL"
         (f"{RATE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
         (f"{RATE} --out ./here/../replies.csv", "here/../replies.csv is read, and --out would destroy it: "),
         (f"{RATE} --out linked.csv", "linked.csv is read, and --out would destroy it: "),
-        (f"{RATE} --out x.csv --journal x.csv", "x.csv is named by --out and --journal: give each a file of its own"),
-        (f"{RATE} --out x.csv --json x.json --journal x.json", "x.json is named by --json and --journal: give each"),
+        (
+            f"{RATE} --out x.csv --response-cache x.csv",
+            "x.csv is named by --out and --response-cache: give each a file of its own",
+        ),
+        (
+            f"{RATE} --out x.csv --json x.json --response-cache x.json",
+            "x.json is named by --response-cache and --json: give each",
+        ),
         (f"{RATE} --out x.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose another"),
         (f"{RATE} --out x.csv --json prices.yaml --prices prices.yaml", "prices.yaml is read, and --json would"),
         (f"{RATE} --out x.csv --json p.yaml --prompt p.yaml", "p.yaml is read, and --json would destroy it: "),
         (f"{RATE} --out x.csv --model replay:answers.csv --json answers.csv", "answers.csv is read, and --json would "),
-        (f"{RATE} --out x.csv --journal replies.csv", "replies.csv is not a file of answers, so nothing is read from "),
-        (f"{RATE} --out here/x.csv --strategy grounded --background here", "here/x.csv is in the folder here, which "),
+        (
+            f"{RATE} --out x.csv --response-cache replies.csv",
+            "replies.csv is read, and --response-cache would destroy it: choose ",
+        ),
+        (
+            f"{RATE} --out here/x.csv --rating-method grounded --background here",
+            "here/x.csv is in the folder here, which ",
+        ),
         (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
-        (f"{COMPARE} --out x.csv --journal x.csv", "x.csv is named by --out and --journal: give each a file of its "),
-        (f"{COMPARE} --out x.csv --journal replies.csv", "replies.csv is not a file of answers, so nothing is read "),
+        (
+            f"{COMPARE} --out x.csv --response-cache x.csv",
+            "x.csv is named by --out and --response-cache: give each a file of its ",
+        ),
+        (
+            f"{COMPARE} --out x.csv --response-cache replies.csv",
+            "replies.csv is read, and --response-cache would destroy it: choose ",
+        ),
         ("audit --ratings replies.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose "),
-        ("show --journal replies.csv", "replies.csv is not a file of answers, so nothing is read from it or"),
+        ("show --response-cache replies.csv", "replies.csv is not a file of answers, so nothing is read from it or"),
         (
             "calibrate replies.csv --ratings r.csv --aspect relevance --model stub --out s.yaml --json s.log.jsonl",
             "s.log.jsonl is named by --out (its log) and --json: give each a file of its own",
@@ -70,8 +88,8 @@ COMPARE = "compare replies.csv --model stub --base-url URL"
             "r.csv is read, and --json would destroy it: choose another --json",
         ),
         (
-            "rubric kindness --definition x --model stub --out s.yaml --journal s.yaml",
-            "s.yaml is named by --out and --journal: give each a file of its own",
+            "rubric kindness --definition x --model stub --out s.yaml --response-cache s.yaml",
+            "s.yaml is named by --out and --response-cache: give each a file of its own",
         ),
     ],
 )
@@ -89,17 +107,15 @@ def test_nothing_that_is_read_or_named_twice_is_written(
     assert server.requests == []
 
 
-@pytest.mark.parametrize("option", ["--json", "--journal", "--out"])
+@pytest.mark.parametrize("option", ["--json", "--response-cache", "--out"])
 def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: Path, option: str) -> None:
     place = demo / "replies" / "x.csv" if option == "--out" else demo / "manifest.json"
     told = f"{place} is in the folder {demo}, which holds the release only: choose another {option}"
-    if option == "--journal":
-        told = f"{place} is not a file of answers, so nothing is read from it or written to it: choose another"
     for dataset in (demo, replies):
         assert rate(dataset, server, option, place).complaint.startswith(told)
     assert json.loads((demo / "manifest.json").read_text(encoding="utf-8"))["name"] == "demo"
-    told = f"{demo / 'j'} is in the folder {demo}, which holds the release only: choose another --journal"
-    assert rate(demo, server, "--journal", demo / "j").complaint == told
+    told = f"{demo / 'j'} is in the folder {demo}, which holds the release only: choose another --response-cache"
+    assert rate(demo, server, "--response-cache", demo / "j").complaint == told
     told = f"{demo / 'manifest.json'} is in the folder {demo}, which holds the release only: choose another --json"
     assert fcconan("bench", demo, "--system", "random", "--json", demo / "manifest.json").complaint == told
     assert server.requests == []
@@ -122,13 +138,13 @@ def test_a_journal_of_an_earlier_version_is_not_paid_for_again(replies: Path, se
     path = Path("old.jsonl")
     assert old_journal(path, line_end) == sent > 0
     whole = path.read_bytes()
-    done = rate(replies, server, "--journal", path)
+    done = rate(replies, server, "--response-cache", path)
     assert done.stderr == f"fcconan: answers imported from old.jsonl into old.sqlite: {sent}\n"
     assert (len(server.requests), Path("out.parquet").read_bytes(), path.read_bytes()) == (sent, ratings, whole)
-    again = rate(replies, server, "--journal", path)
+    again = rate(replies, server, "--response-cache", path)
     assert (again.stderr, len(server.requests)) == ("", sent)
     path.unlink()
-    assert rate(replies, server, "--journal", path).status == 0
+    assert rate(replies, server, "--response-cache", path).status == 0
     assert len(server.requests) == sent
 
 
@@ -153,21 +169,30 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
         ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages goes with --background F"),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance",
-            "calibrated steps go with --strategy auto-cseval, not with rubric: leave them out",
+            "calibrated steps go with --rating-method auto-cseval, not with rubric: leave them out",
         ),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance "
-            "--strategy auto-cseval --prompt p.yaml",
+            "--rating-method auto-cseval --prompt p.yaml",
             "p.yaml: the prompt does not show the calibrated steps; put {{steps}} into it",
         ),
-        ("rate replies.csv --model lexical --out x.csv --strategy g-eval --task cseval", "--strategy is for models, "),
+        (
+            "rate replies.csv --model lexical --out x.csv --rating-method g-eval --task cseval",
+            "--rating-method is for models, ",
+        ),
         ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens is for models, and the lexical "),
         ("compare replies.csv --model lexical --out x.csv", "lexical is no model but a baseline of `fcconan judge rat"),
         ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is no model but a baseline of `fcco"),
-        ("prompt --task pairwise --strategy g-eval", "--strategy is for `fcconan judge rate`, and this is a comparis"),
-        ("prompt --protocol judgelm --aspect x", "--aspect is for `fcconan judge rate`, and this is a comparison: le"),
-        ("prompt --explain", "--explain and --reference go with --protocol judgelm: leave them out"),
-        ("prompt --protocol none", "there is no protocol 'none': choose one of choice, judgelm"),
+        (
+            "prompt --task pairwise --rating-method g-eval",
+            "--rating-method is for `fcconan judge rate`, and this is a comparis",
+        ),
+        (
+            "prompt --comparison-format judgelm --aspect x",
+            "--aspect is for `fcconan judge rate`, and this is a comparison: le",
+        ),
+        ("prompt --explain", "--explain and --show-reference go with --comparison-format judgelm: leave them out"),
+        ("prompt --comparison-format none", "Invalid value for '--comparison-format': 'none' is not one of 'choice', "),
         ("compare pairs.csv --model stub --out x.csv", "pairs.csv names no system for its replies, as pairs do not, "),
         ("rate replies.csv --model stub --out x.csv --prices hour.yaml", "hour.yaml, line 1: YAML takes 1:30 for a n"),
         ("rate replies.csv --model stub --out x.csv --prompt half.yaml --dry-run", "half.yaml, line 2: '\\ud800' is h"),
@@ -198,7 +223,7 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
     from tests.cli.test_judge_strategies import known
 
     folder = known("kn", {OMBREY: "They read."})
-    asked = ("--task", "grounded", "--strategy", "grounded", "--background", folder, "--passages", 2)
+    asked = ("--task", "grounded", "--rating-method", "grounded", "--background", folder, "--passages", 2)
     assert rate(replies, server, *asked).complaint == (
         "kn holds knowledge about messages and no passages: leave --passages out"
     )
@@ -218,25 +243,25 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
         ),
         (
             says("Good."),
-            ("--aspect", "relevance", "--strategy", "prometheus", "--column", "references=text"),
+            ("--aspect", "relevance", "--rating-method", "prometheus", "--rename", "references=text"),
             "4 of 4 are no_answer, the first time for: Good.; expected [RESULT] and a grade at the end, such as "
             "[RESULT] 3; `fcconan judge show` prints whole answers",
         ),
         (
             says("x"),
-            ("--task", "grounded", "--strategy", "grounded"),
-            "20 of 20 are no_background; give --background FOLDER, or --column background=COLUMN",
+            ("--task", "grounded", "--rating-method", "grounded"),
+            "20 of 20 are no_background; give --background FOLDER, or --rename background=COLUMN",
         ),
         (
             says("x"),
-            ("--aspect", "relevance", "--strategy", "prometheus"),
-            "4 of 4 are no_reference; name a column with --column references=COLUMN, or choose what needs no reference",
+            ("--aspect", "relevance", "--rating-method", "prometheus"),
+            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or choose what needs no reference",
         ),
         (
             lambda body, number: Action(400, {"error": {"message": "No \x1b]0;such\x07 field"}}),
             ("--aspect", "relevance"),
             "4 of 4 are bad_request, the first time for: Error code: 400 - No \\x1b]0;such\\x07 field; check the "
-            "model's name and options such as --temperature, --max-tokens and --no-schema",
+            "model's name and options such as --temperature, --max-tokens and --no-structured-output",
         ),
         (
             lambda body, number: error(503),
@@ -289,7 +314,7 @@ def test_a_run_that_is_refused_as_a_whole_is_stopped(
 ) -> None:
     dataset = write("many.csv", ["hate_speech", "text"], [(OMBREY, f"No, {n} books.") for n in range(60)])
     server.behaviour = lambda body, number: Action(400, {"error": refusal(number)})
-    done = rate(dataset, server, "--aspect", "relevance", "--no-schema", "--concurrency", 1)
+    done = rate(dataset, server, "--aspect", "relevance", "--no-structured-output", "--concurrency", 1)
     assert done.status == status
     if status == 2:
         assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused alike (Error code: 400 - ")
@@ -330,7 +355,7 @@ def test_a_panel_keeps_to_the_limits_of_requests_together(replies: Path, server:
 def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server) -> None:
     Path("prices.yaml").write_text("stub: {input: 1000, output: 10000}\n", encoding="utf-8")
     priced = ("--prices", "prices.yaml", "--json", "out.json")
-    done = rate(replies, server, *priced)
+    done = rate(replies, server, *priced, "--verbose")
     used = {"model": "stub", "requests": 16, "prompt_tokens": 16 * 7, "completion_tokens": 16 * 3}
     used |= {"requests_without_count": 0}
     by = {"model": "stub-stub", "system_fingerprint": None}
@@ -340,7 +365,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     assert "stored ones" not in done.stdout
     assert "What was sent in this run" in done.stdout and "0.592" in done.stdout
     again = rate(replies, server, *priced)
-    assert again.status == 0
+    assert again.status == 0 and "What was sent" not in again.stdout
     days = [each["at"][:10] for each in Answers(Path("journal")).records()]
     period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     assert f"stub: 16 of 16 answers were stored ones, of {period}; --fresh asks again" in again.stdout
@@ -349,7 +374,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     stored = {"answers": 16, "from_store": 16, "answered_by": [by | {"from_store": 16, "new": 0}]}
     assert found.items() >= {"model": "stub", **nothing, "cost": 0.0, **stored}.items()
     assert [found[name][:10] for name in ("stored_first", "stored_last")] == [min(days), max(days)]
-    assert compare(replies, server, "--json", "out.json").status == 0
+    assert compare(replies, server, "--json", "out.json", out="compared.parquet").status == 0
     tokens = {"prompt_tokens": 4 * 7, "completion_tokens": 4 * 3, "requests_without_count": 0}
     assert summary()["used"][0].items() >= {"model": "stub", "requests": 4, **tokens, "from_store": 0}.items()
     assert summary()["used"][0]["cost"] is None
@@ -406,7 +431,9 @@ def test_a_rehearsed_calibration_counts_tokens_and_cost(
 # What `prompt` prints
 
 
-@pytest.mark.parametrize("protocol", [(), ("--protocol", "choice"), ("--protocol", "judgelm", "--explain")])
+@pytest.mark.parametrize(
+    "protocol", [(), ("--comparison-format", "choice"), ("--comparison-format", "judgelm", "--explain")]
+)
 def test_prompts_of_comparisons_are_prompt_files_of_compare(
     replies: Path, server: Server, protocol: tuple[str, ...]
 ) -> None:
@@ -423,8 +450,12 @@ def test_prompts_of_comparisons_are_prompt_files_of_compare(
     Path("own.yaml").write_text(pattern, encoding="utf-8")
     own = fcconan("judge", "prompt", *named, "--prompt", "own.yaml", "--dataset", replies)
     server.requests.clear()
-    compare(replies, server, *asked, "--prompt", "own.yaml", "--journal", "other")
-    if protocol != ("--protocol", "judgelm", "--explain"):  # which puts a bar before lines of texts, not of variables
+    compare(replies, server, *asked, "--prompt", "own.yaml", "--response-cache", "other")
+    if protocol != (
+        "--comparison-format",
+        "judgelm",
+        "--explain",
+    ):  # which puts a bar before lines of texts, not of variables
         assert shown == yaml.safe_load(own.stdout)
     assert server.bodies[0]["messages"] == yaml.safe_load(own.stdout)
 
@@ -439,7 +470,7 @@ def test_prompts_of_several_aspects_are_documents_of_their_own(replies: Path) ->
 
 def test_judgelm_may_have_more_tokens_without_explaining(replies: Path, server: Server) -> None:
     server.behaviour = says("8 3")
-    asked = ("--protocol", "judgelm", "--orders", "ab")
+    asked = ("--comparison-format", "judgelm", "--orders", "ab")
     assert compare(replies, server, *asked).status == 0
     assert compare(replies, server, *asked, "--max-tokens", 200).status == 0
     assert Counter(body["max_tokens"] for body in server.bodies) == {32: 2, 200: 2}
@@ -470,14 +501,14 @@ def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
 def test_a_model_reaches_no_terminal_with_control_characters(replies: Path, server: Server) -> None:
     server.behaviour = says('\x1b]0;title\x07{"relevance": 4}\x9b31m')
     assert rate(replies, server, "--aspect", "relevance").status in (0, 1)
-    shown = fcconan("judge", "show", "--journal", "journal").stdout
+    shown = fcconan("judge", "show", "--response-cache", "journal").stdout
     assert '\\x1b]0;title\\x07{"relevance": 4}\\x9b31m' in shown
     assert not set(shown) & {"\x1b", "\x07", "\x9b"}
 
 
 def test_show_counts_the_model_that_is_asked_for(replies: Path, server: Server) -> None:
     assert rate(replies, server, "--model", "other", "--aspect", "relevance").status == 0
-    done = fcconan("judge", "show", "--journal", "journal", "--model", "other", "--json", "s.json")
+    done = fcconan("judge", "show", "--response-cache", "journal", "--model", "other", "--json", "s.json")
     assert done.status == 0
     assert summary("s.json")["models"] == {"other": {"answers": 4, "prompt_tokens": 28, "completion_tokens": 12}}
     assert len(list(read_rows(Path("out.parquet")))) == 8

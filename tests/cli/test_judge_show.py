@@ -21,6 +21,6 @@ from tests.cli.judging import fcconan
 )
 def test_an_answer_of_any_shape_is_shown(tmp_path: Path, choice: Any, shown: str) -> None:
     Answers(tmp_path / "answers").put({"body": {"model": "stub", "messages": []}}, {"choices": [choice]})
-    done = fcconan("judge", "show", "--journal", tmp_path / "answers")
+    done = fcconan("judge", "show", "--response-cache", tmp_path / "answers")
     assert (done.status, done.stderr) == (0, "")
     assert shown in done.stdout

@@ -66,7 +66,7 @@ def grounded(body: Body, number: int) -> Action:
 
 def as_grounded(dataset: Path, server: Server, *options: object) -> str:
     server.behaviour = grounded
-    done = rate(dataset, server, "--task", "grounded", "--strategy", "grounded", "--json", "out.json", *options)
+    done = rate(dataset, server, "--task", "grounded", "--rating-method", "grounded", "--json", "out.json", *options)
     assert (done.status, done.stderr) == (0, "")
     return done.stdout
 
@@ -74,14 +74,14 @@ def as_grounded(dataset: Path, server: Server, *options: object) -> str:
 def test_grounded_reads_a_column_of_background(server: Server) -> None:
     table = [(OMBREY, "No.", "one", LIBRARY), (OMBREY, "No!", "two", "They read."), (TESSOK, "Why?", "one", "")]
     dataset = write("replies.csv", ["hate_speech", "text", "system", "facts"], table)
-    told = as_grounded(dataset, server, "--column", "background=facts")
+    told = as_grounded(dataset, server, "--rename", "background=facts")
     assert sorted(texts_of(body)["background"] for body in server.bodies) == [LIBRARY, "They read."]
     assert values() == [*GROUNDED_GRADES * 2, *[None] * 5]
     # What the explanation quotes stands in the first background only.
     assert [row["cited"] for row in rows()] == [True] * 5 + [False] * 5 + [None] * 5
     assert [row["reason"] for row in rows()[10:]] == ["no_background"] * 5
     assert {row["strategy"] for row in rows()} == {"grounded"}
-    assert told.startswith(
+    assert told.split("┘\n")[-1].startswith(
         "1 of 2 items have no background knowledge (they have none, and none was given): their replies are not rated\n"
     )
     assert summary()["background"] == {"items": 2, "without": 1}
@@ -91,7 +91,7 @@ def test_grounded_finds_the_knowledge_of_a_dataset(replies: Path, server: Server
     told = as_grounded(replies, server, "--background", known("kn", {OMBREY: LIBRARY, "Another.": BAKERS}))
     assert [texts_of(body)["background"] for body in server.bodies] == [LIBRARY] * 2
     assert [row["reason"] for row in rows()] == [None] * 10 + ["no_background"] * 10
-    assert told.startswith(
+    assert told.split("┘\n")[-1].startswith(
         "1 of 2 items have no background knowledge (the dataset does not know their messages): their replies are not"
     )
     assert summary()["background"] == {"items": 2, "without": 1}
@@ -103,12 +103,14 @@ def test_grounded_finds_passages_and_counts_the_items_without_one(replies: Path,
     told = as_grounded(replies, server, "--background", folder, "--passages", 1)
     assert [texts_of(body)["background"] for body in server.bodies] == [LIBRARY] * 2
     assert [row["reason"] for row in rows()] == [None] * 10 + ["no_background"] * 10
-    assert told.startswith("1 of 2 items have no background knowledge (no passage shares a telling word with their ")
+    assert told.split("┘\n")[-1].startswith(
+        "1 of 2 items have no background knowledge (no passage shares a telling word with their "
+    )
     assert summary()["background"] == {"items": 2, "without": 1}
     server.requests.clear()
     told = fcconan(
-        *("judge", "rate", replies, "--task", "grounded", "--strategy", "grounded", "--background", folder),
-        *("--model", "stub", "--base-url", server.url, "--journal", "other", "--out", "o.csv", "--dry-run"),
+        *("judge", "rate", replies, "--task", "grounded", "--rating-method", "grounded", "--background", folder),
+        *("--model", "stub", "--base-url", server.url, "--response-cache", "other", "--out", "o.csv", "--dry-run"),
     ).stdout
     assert told.startswith("1 of 2 items have no background knowledge (")
     assert server.requests == []
@@ -127,7 +129,7 @@ def test_prometheus_compares_with_a_reference(server: Server) -> None:
     table = [(OMBREY, "No.", "Look into the library."), (TESSOK, "Why?", "")]
     dataset = write("replies.csv", ["hate_speech", "text", "reference"], table)
     server.behaviour = says("Polite, and 2 short. [RESULT] 4")
-    assert rate(dataset, server, "--strategy", "prometheus", "--aspect", "relevance").status == 0
+    assert rate(dataset, server, "--rating-method", "prometheus", "--aspect", "relevance").status == 0
     (body,) = server.bodies
     assert texts_of(body)["reference"] == "Look into the library."
     assert "response_format" not in body
@@ -147,7 +149,7 @@ def test_g_eval_weighs_grades_by_their_probability(replies: Path, server: Server
         return Action(body=answer)
 
     server.behaviour = behaviour
-    options = ("--strategy", "g-eval", "--logprobs", "--aspect", "relevance", "--json", "out.json")
+    options = ("--rating-method", "g-eval", "--logprobs", "--aspect", "relevance", "--json", "out.json")
     assert rate(replies, server, *options).status == 0
     assert values() == pytest.approx([(2 * 0.2 + 4 * 0.5 + 5 * 0.1) / 0.8] * 4, abs=1e-12)
     assert [row["retained_mass"] for row in rows()] == pytest.approx([0.8] * 4, abs=1e-12)
@@ -157,12 +159,19 @@ def test_g_eval_weighs_grades_by_their_probability(replies: Path, server: Server
 
 def test_g_eval_at_an_endpoint_without_log_probabilities_has_no_values(replies: Path, server: Server) -> None:
     server.behaviour = says("4")
-    assert rate(replies, server, "--strategy", "g-eval", "--logprobs", "--aspect", "relevance").status == 1
+    assert rate(replies, server, "--rating-method", "g-eval", "--logprobs", "--aspect", "relevance").status == 1
     assert [(row["value"], row["reason"]) for row in rows()] == [(None, "no_logprobs")] * 4
 
 
 def test_prompt_shows_the_background_that_a_model_will_see(replies: Path, server: Server) -> None:
-    asked = ("--task", "grounded", "--strategy", "grounded", "--background", passages("facts", BAKERS, LIBRARY, OMBREY))
+    asked = (
+        "--task",
+        "grounded",
+        "--rating-method",
+        "grounded",
+        "--background",
+        passages("facts", BAKERS, LIBRARY, OMBREY),
+    )
     for number, found in ((1, [OMBREY]), (3, [OMBREY, LIBRARY])):
         done = fcconan("judge", "prompt", *asked, "--dataset", replies, "--passages", number)
         assert (done.status, done.stderr) == (0, "")
@@ -215,7 +224,20 @@ def counts(body: Body, number: int) -> Action:
 def calibrate(server: Server, *options: object) -> Any:
     return fcconan(
         *("judge", "calibrate", "replies.csv", "--ratings", "ratings.csv", "--model", "stub", "--base-url", server.url),
-        *("--journal", "journal", "--out", "steps.yaml", "--resamples", 100, "--size", 2, "--trials", 2, "--keep", 1),
+        *(
+            "--response-cache",
+            "journal",
+            "--out",
+            "steps.yaml",
+            "--resamples",
+            100,
+            "--draft-examples",
+            2,
+            "--trials",
+            2,
+            "--beam",
+            1,
+        ),
         *options,
     )
 
@@ -235,9 +257,7 @@ def test_calibrate_gives_the_background_that_a_task_wants(rated: Path, server: S
     asked = ("--task", "grounded", "--aspect", "relatedness", "--background", known("kn", facts))
     done = calibrate(server, *asked, "--json", "out.json")
     assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.startswith(
-        "1 of 30 rated replies are left out: they lack one of hate_speech, text, background\n"
-    )
+    assert "\n1 of 30 rated replies are left out: they lack one of hate_speech, text, background\n" in done.stdout
     result = summary()
     assert sum(part["examples"] for part in result["parts"].values()) == 29
     assert (result["report"]["n_missing"], result["baseline"]["n_missing"]) == (0, 0)
@@ -256,10 +276,10 @@ def test_calibrate_gives_references(server: Server, rated: Path) -> None:
     asked = ("--task", "own.yaml", "--aspect", "relevance")
     assert calibrate(server, *asked).complaint == (
         "none of the 30 rated replies in replies.csv has all of hate_speech, text, references: name its columns with "
-        "--column"
+        "--rename"
     )
     server.behaviour = counts
-    assert calibrate(server, *asked, "--rounds", 0, "--column", "references=reply_id").status == 0
+    assert calibrate(server, *asked, "--refinement-rounds", 0, "--rename", "references=reply_id").status == 0
     assert {example["reference"][0] for body in drafts(server) for example in shown(body)["examples"]} == {"r"}
 
 
@@ -276,8 +296,8 @@ def test_calibrate_refuses_a_task_whose_background_is_not_there(
 
 def test_calibrate_takes_its_settings_from_options(rated: Path, server: Server) -> None:
     server.behaviour = counts
-    asked = ("--aspect", "relevance", "--errors", 1, "--refinements", 2, "--least-predicted", 0.5)
-    options = ("--temperatures", "0.7,0.9", "--max-tokens", 77, "--json", "out.json")
+    asked = ("--aspect", "relevance", "--refinement-examples", 1, "--refinements", 2, "--min-coverage", 0.5)
+    options = ("--draft-temperatures", "0.7,0.9", "--max-tokens", 77, "--json", "out.json")
     assert calibrate(server, *asked, *options).status == 0
     first, refined = drafts(server)[:2], drafts(server)[2:]
     assert [0.7 <= body["temperature"] <= 0.9 for body in first] == [True, True]
@@ -304,7 +324,7 @@ def test_calibrate_counts_what_failed_and_a_further_run_asks_it_again(rated: Pat
         return Action(503, "down") if down else counts(body, number)
 
     server.behaviour = behaviour
-    asked = ("--aspect", "relevance", "--rounds", 0, "--retries", 0, "--json", "out.json")
+    asked = ("--aspect", "relevance", "--refinement-rounds", 0, "--retries", 0, "--json", "out.json")
     done = calibrate(server, *asked)
     result, sent = summary(), len(server.requests)
     failed = result["failed_requests"]
@@ -322,20 +342,31 @@ def test_calibrate_samples_at_one_temperature_or_at_the_models_own(
     rated: Path, server: Server, given: str, sent: set[float | None]
 ) -> None:
     server.behaviour = counts
-    assert calibrate(server, "--aspect", "relevance", "--temperatures", given, "--rounds", 0).status == 0
+    assert (
+        calibrate(server, "--aspect", "relevance", "--draft-temperatures", given, "--refinement-rounds", 0).status == 0
+    )
     assert {body.get("temperature") for body in drafts(server)} == sent
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--temperatures", "warm"), "--temperatures is 'warm': give LOW,HIGH such as 0,0.5, one number, or model"),
-        (("--temperatures", "0,1,2"), "--temperatures is '0,1,2': give LOW,HIGH such as 0,0.5, one number, or model"),
-        (("--temperatures", "nan"), "--temperatures is 'nan': give LOW,HIGH such as 0,0.5, one number, or model"),
-        (("--temperatures", "1,0"), "temperatures are [1.0, 0.0]: give the lower one first, from 0"),
-        (("--refinements", "0"), "refinements is 0: give 1 or more"),
-        (("--least-predicted", "2"), "least_predicted is 2.0: give a share above 0 and up to 1"),
-        (("--max-tokens", "0"), "Invalid value for '--max-tokens': "),
+        (
+            ("--draft-temperatures", "warm"),
+            "--draft-temperatures is 'warm': give LOW,HIGH such as 0,0.5, one number, or model",
+        ),
+        (
+            ("--draft-temperatures", "0,1,2"),
+            "--draft-temperatures is '0,1,2': give LOW,HIGH such as 0,0.5, one number, or model",
+        ),
+        (
+            ("--draft-temperatures", "nan"),
+            "--draft-temperatures is 'nan': give LOW,HIGH such as 0,0.5, one number, or model",
+        ),
+        (("--draft-temperatures", "1,0"), "temperatures are [1.0, 0.0]: give the lower one first, from 0"),
+        (("--refinements", "0"), "Invalid value for '--refinements': Input should be greater than or equal to 1."),
+        (("--min-coverage", "2"), "Invalid value for '--min-coverage': Input should be less than or equal to 1."),
+        (("--drafter-max-tokens", "0"), "Invalid value for '--drafter-max-tokens': "),
     ],
 )
 def test_settings_that_cannot_be_are_refused(

@@ -39,7 +39,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _scores(*options: object, rows: list[dict[str, Any]] | None = None) -> tuple[list[dict[str, Any]], Any]:
     write_rows(Path("x.csv"), ROWS if rows is None else rows)
-    done = fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--json", "result.json", *options)
+    done = fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--json", "result.json", "--force", *options)
     assert (done.status, done.stderr) == (0, ""), done
     return list(read_rows(Path("scores.jsonl"))), json.loads(Path("result.json").read_text(encoding="utf-8"))
 
@@ -109,16 +109,16 @@ def test_all_that_need_no_model_are_the_default() -> None:
 def test_several_references_and_their_mean() -> None:
     rows = [{**ROWS[2], "references": json.dumps(["Ask the Ombrey library.", "zebra"])}]
     assert _scores("--metric", "rouge-1", rows=rows)[0][0]["value"] == 1.0
-    assert _scores("--metric", "rouge-1", "--several", "mean", rows=rows)[0][0]["value"] == 0.5
+    assert _scores("--metric", "rouge-1", "--multi-reference", "mean", rows=rows)[0][0]["value"] == 0.5
 
 
 def test_novelty_against_a_file_and_a_dataset(demo: Path) -> None:
     write_rows(Path("train.csv"), [{"counter_narrative": "Ask the Ombrey"}, {"counter_narrative": ""}])
-    ratings, _ = _scores("--metric", "novelty", "--train", "train.csv")
+    ratings, _ = _scores("--metric", "novelty", "--novelty-against", "train.csv")
     # r3: ask, the, ombrey, library shares three of four words.
     assert [(row["rater"], row["value"]) for row in ratings if row["reply_id"] == "r3"] == [("novelty", 0.25)]
-    assert "training:" in _scores("--metric", "novelty", "--train", demo)[1]["rows"][0]["signature"]
-    assert set(TEXT_METRICS) < {row["metric"] for row in _scores("--train", "train.csv")[1]["rows"]}
+    assert "training:" in _scores("--metric", "novelty", "--novelty-against", demo)[1]["rows"][0]["signature"]
+    assert set(TEXT_METRICS) < {row["metric"] for row in _scores("--novelty-against", "train.csv")[1]["rows"]}
 
 
 def test_novelty_against_a_part_of_a_dataset_that_has_several() -> None:
@@ -137,31 +137,31 @@ def test_novelty_against_a_part_of_a_dataset_that_has_several() -> None:
     expected = {"d:one-pairs": 0.25, "d:two-pairs": 0.25, "e": 0.25, "e:turns": 0.25}
     signatures = set()
     for train, value in expected.items():
-        ratings, result = _scores("--metric", "novelty", "--train", train)
+        ratings, result = _scores("--metric", "novelty", "--novelty-against", train)
         assert [row["value"] for row in ratings if row["reply_id"] == "r3"] == [value], train
         signatures.add(result["rows"][0]["signature"])
     assert len(signatures) == 2  # d:one-pairs and e hold the same CNs
     refused = {
-        "d": "d has a split train in one-pairs, two-pairs: choose one, such as --train d:one-pairs",
+        "d": "d has a split train in one-pairs, two-pairs: choose one, such as --novelty-against d:one-pairs",
         "d:pairs": "d has no pairs, only one-pairs, replies, two-pairs: give files or a dataset with pairs",
         "d:replies": "d/replies has no split 'train': it has test",
         "d/two-pairs": "d/two-pairs is the config two-pairs of a dataset, not its folder: give d",
-        "x.csv:pairs": "x.csv is a file and has no config 'pairs': give --train x.csv",
+        "x.csv:pairs": "x.csv is a file and has no config 'pairs': give --novelty-against x.csv",
         "none": "none is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
         "file that ends in .parquet, .jsonl, .csv, .tsv",
     }
     Path("scores.jsonl").unlink()
     for train, message in refused.items():
-        assert fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--train", train).complaint == message
+        assert fcconan("metrics", "x.csv", "--out", "scores.jsonl", "--novelty-against", train).complaint == message
     assert not Path("scores.jsonl").exists()
-    done = fcconan("metrics", "x.csv", "--out", "scores.csv", "--metric", "novelty", "--train", "demo:train")
+    done = fcconan("metrics", "x.csv", "--out", "scores.csv", "--metric", "novelty", "--novelty-against", "demo:train")
     assert (done.status, "training:" in done.stdout) == (0, True)
 
 
 def test_several_references_at_once_in_bleu() -> None:
     rows = [{**ROWS[2], "text": "a b c", "references": json.dumps(["a b", "c d e"])}]
     # Each of the three words is in a reference, and one reference has three words; alone, the first has two of them.
-    options = ("--metric", "bleu-1", "--metric", "rouge-1", "--several", "joint")
+    options = ("--metric", "bleu-1", "--metric", "rouge-1", "--multi-reference", "joint")
     ratings, result = _scores(*options, rows=rows)
     bleu, rouge = (line["signature_of_ratings"] for line in result["rows"])
     assert bleu.startswith("bleu-1|refs:joint|tok:white-space|") and bleu.endswith(f"|data:{result['data']}")
@@ -247,23 +247,31 @@ def test_models(
     ("rows", "options", "message"),
     [
         (ROWS, ["--metric", "bleu-9"], "there is no metric 'bleu-9': choose from bleu-1, bleu-2"),
-        (ROWS, ["--metric", "novelty"], "novelty needs the CNs that were trained on: give them with --train"),
-        (ROWS, ["--train", "none.csv"], "there is no file none.csv: check the path"),
+        (ROWS, ["--metric", "novelty"], "novelty needs the CNs that were trained on: give them with --novelty-against"),
+        (ROWS, ["--novelty-against", "none.csv"], "there is no file none.csv: check the path"),
         (
             ROWS,
-            ["--train", "x.jsonl"],
+            ["--novelty-against", "x.jsonl"],
             "x.jsonl, row 1 has no column text or counter_narrative, but a: rename that of the CNs",
         ),
-        (ROWS, ["--several", "median"], "--several is 'median': give max, mean, joint"),
-        (ROWS, ["--unieval", "model"], "one of --unieval and --question is missing: give a model and what it is asked"),
+        (
+            ROWS,
+            ["--multi-reference", "median"],
+            "Invalid value for '--multi-reference': 'median' is not one of 'max', 'mean', 'joint'.",
+        ),
+        (ROWS, ["--unieval", "model"], "one of --unieval and --question is missing: give a model and its question"),
         (ROWS, ["--question", "a={text}"], "one of --unieval and --question is missing"),
-        (ROWS, ["--unieval", "model", "--question", "{text}?"], "--question is '{text}?': give NAME=QUESTION, such as"),
+        (
+            ROWS,
+            ["--unieval", "model", "--question", "{text}?"],
+            "Invalid value for '--question': found '{text}?', expected NAME=QUESTION.",
+        ),
         (ROWS, ["--bertscore", "none/here/model"], "no model folder at none/here/model: give a folder, or a name"),
-        (ROWS, ["--column", "text=reply"], "x.csv has no column 'reply', but reply_id, item_id, system, hate_speech"),
-        (ROWS, ["--column", "tekst=text"], "--column is 'tekst=text': rows have no 'tekst', only"),
+        (ROWS, ["--rename", "text=reply"], "x.csv has no column 'reply', but reply_id, item_id, system, hate_speech"),
+        (ROWS, ["--rename", "tekst=text"], "Invalid value for '--rename': rows have no column 'tekst', only"),
         (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
-        (ROWS, ["--json", "x.csv"], "x.csv is what is read: choose another file for the result"),
-        (ROWS, ["--json", "scores.csv"], "scores.csv is named for two results: choose another file for one of them"),
+        (ROWS, ["--json", "x.csv"], "x.csv is read, and --json would destroy it: choose another --json"),
+        (ROWS, ["--json", "scores.csv"], "scores.csv is named by --out and --json: give each a file of its own"),
         (ROWS, ["--batch-size", "0"], "Invalid value for '--batch-size'"),
         ([*ROWS, ROWS[0]], [], "x.csv, row 5: the reply r1 stands there already; remove one, or"),
         (
@@ -290,7 +298,7 @@ def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], me
     [
         ("scores.txt", "scores.txt is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
         ("none/scores.csv", "none/scores.csv cannot be written: choose another file, in a folder that is there"),
-        ("x.csv", "x.csv is what is read: choose another file for the result"),
+        ("x.csv", "x.csv is read, and --out would destroy it: choose another --out"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused(out: str, message: str) -> None:

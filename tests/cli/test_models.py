@@ -8,36 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fcconan.cli import app, models
+from fcconan.cli import models
 from fcconan.cli.models import Connection, Nobody
 from fcconan.errors import InputError
 from fcconan.models.calls import Call, Sampling
 from fcconan.models.endpoint import EndpointModel
-
-OPTIONS = [
-    *("--base-url", "--api-key-variable", "--journal", "--concurrency", "--requests-per-minute", "--timeout"),
-    *("--retries", "--schema", "--field", "--prices", "--max-cost", "--dry-run", "--device", "--batch-size"),
-]
-
-
-def options_of(verb: str) -> list[str]:
-    command: Any = typer.main.get_command(app)
-    return [parameter.opts[0] for parameter in command.commands["judge"].commands[verb].params]
-
-
-@pytest.mark.parametrize("verb", ["rate", "compare", "calibrate"])
-def test_verbs_with_a_model_have_all_options_in_their_order(verb: str) -> None:
-    found = options_of(verb)
-    assert [option for option in found if option in OPTIONS] == OPTIONS
-    assert found[-1] == "--json"
-    assert "--connection" not in found
-
-
-def test_a_verb_may_have_some_of_them_only() -> None:
-    left_out = {"--concurrency", "--requests-per-minute", "--prices", "--max-cost", "--dry-run", "--batch-size"}
-    assert [each for each in options_of("rubric") if each in OPTIONS] == [
-        each for each in OPTIONS if each not in left_out
-    ]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from fcconan.cli import app
 from fcconan.cli.options import LARGEST_SEED
 from tests.conftest import RunCli
 
-SENDS_NONE = {"generate", "judge rate", "judge compare"}  # where -1 means that the model gets no seed
+SENDS_NONE = {"judge rate", "judge compare"}  # where -1 means that the model gets no seed
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -29,7 +29,7 @@ NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "train-retriever": ["data", "--out", "out"],
     "generate": ["data", "--model", "m", "--out", "out"],
-    "finetune": ["data", "--model", "m", "--out", "out"],
+    "finetune": ["data", "--base-model", "m", "--out", "out"],
     "rank": ["data"],
     "leaderboard": ["data", "ratings"],
     "correlate": ["data", "ratings"],
@@ -93,7 +93,7 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         (f"{ASKING} --samples 1000000000", "'--samples'"),
         (f"{ASKING} --limit {10**30}", "'--limit'"),
         (f"judge compare r.csv --model m --out out --budget {10**30}", "'--budget'"),
-        (f"judge show --journal j --limit {10**30}", "'--limit'"),
+        (f"judge show --response-cache j --limit {10**30}", "'--limit'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),

@@ -61,7 +61,10 @@ VERBS = {
     "rank": (_comparisons, ("--rater", "0", "--rater", "1")),
     "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1")),
     "agree votes": (_votes, ("--rater", "0", "--rater", "1")),
-    "metrics": (_replies, ("--out", "scores.csv", "--metric", "length-words", "--metric", "repetition-rate")),
+    "metrics": (
+        _replies,
+        ("--out", "scores.csv", "--metric", "length-words", "--metric", "repetition-rate", "--force"),
+    ),
 }
 
 

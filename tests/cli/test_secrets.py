@@ -109,7 +109,7 @@ def test_what_an_endpoint_repeats_of_the_key_is_masked(
     server.behaviour = _echo(form, where, f"{PASSWORD} and {BASIC} and {KEY}" if login else KEY)
     command = COMMANDS["rate"].replace("U", server.url.replace("//", f"//{login}"))
     done = run_cli(*command.split(), "--journal", "journal", "--retries", 0, "--json", "out.json", "--no-schema")
-    shown = run_cli("judge", "show", "--journal", "journal")
+    shown = run_cli("judge", "show", "--response-cache", "journal")
     assert len(server.requests) == 6 if where in ("answer", "200", "400", "500", "location") else 1
     assert len(Answers(Path("journal"))) == (6 if where == "answer" else 0)
     printed = shown.stdout if where == "answer" else done.stdout + done.stderr

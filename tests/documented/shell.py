@@ -22,7 +22,7 @@ _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
 _REFUSED = re.compile(r"\s# refused\b")
 OUTPUTS = ("--out", "--json", "--report", "--report-folder", "--export")
-REHEARSED = ("--dry-run", "--status-only")  # nothing but --json is written then
+REHEARSED = ("--dry-run", "--show", "--status-only")  # nothing but --json is written then
 CLUSTER = "tcp://HOST:8786"  # as pages write it
 SHARED = "/shared/"
 _ALIKE = re.compile(r"fcconan (?:build|evaluate-generators generation) ")  # the same wherever it is run

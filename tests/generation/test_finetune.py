@@ -483,7 +483,7 @@ def test_a_model_without_padding_and_chat_template_learns_in_a_named_format(tmp_
         vocab_size=size, n_positions=96, n_embd=16, n_layer=1, n_head=2, bos_token_id=end, eos_token_id=end
     )
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "gpt")
-    with pytest.raises(InputError, match=r"gpt has no chat template: name a format with --format \(dialogpt, "):
+    with pytest.raises(InputError, match=r"gpt has no chat template: name a format with --prompt-format \(dialogpt, "):
         of_few(tmp_path / "gpt", SHORT)
     dialogpt = load_format("dialogpt")
     finetuner = of_few(tmp_path / "gpt", SHORT, template=dialogpt)

@@ -221,7 +221,7 @@ def test_columns_go_by_other_names(tmp_path: Path) -> None:
             {"columns": {"text": "z"}},
             "FILE has no column 'z', but hate_speech, ",
         ),
-        ([{"hate_speech": OMBREY, "text": "y"}], {"columns": {"rank": "text"}}, "--column rank=text: replies have no "),
+        ([{"hate_speech": OMBREY, "text": "y"}], {"columns": {"rank": "text"}}, "--rename rank=text: replies have no "),
         (
             [{"hate_speech": OMBREY, "text": "y"}],
             {"split": "test"},

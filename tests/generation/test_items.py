@@ -50,6 +50,17 @@ def test_replies_give_the_items_that_they_answer(tmp_path: Path) -> None:
     assert [each.hate_speech for each in load_items(tmp_path, config="pairs")] == ["The Dravene sing."]
 
 
+def test_a_filter_chooses_rows_by_the_values_of_columns(tmp_path: Path) -> None:
+    rows = [reply(OMBREY, "1", "a", EARLY), reply(TESSOK, "2", "b", BANNED), reply("The Dravene sing.", "3", "c")]
+    file = write_lines(tmp_path / "replies.jsonl", rows)
+    chosen = load_items(file, filter={"system": ("a", "c"), "item_id": ("2", "3")})
+    assert [each.item_id for each in chosen] == ["3"]
+    with pytest.raises(InputError, match=r"replies\.jsonl has no rows with item_id 1 and system c: choose values"):
+        load_items(file, filter={"system": ("c",), "item_id": ("1",)})
+    with pytest.raises(InputError, match="has no column 'who', but reply_id, item_id"):
+        load_items(file, filter={"who": ("a",)})
+
+
 def test_pairs_give_an_item_for_every_message(tmp_path: Path) -> None:
     rows = [
         pair(OMBREY, EARLY, label="appropriate", language="en"),

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from fcconan.cli.models import Connection, Rehearsal
 from fcconan.errors import InputError
 from fcconan.models.budget import (
     TOKENS_A_MESSAGE,
@@ -22,7 +21,9 @@ from fcconan.models.budget import (
 from fcconan.models.calls import Call, Sampling
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
+from fcconan.models.rehearsals import Rehearsal
 from fcconan.models.replay import ReplayModel
+from fcconan.services import Connection, Endpoint
 from tests.models.server import Action, Behaviour, Server, always, error, says, use_key
 
 CHAT = "/chat/completions"
@@ -54,6 +55,10 @@ class Watched(Purse):
 def client(server: Server, folder: Path, purse: Purse, **options: Any) -> Client:
     settings: dict[str, Any] = {"timeout": 5, "retries": 2, "backoff": 0.01, **options}
     return Client(journal=folder / "journal.jsonl", base_url=server.url, budget=Budget(purse, ONE), **settings)
+
+
+def connection_of(folder: Path, **options: Any) -> Connection:
+    return Connection(Endpoint(response_cache=folder / "j.jsonl", **options))
 
 
 def prices(folder: Path, text: str) -> Path:
@@ -200,9 +205,9 @@ def test_a_missing_price_fails_before_the_first_call(tmp_path: Path) -> None:
     path = prices(tmp_path, "other: {input: 1, output: 1}")
     with Server(says("3")) as server:
         with pytest.raises(InputError, match="has no price for m"):
-            Connection(base_url=server.url, journal=tmp_path / "j.jsonl", prices=path, max_cost=1.0).open("m")
+            connection_of(tmp_path, base_url=server.url, prices=path, max_cost=1.0).open("m")
         with pytest.raises(InputError, match=r"--max-cost needs --prices FILE"):
-            Connection(base_url=server.url, journal=tmp_path / "j.jsonl", max_cost=1.0).open("m")
+            connection_of(tmp_path, base_url=server.url, max_cost=1.0).open("m")
         assert server.requests == []
 
 
@@ -210,13 +215,13 @@ def test_all_models_of_a_run_have_one_limit(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1000000, output: 1000000}\ndear: {input: 2000000, output: 2000000}")
     call = Call([{"role": "user", "content": "0001"}], Sampling(max_tokens=20))
     with Server(says("3")) as server:
-        connection = Connection(base_url=server.url, journal=tmp_path / "j.jsonl", prices=path, max_cost=121.0)
+        connection = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=121.0)
         one, two = connection.open("m"), connection.open("dear")
         assert [each.text for each in one.replies([call])] == ["3"]
         with pytest.raises(CostLimitError, match=r"10.0000 of 121 is spent, and the next call may cost 112.0000"):
             list(two.replies([call]))
         assert len(server.requests) == 1
-        more = Connection(base_url=server.url, journal=tmp_path / "j.jsonl", prices=path, max_cost=122.0)
+        more = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=122.0)
         assert [each.text for name in ("m", "dear") for each in more.open(name).replies([call])] == ["3", "3"]
         assert more.purse is not None
         assert (more.purse.spent, len(server.requests)) == (20, 2)
@@ -251,7 +256,7 @@ def calls() -> list[Call]:
 def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1000000, output: 2000000}")
     with Server(says("3")) as server:
-        model = Connection(base_url=server.url, journal=tmp_path / "j.jsonl", prices=path).open("m")
+        model = connection_of(tmp_path, base_url=server.url, prices=path).open("m")
         rehearsal = Rehearsal(model)
         assert [each.reason for each in rehearsal.replies(calls())] == ["not_recorded"] * 3
         assert server.requests == []
@@ -282,7 +287,7 @@ def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path)
 
 def test_the_cost_of_answers_of_any_length_is_unknown(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1, output: 2}")
-    rehearsal = Rehearsal(Connection(base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.jsonl").open("m"))
+    rehearsal = Rehearsal(connection_of(tmp_path, base_url="http://127.0.0.1:9/v1").open("m"))
     list(rehearsal.replies([Call([], Sampling(max_tokens=None)), Call([], Sampling(max_tokens=5))]))
     found = rehearsal.summary(path)
     assert [found[name] for name in ("completion_tokens_at_most", "cost_about", "cost_at_most")] == [None, None, None]
@@ -300,11 +305,11 @@ def test_recorded_answers_cost_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", " ", "replay:", "local:"])
 def test_a_name_without_a_model_is_bad_input(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=f"{name!r} names no model: give a name at the endpoint, local:"):
-        Connection(journal=tmp_path / "j.jsonl").open(name)
+        connection_of(tmp_path).open(name)
 
 
 def test_names_with_a_colon_are_names_at_the_endpoint(tmp_path: Path) -> None:
-    model = Connection(base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.jsonl").open("ombrey:8b")
+    model = connection_of(tmp_path, base_url="http://127.0.0.1:9/v1").open("ombrey:8b")
     assert model.configuration == {"endpoint": "http://127.0.0.1:9/v1", "model": "ombrey:8b", "structured": True}
 
 

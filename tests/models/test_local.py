@@ -300,8 +300,8 @@ def test_a_model_without_a_chat_template_takes_plain_text(tmp_path: Path) -> Non
     folder = tiny_chat(tmp_path / "base", template=None)
     with pytest.raises(
         InputError,
-        match=r"^base has no chat template: choose .*, or name a format \(`fcconan generate --format`: dialogpt, llama-"
-        r"2-chat, mistral, mistral-instruct, zephyr\)$",
+        match=r"^base has no chat template: choose .*, or name a format \(`fcconan generate --prompt-format`: "
+        r"dialogpt, llama-2-chat, mistral, mistral-instruct, zephyr\)$",
     ):
         answers(folder, [call(TEXTS[0])], tmp_path / "journal")
     messages = [{"role": "system", "content": TEXTS[1]}, {"role": "user", "content": TEXTS[0]}]

@@ -54,7 +54,9 @@ def test_correlations_stand_best_first_with_chance_and_ceiling() -> None:
         _correlation("weak", "pearson", 0.3),
         _correlation("weak", "spearman", 0.5, level="per_item", ceiling=None),
     ]
-    first, second = correlation_tables({"rows": rows})
+    board, first, second = correlation_tables({"rows": rows})
+    assert [row[0] for row in board.rows] == ["strong", "weak", "none", "(chance)", "(one person)"]
+    assert correlation_tables({"rows": rows}, details=False) == [board]
     assert (
         first.title
         == "relevance, pooled (spearman: chance 0.000, one person 0.800; pearson: chance 0.000, one person 0.800)"
@@ -119,7 +121,7 @@ def test_further_tables_of_correlations() -> None:
 
 def test_coefficients_given_length_have_a_table_with_counts_of_their_own() -> None:
     rows = [_correlation("x", "spearman", 0.5), _correlation("x", "spearman_given_length", 0.25, n=5)]
-    assert [(table.columns[1], table.rows[0][2]) for table in correlation_tables({"rows": rows})] == [
+    assert [(table.columns[1], table.rows[0][2]) for table in correlation_tables({"rows": rows})[1:]] == [
         ("spearman", "9"),
         ("spearman_given_length", "5"),
     ]
@@ -133,7 +135,7 @@ def test_chance_that_differs_stands_beside_every_value() -> None:
         _correlation("y", accuracy, 0.7, chance=0.25, n_constant=0, n_groups=4, low=None, high=None),
         _correlation("x", f"{accuracy}_calibrated", 0.8, chance=None, n_constant=0, n_groups=4),
     ]
-    plain, accuracies = correlation_tables({"rows": rows})
+    _, plain, accuracies = correlation_tables({"rows": rows})
     assert plain.columns[:2] == ["metric", "spearman"]
     assert plain.rows[0][2:] == ["9", "3", "1", "4", "2"]
     assert accuracies.title == (
@@ -145,7 +147,7 @@ def test_chance_that_differs_stands_beside_every_value() -> None:
         ["x", "0.600 [0.500, 0.700]", "0.500", "0.800 [0.700, 0.900]", "9", "4", "0", "4", "2"],
     ]
     rows[2]["chance"] = 0.5
-    assert f"{accuracy}: chance 0.500, one person" in correlation_tables({"rows": rows})[1].title
+    assert f"{accuracy}: chance 0.500, one person" in correlation_tables({"rows": rows})[2].title
 
 
 def test_counts_that_differ_between_coefficients_stand_in_their_order() -> None:
@@ -155,7 +157,7 @@ def test_counts_that_differ_between_coefficients_stand_in_their_order() -> None:
         _correlation("y", "spearman", 0.1, n=7),
         _correlation("y", "pearson", 0.2, n=7),
     ]
-    (table,) = correlation_tables({"rows": rows})
+    _, table = correlation_tables({"rows": rows})
     assert [row[3:] for row in table.rows] == [
         ["9", "3 / 4", "1 / 0", "4", "2"],
         ["7", "3", "1", "4", "2"],

@@ -45,7 +45,7 @@ def test_new_on_conan_gives_5805_pairs_that_it_does_not_have(
     language: str, n_hs: int, n_cns: int, release: Release, mirror: Path, tmp_path: Path, run_cli: RunCli
 ) -> None:
     base = ("--task", "appropriateness", "--corpus", release("conan"), "--language", language, "--encoder", "tfidf")
-    size = ("--hs", 45, "--cns", 129, "--divisible-by", 9, "--name", "conan-again")
+    size = ("--hs", 45, "--cns", 129, "--divisible-by", 9, "--campaign-name", "conan-again")
     for name in ("one", "two"):
         run = run_cli("annotate", "new", tmp_path / name, *base, *size)
         assert (run.returncode, run.stderr) == (0, "")

@@ -108,7 +108,7 @@ def text_in(row: Row, column: str, place: str) -> str:
         InputError: It is not there or empty.
     """
     if column not in row:
-        raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --column")
+        raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --rename")
     text = row[column]
     if not isinstance(text, str) or is_blank(text):
         raise InputError(f"{place}: {column} is {text!r}, expected a text; fill it in, or remove the row")

@@ -2,12 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
-from fcconan.data import REPLY, is_blank, make_cn_id, make_hs_id, make_pair_id, normalise
+from fcconan.data import (
+    REPLY,
+    SUFFIXES,
+    PlacedRow,
+    is_blank,
+    make_cn_id,
+    make_hs_id,
+    make_pair_id,
+    normalise,
+    read_rows,
+)
 from fcconan.errors import InputError
 from fcconan.judging import Pair, all_pairs, budgeted_pairs
 
@@ -43,6 +54,38 @@ WHY_REPLIES = {
     "identical": "left out: both replies are the same text, which is a tie that nobody is asked about",
     "comparisons": "what remains, or as many of it as were asked for",
 }
+
+
+def read_list(file: Path, columns: Mapping[str, str] | None = None) -> Iterator[PlacedRow]:
+    """Yields the rows of a file of rows, or the lines of a text file as rows with `text`.
+
+    Args:
+        file: A file that ends in .txt, or a file of rows.
+        columns: Name of a column here -> its name in the file; columns that the file lacks are ignored.
+
+    Raises:
+        InputError: The file cannot be read, or is of another kind.
+    """
+    if file.suffix == ".txt":
+        yield from _lines(file)
+        return
+    if file.suffix not in SUFFIXES:
+        raise InputError(f"{file} is no list: expected a name that ends in .txt, {', '.join(SUFFIXES)}")
+    for number, row in enumerate(read_rows(file), start=1):
+        renamed = {name: row[theirs] for name, theirs in (columns or {}).items() if theirs in row}
+        yield PlacedRow({**row, **renamed}, f"{file.name}, row {number}")
+
+
+def _lines(file: Path) -> Iterator[PlacedRow]:
+    try:
+        content = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte {error.start} is not UTF-8: save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror}): check the path") from error
+    for number, line in enumerate(content.split("\n"), start=1):
+        if line.strip():
+            yield PlacedRow({"text": line.strip()}, f"{file.name}, line {number}")
 
 
 def list_texts(rows: Iterable[Row], side: Side) -> list[Row]:

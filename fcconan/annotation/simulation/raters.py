@@ -111,7 +111,7 @@ def read_behaviours(path: Path) -> Behaviours:
         InputError: It cannot be read, or does not follow the format; the message names the line.
     """
     if not path.is_file():
-        raise InputError(f"there is no file {path}: check --annotators")
+        raise InputError(f"there is no file {path}: check --annotator-model")
     file = YamlFile(path)
     try:
         return Behaviours.model_validate(file.data)

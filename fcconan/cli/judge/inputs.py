@@ -29,7 +29,6 @@ Background = Annotated[
 PassageCount = Annotated[
     int | None, typer.Option("--passages", min=1, help="Passages a message, of a folder of passages; default: 3.")
 ]
-PASSAGES = 3
 
 
 def open_replies(dataset: Sequence[str | Path], *, config: str, split: str | None, column: list[str] | None) -> "Table":
@@ -95,24 +94,9 @@ def knowledge_of(folder: Path | None, passages: int | None, *, shown: bool) -> A
     Raises:
         InputError: It cannot be used, or nobody would see it.
     """
-    from fcconan.judging import KnownKnowledge, Passages
-    from fcconan.services import dataset_folder
+    from fcconan import services
 
-    if folder is None:
-        if passages is not None:
-            raise InputError("--passages goes with --background FOLDER: give one, or leave --passages out")
-        return None
-    if not shown:
-        raise InputError(
-            "the judge is shown no background: leave --background out, or choose --strategy grounded, a task whose "
-            "context holds background, or a prompt with {{background}}"
-        )
-    folder = dataset_folder(folder)
-    if not (folder / "pairs").is_dir():
-        return Passages(folder, k=PASSAGES if passages is None else passages)
-    if passages is not None:
-        raise InputError(f"{folder} holds knowledge about messages and no passages: leave --passages out")
-    return KnownKnowledge(folder)
+    return services.knowledge_of(services.Background.model_construct(background=folder, passages=passages), shown=shown)
 
 
 def count_background(replies: Iterable[Mapping[str, Any]], knowledge: Any) -> dict[str, int]:
@@ -120,13 +104,9 @@ def count_background(replies: Iterable[Mapping[str, Any]], knowledge: Any) -> di
 
     Says so before anything is asked about the others.
     """
-    items: dict[int, bool] = {}
-    for row in replies:
-        item = hash(row["item_id"])
-        own = str(row.get("background") or "").strip()
-        items[item] = items.get(item, False) or bool(own or (knowledge is not None and knowledge(row)))
-    without = sum(not known for known in items.values())
-    if without:
-        why = "they have none, and none was given" if knowledge is None else knowledge.nothing
-        print(f"{without} of {len(items)} items have no background knowledge ({why}): their replies are not rated")
-    return {"items": len(items), "without": without}
+    from fcconan import services
+
+    counts = services.count_background(replies, knowledge)
+    if (notice := services.background_notice(counts, knowledge)) is not None:
+        print(notice)
+    return counts

@@ -6,7 +6,7 @@ No pair leaves the training unseen: those that cannot be learnt from are refused
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,11 @@ class RefusedPairsError(InputError):
     def __init__(self, message: str, pairs: Sequence[Mapping[str, str]]) -> None:
         super().__init__(message)
         self.pairs = list(pairs)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """All pairs, for a file of results."""
+        return {"refused": self.pairs}
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ def load_training_pairs(
     config: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
 ) -> TrainingPairs:
     """Reads pairs; those that people found not appropriate are left out and counted.
 
@@ -102,19 +108,20 @@ def load_training_pairs(
         config: A part of the folder; by default its training part, else its pairs.
         split: A split of that part; by default `train` where there is one.
         columns: Name of a column here -> its name in a file.
+        filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
 
     Raises:
         RefusedPairsError: A text is empty.
         InputError: There are no pairs.
     """
-    part = open_part(source, config=config, split=split, columns=columns, training=True)
+    part = open_part(source, config=config, split=split, columns=columns, filter=filter, training=True)
     rows = part.all_rows()
     judged = is_judged(rows)
     examples, empty, left_out = [], [], Counter[str]()
     for place, row in rows:
         if "counter_narrative" not in row:
             raise InputError(
-                f"{place}: the columns are {', '.join(row)}, expected `counter_narrative`: name it with --column "
+                f"{place}: the columns are {', '.join(row)}, expected `counter_narrative`: name it with --rename "
                 "counter_narrative=COLUMN"
             )
         message, reply = row.get("hate_speech", "").strip(), row["counter_narrative"].strip()
@@ -154,6 +161,7 @@ def prepare(
     config: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
     seed: int,
 ) -> tuple[Parts, dict[str, Any]]:
     """Reads the pairs of a fine-tuning and divides them.
@@ -167,6 +175,7 @@ def prepare(
         config: As for `load_training_pairs`.
         split: As for `load_training_pairs`.
         columns: As for `load_training_pairs`.
+        filter: As for `load_training_pairs`; it also holds for a validation split.
         seed: Of the draws.
 
     Returns:
@@ -175,13 +184,14 @@ def prepare(
     Raises:
         InputError: As `load_training_pairs`, `check_evaluation` and `divide`; or there is no such split or file.
     """
-    read = load_training_pairs(source, config=config, split=split, columns=columns)
+    read = load_training_pairs(source, config=config, split=split, columns=columns, filter=filter)
     examples, left_out = list(read.examples), Counter(read.left_out)
     given = None
     share = _share(validation)
     if share is None:
         where = (Path(validation), None, None) if Path(validation).suffix in SUFFIXES else (source, config, validation)
-        given = load_training_pairs(where[0], config=where[1], split=where[2], columns=columns)
+        chosen = filter if where[0] == source else None
+        given = load_training_pairs(where[0], config=where[1], split=where[2], columns=columns, filter=chosen)
         if where[0] == source and given.configuration["split"] == read.configuration["split"]:
             raise InputError(f"the split {validation} is what is learnt from: give another one for validation")
     held = list(given.examples) if given is not None else []

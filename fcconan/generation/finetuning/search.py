@@ -83,7 +83,7 @@ class Finetuner:
             from fcconan.models import format_names
 
             raise InputError(
-                f"{base.name} has no chat template: name a format with --format ({', '.join(format_names())})"
+                f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
         context = base.context()
         longest = how.max_length if context is None else min(how.max_length, context)

@@ -135,7 +135,7 @@ def read_ratings(rows: Iterable[Row], replies: Replies) -> list[Graded]:
         if (each.rater, each.aspect, each.reply) in seen:
             raise InputError(
                 f"{each.rater} rated the {each.aspect} of {each.reply} twice: give every file once, and ratings made "
-                "under other conditions with another --name"
+                "under other conditions with another --rater-name"
             )
         seen.add((each.rater, each.aspect, each.reply))
     return read
@@ -160,7 +160,7 @@ def read_comparisons(rows: Iterable[Row], replies: Replies) -> list[Verdict]:
                 item, *sides = verdict.pair
                 raise InputError(
                     f"{verdict.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
-                    "comparisons made under other conditions with another --name"
+                    "comparisons made under other conditions with another --rater-name"
                 )
             seen.add((verdict.rater, verdict.pair))
             whole.append(verdict)

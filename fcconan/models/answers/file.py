@@ -85,7 +85,8 @@ def check_answers_file(path: Path) -> None:
     beginning = _beginning(path)
     if beginning and not beginning.startswith(_SQLITE) and not is_old_journal(path):
         raise InputError(
-            f"{path} is not a file of answers, so nothing is read from it or written to it: choose another --journal"
+            f"{path} is not a file of answers, so nothing is read from it or written to it: choose another "
+            "--response-cache"
         )
 
 
@@ -211,11 +212,11 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if (application, version) == (0, 0) and _is_new(connection):
         return  # another process is about to make it
     if application != _APPLICATION:
-        raise InputError(f"{path} is a database of another program: choose another --journal")
+        raise InputError(f"{path} is a database of another program: choose another --response-cache")
     if version > _VERSION:
         raise InputError(
             f"{path} has answers in version {version} of their format, and this version of fcconan reads version "
-            f"{_VERSION}: update fcconan, or choose another --journal"
+            f"{_VERSION}: update fcconan, or choose another --response-cache"
         )
 
 

@@ -42,6 +42,7 @@ class Run:
     def __init__(self, name: str, fresh: bool | None = None) -> None:
         self.name, self.fresh = name, fresh
         self._stores: dict[Path, Answers] = {}
+        self._is_kept_open = False
 
     def answers(self, path: Path) -> "Answers":
         """Returns the store of a file, which all models of the run share.
@@ -60,7 +61,12 @@ class Run:
             InputError: That cannot be written.
         """
         for answers in self._stores.values():
-            answers.finish()
+            if not self._is_kept_open:
+                answers.finish()
+
+    def keep_open(self) -> None:
+        """Lets the next run of the command continue with the epochs of this one, as some requests failed."""
+        self._is_kept_open = True
 
     def close(self) -> None:
         """Closes the stores; they are opened again when they are needed."""

@@ -1,0 +1,111 @@
+"""Stored answers of language models: the latest ones, and their number and tokens by model."""
+
+import json
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.services.configuration import Configuration, option
+from fcconan.services.connections import cache_path
+from fcconan.services.options import MOST_ROWS
+from fcconan.services.results import Result
+
+
+class AnswerLogOptions(Configuration):
+    """Which stored answers are shown."""
+
+    response_cache: Path | None = option(
+        None,
+        help="Response cache: the file of paid answers; default: in the cache folder.",
+        metavar="FILE",
+        role="read",
+        renamed=("--journal",),
+    )
+    contains: str | None = option(None, help="Show only answers whose prompt or text contains this.", metavar="TEXT")
+    only_model: str | None = option(
+        None, help="Show and count answers of this model only.", metavar="NAME", renamed=("--model",)
+    )
+    last: int = option(5, help="Number of latest answers to show.", ge=1, le=MOST_ROWS, renamed=("--limit",))
+    merge: tuple[Path, ...] = option(
+        (),
+        help="Response cache of another machine to import first; repeat it for several.",
+        rare=True,
+        metavar="FILE",
+        role="read",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class AnswerLog(Result):
+    """Stored answers; the main table has a row of counts for each model.
+
+    Attributes:
+        answers: The latest answers, oldest first: request, response, and when it came.
+        merged: Number of new answers of each imported file.
+    """
+
+    answers: Sequence[Mapping[str, Any]]
+    merged: Mapping[str, int]
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns model, number of answers, and tokens of prompts and completions."""
+        return [{"model": name, **counts} for name, counts in self.data["models"].items()]
+
+    @property
+    def signature(self) -> str:
+        """The package version and the file."""
+        return f"fcconan:{fcconan.__version__}|answers:{self.data['journal']}"
+
+
+def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
+    """Returns the latest stored answers of language models, and counts answers and tokens.
+
+    Args:
+        options: The configuration.
+
+    Raises:
+        InputError: There is no such file, or it holds something else.
+
+    Examples:
+        >>> import tempfile
+        >>> from fcconan.models import Answers
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "answers.sqlite"
+        ...     Answers(path).put({"body": {"model": "m", "messages": []}}, {"usage": {"prompt_tokens": 7}})
+        ...     show_answers(AnswerLogOptions(response_cache=path)).rows()
+        [{'model': 'm', 'answers': 1, 'prompt_tokens': 7, 'completion_tokens': 0}]
+    """
+    from fcconan.models import Answers, store_path
+
+    path = cache_path(options.response_cache)
+    merged = {str(other): Answers(path).merge(other) for other in options.merge}
+    if not path.is_file() and not store_path(path).is_file():
+        raise InputError(f"file of answers not found: {path}; give the --response-cache of a run")
+    counts: dict[str, Counter[str]] = {}
+    last: deque[dict[str, Any]] = deque(maxlen=options.last)
+    for record in Answers(path).records():
+        name = model_of(record)
+        if options.only_model is not None and name != options.only_model:
+            continue
+        usage = record.get("usage")
+        count = counts.setdefault(name, Counter())
+        count["answers"] += 1
+        for kind in ("prompt_tokens", "completion_tokens"):
+            number = usage.get(kind) if isinstance(usage, dict) else None
+            count[kind] += number if type(number) is int else 0
+        text = json.dumps([record["request"], record["response"]], ensure_ascii=False)
+        if options.contains is None or options.contains in text:
+            last.append(record)
+    models = {name: dict(each) for name, each in counts.items()}
+    return AnswerLog({"journal": str(path), "models": models}, list(last), merged)
+
+
+def model_of(record: Mapping[str, Any]) -> str:
+    """Returns the model that a stored request names."""
+    request = record["request"]
+    return str(request.get("body", request).get("model") or request.get("model"))

@@ -1,0 +1,147 @@
+"""Audits of judges: their biases, from their ratings and comparisons."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fcconan.data import Table, cell_text, open_table, read_mapping, read_typed_rows, sha256_of
+from fcconan.errors import InputError
+from fcconan.services.configuration import argument, option
+from fcconan.services.locations import dataset_folder
+from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap
+from fcconan.services.replies import ReplySelection, names_of, wanted
+from fcconan.services.results import Result
+from fcconan.services.row_tables import Source, listed
+
+
+class AuditOptions(ReplySelection, Bootstrap):
+    """How judges are audited."""
+
+    resamples: int = option(
+        10_000,
+        help="Resamples of the bootstrap over HS.",
+        group=BOOTSTRAP,
+        ge=100,
+        le=MOST_RESAMPLES,
+    )
+    self_judge: dict[str, str] = option(
+        {},
+        help="Judge that is the model behind a judged system; repeat it for several.",
+        metavar="RATER=SYSTEM",
+        renamed=("--own",),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult(Result):
+    """Findings about judges; the main table has a row for each judge and check.
+
+    Attributes:
+        confidence: Confidence level of the intervals.
+    """
+
+    confidence: float
+
+
+def audit(
+    ratings: Annotated[
+        Source | None,
+        argument("Ratings to audit.", flag="--ratings", many=True, metavar="FILE|FOLDER|NAME", role="read"),
+    ] = None,
+    options: AuditOptions = AuditOptions(),
+    *,
+    comparisons: Annotated[
+        Source | None,
+        argument("Comparisons to audit.", flag="--comparisons", many=True, metavar="FILE|FOLDER|NAME", role="read"),
+    ] = None,
+    replies: Annotated[
+        Source | None,
+        argument("Replies that were judged.", flag="--replies", metavar="FILE|FOLDER|NAME", role="read"),
+    ] = None,
+) -> AuditResult:
+    """Looks for biases of judges: length, position, refusals, own replies, compression of the scale, failures.
+
+    Args:
+        ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        comparisons: Rows of comparisons.
+        replies: Rows of the judged replies, for their texts and systems.
+
+    Raises:
+        InputError: There is nothing to audit, or a source cannot be read.
+
+    Examples:
+        >>> rows = [{"reply_id": str(n), "rater": "m", "aspect": "tone", "value": 3, "low": 1, "high": 5}
+        ...         for n in range(4)]
+        >>> found = audit(rows, AuditOptions(resamples=100)).to_frame().set_index("check")
+        >>> float(found.loc["modal_share", "value"])
+        1.0
+    """
+    from fcconan.judging import COLUMNS, RATED, audit_judge
+
+    if not _is_given(ratings) and not _is_given(comparisons):
+        raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
+    rated, compared = _table("ratings", ratings, options), _table("comparisons", comparisons, options)
+    judged = None
+    if replies is not None:
+        judged = open_table(
+            "replies",
+            listed(replies),
+            split=options.split,
+            part=options.subset,
+            rename=options.rename,
+            beside=[table for table in (rated, compared) if table is not None],
+            locate=dataset_folder,
+        )
+    found = audit_judge(
+        ratings=_rows(rated, RATED),
+        comparisons=_rows(compared, COLUMNS),
+        replies=None if judged is None else list(judged),
+        own=options.self_judge or None,
+        population=_population(rated, compared, judged),
+        **options.bootstrap,
+    )
+    if not found["rows"]:
+        given = ", ".join(names_of(each) for each in (ratings, comparisons) if _is_given(each) and each is not None)
+        raise InputError(f"{given}: no rows, nothing to audit; give files that `fcconan judge` wrote")
+    return AuditResult(found, options.confidence)
+
+
+def _is_given(sources: Source | None) -> bool:
+    return sources is not None and not (isinstance(sources, list | tuple) and not sources)
+
+
+def _table(kind: str, sources: Source | None, options: AuditOptions) -> Table | None:
+    """Opens files, parts of dataset folders, and rows in memory; None where none are given."""
+    if sources is None or not _is_given(sources):
+        return None
+    places = [dataset_folder(each) if isinstance(each, str | Path) else each for each in listed(sources)]
+    has_splits = any(not isinstance(place, Path) or place.is_dir() for place in places)
+    return open_table(
+        kind,
+        places,
+        split=options.split if has_splits else None,
+        rename=options.rename,
+        filter=wanted(options),
+    )
+
+
+def _rows(table: Table | None, columns: dict[str, str]) -> Iterable[Any] | None:
+    """Returns rows with typed cells: text in CSV is turned into numbers and lists; rows in memory have types."""
+    if table is None:
+        return None
+    if not table.files:
+        return list(table)
+    mappings = [(file, {**read_mapping(file)[0], **table.rename}) for file in table.files]
+    rows = (row for file, rename in mappings for row in read_typed_rows(file, columns, rename))
+    return [row for row in rows if all(cell_text(row.get(name)) in each for name, each in table.filter.items())]
+
+
+def _population(*tables: Table | None) -> str:
+    """Returns the files that are read, each with 12 digits of its sha256; of rows in memory, their digest."""
+    given = [table for table in tables if table is not None]
+    named = [f"{file.name}-{sha256_of(file)[:12]}" for table in given for file in table.files]
+    named += [name for table in given if not table.files for name in table.names]
+    chosen = {f"{name}={'/'.join(sorted(each))}" for table in given for name, each in sorted(table.filter.items())}
+    return "+".join([*named, *([f"({','.join(sorted(chosen))})"] if chosen else [])])

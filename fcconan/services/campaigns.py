@@ -1,0 +1,393 @@
+"""New campaigns: the units that are judged, from a corpus, two lists of texts, or replies of systems."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fcconan.data import recipe_names, task_names
+from fcconan.errors import InputError
+from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
+from fcconan.services.configuration import argument, option
+from fcconan.services.locations import dataset_folder
+from fcconan.services.options import ROWS, RowSelection, Seed
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Corpus, Material
+    from fcconan.judging import Task
+
+_NO_SLUG = re.compile(r"[^a-z0-9]+")
+_LANGUAGE = re.compile(r"[a-z]{2}")
+_KNOWN = {
+    "anchor": "whose right answer is known, mixed into the work",
+    "quiz": "whose right answer is known, before it",
+}
+DRAWING = "Choice of pairs"
+Row = dict[str, Any]
+
+
+class CampaignOptions(Seed, RowSelection):
+    """What is judged."""
+
+    task: str = option(
+        help="Annotation task: a name of the catalogue, a file or a folder.", metavar="NAME|FILE", complete=task_names
+    )
+    corpus: str | None = option(
+        None,
+        help="Existing pairs for which new pairs are chosen: a dataset, its folder, or a file with both texts.",
+        metavar="NAME|FILE",
+        complete=recipe_names,
+        role="read",
+    )
+    hs: int | None = option(None, help="Number of HS to draw.", metavar="N", ge=1, le=MOST_UNITS)
+    cns: int | None = option(
+        None, help="Number of CNs to draw; default: as many as possible.", metavar="N", ge=1, le=MOST_UNITS
+    )
+    hs_file: Path | None = option(
+        None,
+        help="List of HS (text with one per line, or rows); with --corpus alone: HS to draw from.",
+        metavar="FILE",
+        role="read",
+    )
+    cn_file: Path | None = option(
+        None,
+        help="List of CNs (text with one per line, or rows); pairs of --corpus are left out.",
+        metavar="FILE",
+        role="read",
+    )
+    replies: str | None = option(
+        None,
+        help="Replies to rate or compare: a dataset, its folder, or a file.",
+        metavar="NAME|FILE",
+        complete=recipe_names,
+        role="read",
+    )
+    pairs: int | None = option(
+        None,
+        help="Number of comparisons to choose, spread over systems and items.",
+        metavar="N",
+        ge=1,
+        le=MOST_UNITS,
+    )
+    language: str = option("en", help="Language of the texts, as in ISO 639-1.")
+    neighbours: int = option(
+        2, help="Nearest CNs of each original CN to add.", group=DRAWING, rare=True, ge=1, le=MOST_UNITS
+    )
+    neighbours_count_itself: bool = option(
+        False,
+        help="Count the CN itself as its first neighbour (as in FC-CONAN), and drop originals afterwards.",
+        group=DRAWING,
+        rare=True,
+    )
+    encoder: str | None = option(
+        None,
+        help="Encoder that finds near CNs: minilm, tfidf, a folder or a name on the Hub; default: minilm for English.",
+        group=DRAWING,
+        rare=True,
+        metavar="NAME",
+    )
+    group_by: str | None = option(
+        None,
+        help="Column of groups, such as hs_code; at most one HS of each group is drawn.",
+        group=DRAWING,
+        rare=True,
+        metavar="COLUMN",
+        renamed=("--one-per",),
+    )
+    divisible_by: int = option(
+        1,
+        help="Divisor of the number of pairs, such as the number of annotators.",
+        group=DRAWING,
+        rare=True,
+        ge=1,
+        le=MOST_UNITS,
+    )
+    gold: Path | None = option(
+        None,
+        help="Gold questions to mix into the work: rows with the correct answer.",
+        rare=True,
+        metavar="FILE",
+        renamed=("--anchors",),
+        role="read",
+    )
+    qualification: Path | None = option(
+        None,
+        help="Questions of the qualification test: rows with the correct answer.",
+        rare=True,
+        metavar="FILE",
+        renamed=("--quiz",),
+        role="read",
+    )
+    split: str | None = option(
+        None, help="Split of a dataset; required where it has several.", group=ROWS, rare=True, metavar="NAME"
+    )
+    subset: str | None = option(
+        None,
+        help="Config of the dataset; default: that of the language, or replies.",
+        group=ROWS,
+        rare=True,
+        metavar="NAME",
+    )
+    campaign_name: str | None = option(
+        None,
+        help="Name of the campaign in lower case; default: the folder's.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class NewCampaignResult(CampaignResult):
+    """The units of a new campaign; its main table has one row for each count of what was kept and left out.
+
+    Attributes:
+        title: A line with the name, the folder and the number of units.
+        meanings: The meaning of each count.
+        notes: Sentences about the choice of neighbours, and whether the campaign was there already.
+    """
+
+    title: str
+    meanings: Mapping[str, str]
+    notes: Sequence[str]
+
+    def rows(self) -> list[Row]:
+        """Returns name, number and meaning of each count."""
+        counts: Mapping[str, int] = self.data["made_from"]["counts"]
+        return [{"name": name, "number": number, "meaning": self.meanings[name]} for name, number in counts.items()]
+
+
+def new_campaign(
+    campaign: Annotated[Path | str, argument("Folder of the new campaign.", path=True, role="release")],
+    options: CampaignOptions,
+    *,
+    corpus: Any = None,
+    replies: Any = None,
+) -> NewCampaignResult:
+    """Makes the folder of a campaign. The same call again changes nothing; another one needs another folder.
+
+    Args:
+        campaign: The folder; it must not exist, be empty, or hold the campaign that the same options made.
+        options: The configuration.
+        corpus: The pairs as a data frame, a `datasets.Dataset` or rows, in place of the option `corpus`.
+        replies: The same for replies.
+
+    Raises:
+        InputError: The sources are not what the task judges, cannot be read, or the folder holds something else.
+
+    Examples:
+        >>> found = new_campaign(folder / "duels", CampaignOptions(task="pairwise", replies="demo", pairs=6))
+        >>> found.to_frame().set_index("name")["number"]["comparisons"].item()
+        6
+    """
+    from fcconan.annotation import Settings, add_known, make_once
+    from fcconan.data import name_with_hash, task_path
+    from fcconan.judging import load_task
+
+    folder = Path(campaign)
+    corpus = options.corpus if corpus is None else corpus
+    replies = options.replies if replies is None else replies
+    task = load_task(options.task)
+    settings = Settings(
+        name=_name(options.campaign_name, folder), language=_language(options.language), seed=options.seed
+    )
+    _check_sources(task, options, corpus=corpus, replies=replies)
+    notes: list[str] = []
+    made, sources = _made(task, options, corpus, replies, notes)
+    if options.group_by is not None:
+        sources["one_per"] = options.group_by
+    for role, file in (("anchor", options.gold), ("quiz", options.qualification)):
+        if file is not None:
+            from fcconan.annotation import read_list
+
+            sources[role] = name_with_hash(_existing(file))
+            made = add_known(made, read_list(file), role, task)  # type: ignore[arg-type]
+    made = replace(made, made_from={"kind": made.made_from["kind"], **sources, **made.made_from})
+    guidelines = task_path(options.task).with_name("guidelines.md")
+    text = guidelines.read_text(encoding="utf-8") if guidelines.is_file() else None
+    if not make_once(folder, settings, task, made, text):
+        notes.append(f"{folder} was there already, as these arguments make it: nothing was changed")
+    data = {"campaign": str(folder), **settings.model_dump(), "made_from": made.made_from}
+    title = f"Campaign {settings.name} in {folder}: {len(made.units)} units of {task.name} ({task.unit})"
+    return NewCampaignResult(data, settings.name, title, _meanings(made), notes)
+
+
+def _made(
+    task: "Task", options: CampaignOptions, corpus: Any, replies: Any, notes: list[str]
+) -> "tuple[Material, dict[str, str]]":
+    """Returns the units with their texts, and the sources for the report."""
+    from fcconan.annotation import (
+        Neighbours,
+        comparison_units,
+        construct,
+        list_texts,
+        neighbour_finder,
+        pair_lists,
+        read_list,
+        reply_units,
+        usual_encoder,
+    )
+    from fcconan.data import name_with_hash, open_table
+
+    hs_file, cn_file = options.hs_file, options.cn_file
+    sizes: dict[str, Any] = {
+        "n_hs": options.hs,
+        "n_cns": options.cns,
+        "divisible_by": options.divisible_by,
+        "seed": options.seed,
+    }
+    if replies is not None:
+        table = open_table(
+            "replies",
+            [replies],
+            split=options.split,
+            part=options.subset or "replies",
+            rename=options.rename,
+            locate=dataset_folder,
+        )
+        sources = {"replies": "+".join(table.names)} | _selection(options)
+        rows = _chosen(table, options.filter)
+        if task.unit == "reply":
+            return reply_units(rows, task.context), sources
+        return comparison_units(rows, task.context, n_pairs=options.pairs, seed=options.seed), sources
+    if hs_file is not None and cn_file is not None:
+        known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
+        sources |= {"hs_file": name_with_hash(_existing(hs_file)), "cn_file": name_with_hash(_existing(cn_file))}
+        texts = (
+            list_texts(read_list(hs_file, options.rename), "hs"),
+            list_texts(read_list(cn_file, options.rename), "cn"),
+        )
+        return pair_lists(*texts, corpus=known, **sizes), sources | _selection(options)
+    found, sources = _corpus(corpus, options, options.group_by)
+    among = None
+    if hs_file is not None:
+        sources["hs_file"] = name_with_hash(_existing(hs_file))
+        listed = list_texts(read_list(hs_file, options.rename), "hs")
+        among = list(dict.fromkeys(row["hs_id"] for row in listed))
+    encoder = options.encoder
+    if encoder is None:
+        encoder, why = usual_encoder(options.language)
+        notes.append(f"neighbours are found by {encoder} ({why}); --encoder chooses another one")
+    near = Neighbours(neighbour_finder(encoder), options.neighbours, options.neighbours_count_itself)
+    return construct(found, near, among=among, **sizes), sources
+
+
+def _corpus(source: Any, options: CampaignOptions, group_by: str | None) -> "tuple[Corpus, dict[str, str]]":
+    """Reads the pairs of a corpus, and returns it with its description for the report."""
+    from fcconan.annotation import read_corpus
+    from fcconan.data import open_table
+
+    place = dataset_folder(source) if isinstance(source, str | Path) else source
+    subset = options.subset or _subset(place, source, options.language)
+    table = open_table(
+        "pairs", [place], split=options.split, part=subset, rename=options.rename, filter=_wanted(options.filter)
+    )
+    corpus = read_corpus(table, language=options.language, one_per=group_by)
+    return corpus, {"corpus": table.population} | ({"config": subset} if table.folders else {})
+
+
+def _subset(place: Any, source: Any, language: str) -> str:
+    """Returns the config of a dataset with the pairs of a language, or with all pairs."""
+    from fcconan.data import parts_of
+
+    configs = parts_of(place) if isinstance(place, Path) and place.is_dir() else set()
+    found = next((each for each in (language, "pairs") if each in configs), None)
+    if found is None and len(configs) > 1:
+        raise InputError(
+            f"{source} has the parts {', '.join(sorted(configs))}, and none is called {language}: choose one with "
+            "--subset"
+        )
+    return found or next(iter(configs), "pairs")
+
+
+def _selection(options: CampaignOptions) -> dict[str, str]:
+    """Returns the chosen columns and rows for the report; the signature of a corpus has its own."""
+    wanted = {name: "/".join(sorted(values)) for name, values in _wanted(options.filter).items()}
+    chosen = {"columns": options.rename, "where": wanted}
+    return {name: " ".join(f"{key}={each[key]}" for key in sorted(each)) for name, each in chosen.items() if each}
+
+
+def _wanted(filter: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    return {name: set(values) for name, values in filter.items()}
+
+
+def _chosen(rows: Iterable[Row], filter: Mapping[str, Iterable[str]]) -> Iterator[Row]:
+    wanted = _wanted(filter)
+    n_chosen = 0
+    for row in rows:
+        if missing := wanted.keys() - row.keys():
+            raise InputError(f"replies have no column {min(missing)!r}, but {', '.join(row)}: name one of these")
+        if all(str(row[name]) in values for name, values in wanted.items()):
+            n_chosen += 1
+            yield row
+    if not n_chosen:
+        raise InputError("no reply has the values of --filter: loosen it")
+
+
+def _name(name: str | None, folder: Path) -> str:
+    found = name or _NO_SLUG.sub("-", folder.resolve().name.lower()).strip("-")
+    if not found or _NO_SLUG.sub("-", found).strip("-") != found:
+        raise InputError(
+            f"the campaign's name is {found!r}, expected a-z, 0-9 and single hyphens: give --campaign-name"
+        )
+    return found
+
+
+def _language(language: str) -> str:
+    if not _LANGUAGE.fullmatch(language):
+        raise InputError(f"--language is {language!r}: give a code of ISO 639-1, such as en")
+    return language
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise InputError(f"there is no file {file}: check the path")
+    return file
+
+
+def _check_sources(task: "Task", options: CampaignOptions, *, corpus: Any, replies: Any) -> None:
+    """Checks that the sources are what the task judges, and that every option has an effect.
+
+    Raises:
+        InputError: They are not, or one has none.
+    """
+    lists = (options.hs_file, options.cn_file)
+    of_pairs = corpus is not None or any(lists)
+    if task.unit == "pair" and (replies is not None or not of_pairs):
+        raise InputError(f"the task {task.name} judges pairs: give --corpus, or --hs-file and --cn-file")
+    if task.unit != "pair" and (replies is None or of_pairs):
+        raise InputError(f"the task {task.name} judges replies: give --replies, and neither --corpus nor lists")
+    if task.unit != "comparison" and options.pairs is not None:
+        raise InputError(f"--pairs counts comparisons, and {task.name} has none: leave it out")
+    if corpus is None and not all(lists) and any(lists):
+        raise InputError("one list of texts is given: give --hs-file and --cn-file, or --hs-file and --corpus")
+    if corpus is not None and lists[0] is None and lists[1] is not None:
+        raise InputError("the CNs of --cn-file need HS: give --hs-file as well, or leave it out")
+    if corpus is not None and not any(lists) and options.hs is None:
+        raise InputError("--hs is missing, the number of HS that are drawn from the corpus: give it, as 45 in FC-CONAN")
+    near = {
+        "--encoder": options.encoder,
+        "--group-by": options.group_by,
+        "--neighbours-count-itself": options.neighbours_count_itself or None,
+    }
+    if corpus is None or options.cn_file is not None:
+        _check_unused(near, "this campaign finds no neighbours in a corpus")
+    if replies is not None:
+        divisible_by = None if options.divisible_by == 1 else options.divisible_by
+        _check_unused(
+            {"--hs": options.hs, "--cns": options.cns, "--divisible-by": divisible_by},
+            "this campaign draws no HS and CNs",
+        )
+
+
+def _check_unused(options: Mapping[str, object], why: str) -> None:
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)}: {why}; leave it out")
+
+
+def _meanings(made: "Material") -> dict[str, str]:
+    from fcconan.annotation import WHY, WHY_LISTS, WHY_REPLIES
+
+    return {"corpus": WHY, "lists": WHY_LISTS}.get(made.made_from["kind"], WHY_REPLIES) | _KNOWN

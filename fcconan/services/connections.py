@@ -1,0 +1,317 @@
+"""From the options of the group `Endpoint` to models, for all services that ask language models.
+
+A service opens a connection, and its models through it:
+
+    with connected("rate", {"replies": sources}, options, client=client) as connection:
+        model = connection.open(options.model)
+        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts what would be sent
+        result = {..., "used": usage_of([model])}
+        notices = notices_of([model])
+
+`options` is the whole configuration of the service, which inherits `Endpoint`. Own clients and models of Python users
+come in as `client`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcconan.errors import InputError
+from fcconan.services.options import Endpoint
+
+if TYPE_CHECKING:
+    from fcconan.models import Answers, Client, Format, Model, Purse, Run
+
+LEXICAL = "lexical"
+MODEL_HELP = "a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
+BATCH_SIZE = 8  # prompts of a local model
+_RESERVED = ("model", "messages", "response_format", "n", "stream")  # the package sets them itself
+# Options that change neither the requests nor the model: with others, an interrupted fresh run is the same run.
+_INCIDENTAL = frozenset(
+    "response_cache api_key_variable concurrency requests_per_minute timeout retries prices max_cost dry_run device "
+    "batch_size fresh".split()
+)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Opens models.
+
+    Attributes:
+        options: How models are called, and how much they may cost.
+        run: Which stored answers may be used; None for all.
+        client: A client, or a model, of the user's own; it takes the place of the endpoint.
+        shared_purse: The cost limit of a larger run that this one is part of.
+    """
+
+    options: Endpoint
+    run: "Run | None" = None
+    client: "Client | Model | None" = None
+    shared_purse: "Purse | None" = None
+
+    def joined(self, options: Endpoint) -> "Connection":
+        """Returns a connection with other options that shares the stored answers and the cost limit of this one."""
+        return Connection(options, self.run, self.client, self.purse)
+
+    @cached_property
+    def purse(self) -> "Purse | None":
+        """The cost limit that all models of the run share; None for any amount.
+
+        Raises:
+            InputError: The limit is no number from 0.
+        """
+        from fcconan.models import Purse
+
+        if self.shared_purse is not None:
+            return self.shared_purse
+        return None if self.options.max_cost is None else Purse(self.options.max_cost)
+
+    def answers(self) -> "Answers":
+        """Returns the store of answers.
+
+        Raises:
+            InputError: The file cannot be used.
+        """
+        from fcconan.models import Answers, Client
+
+        if isinstance(self.client, Client):
+            return self.client.answers
+        path = cache_path(self.options.response_cache)
+        return Answers(path) if self.run is None else self.run.answers(path)
+
+    def epoch(self) -> int:
+        """Returns the epoch of the run's answers; a fresh run that sends requests opens it first.
+
+        Raises:
+            InputError: The file cannot be used.
+        """
+        answers = self.answers()
+        if answers.is_fresh and not self.options.dry_run:
+            answers.prepare()
+        return answers.epoch
+
+    def open(self, name: str, *, beside: Sequence[str] = (), template: "Format | None" = None) -> "Model":
+        """Returns the model of a name.
+
+        Args:
+            name: See `MODEL_HELP`.
+            beside: All models, including this one, whose answers are awaited in turn. They share the limits of
+                requests, of which each has at least one.
+            template: The prompt format of a local model; None for its own chat template.
+
+        Raises:
+            InputError: There is no such model, or the options do not go together.
+        """
+        kind, _, rest = name.partition(":")
+        if name == LEXICAL:
+            raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
+        if not name.strip() or (kind in ("replay", "local") and not rest):
+            raise InputError(
+                f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
+            )
+        if kind == "replay":
+            from fcconan.models import ReplayModel
+
+            return ReplayModel(Path(rest))
+        if kind == "local":
+            from fcconan.models import LocalModel
+
+            return LocalModel(
+                rest,
+                journal=self.answers(),
+                device=self.options.device,
+                batch_size=self.options.batch_size or BATCH_SIZE,
+                template=template,
+            )
+        return self._at_endpoint(name, beside)
+
+    def _at_endpoint(self, name: str, beside: Sequence[str]) -> "Model":
+        """Returns a model at the endpoint, or at the own client."""
+        from fcconan.models import Budget, Client, EndpointModel, load_price
+
+        options = self.options
+        structured, further = options.structured_output, request_fields(options.request_field)
+        if isinstance(self.client, Client):
+            return EndpointModel(self.client, name, structured=structured, further=further)
+        if self.client is not None:
+            return self.client
+        price = None if options.prices is None else load_price(options.prices, name)
+        if options.max_cost is not None and price is None:
+            raise InputError("--max-cost needs --prices FILE, with the price of the model")
+        sharing = [each for each in beside if is_at_endpoint(each)] or [name]
+        share, more = divmod(options.concurrency, len(sharing))
+        limit = options.requests_per_minute
+        client = Client(
+            journal=self.answers(),
+            base_url=options.base_url,
+            api_key_variable=options.api_key_variable,
+            timeout=options.timeout,
+            retries=options.retries,
+            concurrency=max(1, share + (sharing.index(name) < more)),
+            requests_per_minute=None if limit is None else limit / len(sharing),
+            budget=Budget(self.purse, price),
+            own_thread=bool(beside),
+        )
+        return EndpointModel(client, name, structured=structured, further=further)
+
+
+@contextmanager
+def connected(
+    service: str, inputs: Mapping[str, Any], options: Endpoint, *, client: "Client | Model | Connection | None" = None
+) -> Iterator[Connection]:
+    """Begins a run that asks models; its fresh epoch ends with the block, and continues later if an error ends it.
+
+    Args:
+        service: Name of the service.
+        inputs: Everything outside the configuration on which the requests depend, such as the sources.
+        options: The configuration of the service.
+        client: A client or a model of the user's own, or the connection of a larger run, which the service joins.
+
+    Raises:
+        InputError: An option does not go with an own client.
+    """
+    if isinstance(client, Connection):
+        yield client.joined(options)
+        return
+    if client is not None:
+        for name in ("fresh", "max_cost"):
+            if getattr(options, name) is not None:
+                raise InputError(f"{name} is for the client of this package: leave it out, or leave out client")
+    run = run_of(service, {**inputs, **options.model_dump()}, options.fresh)
+    try:
+        yield Connection(options, run, client)
+        if not options.dry_run:
+            run.finish()
+    finally:
+        run.close()
+
+
+def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "Run":
+    """Returns the run of a service with certain options; runs that differ in incidental options only are the same.
+
+    Args:
+        service: Name of the service.
+        values: Inputs and options by name.
+        fresh: Whether all requests are repeated.
+    """
+    from fcconan.data import short_hash
+    from fcconan.models import Run
+
+    asked = {name: _plain(value) for name, value in values.items() if name not in _INCIDENTAL}
+    return Run(short_hash(json.dumps([service, asked], sort_keys=True, default=str)), fresh)
+
+
+def cache_path(given: Path | None) -> Path:
+    """Returns the file of answers that is given, or the one in the cache folder.
+
+    Raises:
+        InputError: The file holds something else.
+    """
+    from fcconan.models import check_answers_file
+    from fcconan.retrieval import default_folder
+
+    path = given or default_folder() / "journal.sqlite"
+    if not path.name:  # `.` or `/`
+        raise InputError(f"--response-cache is {str(path)!r}: give the name of a file")
+    check_answers_file(path)
+    return path
+
+
+def usage_of(models: Iterable[Any]) -> list[dict[str, Any]]:
+    """Returns requests, tokens and cost of this run for each model at an endpoint; others count nothing.
+
+    `cost` is that of the counted tokens; None without prices.
+    """
+    found = []
+    for model in models:
+        budget = getattr(getattr(model, "client", None), "budget", None)
+        if budget is not None:
+            used, cost = budget.used, budget.cost
+            found.append(
+                {
+                    "model": model.name,
+                    "requests": used.requests,
+                    "prompt_tokens": used.prompt_tokens,
+                    "completion_tokens": used.completion_tokens,
+                    "requests_without_count": used.uncounted,
+                    "cost": None if cost is None else round(cost, 6),
+                    **model.client.origins.summary(model.name),
+                }
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class Notices:
+    """Sentences about the answers of a run.
+
+    Attributes:
+        stored: How many answers were stored ones, a sentence for each model.
+        changed: Models that did not always answer as the same model, a sentence for each.
+    """
+
+    stored: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+def notices_of(models: Iterable[Any], *, option: str = "--fresh") -> Notices:
+    """Returns sentences about stored answers, and about different models that answered under one name.
+
+    Args:
+        models: Those that were asked.
+        option: The option of the command that repeats requests.
+    """
+    from fcconan.models import origins_of
+
+    stored, changed = [], []
+    for origins in {id(found): found for model in models if (found := origins_of(model)) is not None}.values():
+        stored += [origins.stored(name, option=option) for name in origins.models]
+        changed += [origins.change(name, option=option) for name in origins.models]
+    return Notices(tuple(filter(None, stored)), tuple(filter(None, changed)))
+
+
+def is_at_endpoint(name: str) -> bool:
+    """Returns whether a name is that of a model at an endpoint."""
+    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
+
+
+def request_fields(given: Iterable[str]) -> dict[str, Any]:
+    """Reads NAME=VALUE; the value is JSON or else text, and an empty one leaves the field out.
+
+    Raises:
+        InputError: One has another form, or its name occurs twice or is reserved.
+    """
+    found: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals or name in found or name in _RESERVED:
+            raise InputError(
+                f"--request-field is {each!r}: give NAME=VALUE, each name once and none of {', '.join(_RESERVED)}, or "
+                "NAME= to leave a field out"
+            )
+        try:
+            found[name] = json.loads(value, parse_constant=_no_number) if value else None
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value that identifies an input across processes: files by their path, rows by their type only."""
+    if isinstance(value, Path):
+        return str(value.resolve())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return type(value).__name__

@@ -1,0 +1,288 @@
+"""Correlations of models and metrics with people's ratings."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
+
+from fcconan.errors import InputError
+from fcconan.scoring import ScoreTable
+from fcconan.services.configuration import option
+from fcconan.services.human_ranks import score_rankings
+from fcconan.services.options import Bootstrap, WideRowSelection
+from fcconan.services.results import Result
+from fcconan.services.row_tables import (
+    SOURCES,
+    Source,
+    open_descriptions,
+    open_rows,
+    population,
+    rated_replies,
+    replies_argument,
+)
+
+if TYPE_CHECKING:
+    from fcconan.scoring import Correlation, RatedReplies
+
+SWAPS = 10_000  # of permutation tests where there is no bootstrap
+
+
+class CorrelateOptions(WideRowSelection, Bootstrap):
+    """Which ratings are compared, how, and what else is computed."""
+
+    human: tuple[str, ...] = option((), help="Rater who represents people; repeat it. Default: all people.")
+    rater: tuple[str, ...] = option(
+        (), help="Model or metric to correlate with people; repeat it. Default: all.", renamed=("--metric",)
+    )
+    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all that people rated.")
+    level: tuple[Literal["pooled", "per_item", "per_system", "system_means"], ...] = option(
+        (), help="Level of correlation, see docs/scores.md; repeat it. Default: all."
+    )
+    coefficient: tuple[
+        Literal["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "pairwise_accuracy_calibrated"],
+        ...,
+    ] = option((), help="Coefficient of correlation; repeat it. Default: pearson, spearman and kendall_b.")
+    tests: Literal["reply", "item", "williams"] | None = option(
+        None, help="Test of differences between raters: permutation by reply or item, or Williams."
+    )
+    partial: Literal["length"] | None = option(
+        None,
+        help="Add partial correlations given this property of replies.",
+        rare=True,
+        renamed=(("--given-length", "length"),),
+    )
+    error_metrics: bool = option(
+        False, help="Add mean absolute error and bias by system.", rare=True, renamed=("--errors",)
+    )
+    ranks: str | None = option(
+        None,
+        help="Compute NDCG against people's ranks in this aspect instead of correlations.",
+        rare=True,
+        metavar="ASPECT",
+    )
+    stability: bool = option(False, help="Add the variation of coefficients over random samples.", rare=True)
+
+
+@dataclass(frozen=True, repr=False)
+class CorrelateResult(Result):
+    """Coefficients of each rater by aspect and level; with `ranks`, the NDCG of each rater."""
+
+    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
+
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """Returns the correlations, or the values of NDCG."""
+        rows: Sequence[dict[str, Any]] = self.data.get("ndcg", self.data["rows"])
+        return rows
+
+
+@overload
+def correlate(
+    ratings: ScoreTable,
+    *,
+    levels: Sequence[str] = ...,
+    coefficients: Sequence[str] = ...,
+    resamples: int = ...,
+    seed: int = ...,
+    confidence: float = ...,
+) -> "list[Correlation]": ...
+
+
+@overload
+def correlate(ratings: Source, options: CorrelateOptions = ..., *, replies: Source | None = ...) -> CorrelateResult: ...
+
+
+def correlate(
+    ratings: Annotated[ScoreTable | Source, SOURCES],
+    options: CorrelateOptions = CorrelateOptions(),
+    *,
+    replies: Annotated[
+        Source | None, replies_argument("Rated replies, which give items, systems and texts.", rare=True)
+    ] = None,
+    **arguments: Any,
+) -> "CorrelateResult | list[Correlation]":
+    """Correlates models and metrics with people's ratings, pooled, per item and per system.
+
+    Args:
+        ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings. A `ScoreTable` is
+            correlated by `fcconan.scoring.correlate`, whose list of rows is returned.
+        options: The configuration.
+        replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
+        arguments: For a `ScoreTable` only: the keyword arguments of `fcconan.scoring.correlate`, which are `levels`,
+            `coefficients`, `resamples`, `seed` and `confidence`.
+
+    Raises:
+        InputError: A source cannot be read, people or other raters are missing, or options do not fit together.
+        TypeError: Keyword arguments are of the other form.
+
+    Examples:
+        >>> grades = {("anna", "human"): (1, 2, 4, 5), ("judge", "model"): (2, 1, 4, 5)}
+        >>> rated = [
+        ...     {"reply_id": f"r{n}", "rater": rater, "rater_kind": kind, "aspect": "tone", "value": value}
+        ...     for (rater, kind), values in grades.items() for n, value in enumerate(values)
+        ... ]
+        >>> options = CorrelateOptions(level=("pooled",), coefficient=("spearman",), resamples=0)
+        >>> correlate(rated, options).to_frame()[["metric", "aspect", "value"]].round(3).values.tolist()
+        [['judge', 'tone', 0.8]]
+    """
+    from fcconan.scoring import DEFAULT, correlate as correlate_table, known_coefficients, known_levels
+
+    if isinstance(ratings, ScoreTable):
+        if replies is not None or options != CorrelateOptions():
+            raise TypeError("a ScoreTable takes keyword arguments in place of options and replies")
+        return correlate_table(ratings, **arguments)
+    if arguments:
+        raise TypeError(f"{', '.join(arguments)}: give CorrelateOptions; only a ScoreTable takes keyword arguments")
+    levels = list(known_levels(options.level)) if options.level else []
+    coefficients = known_coefficients(options.coefficient or DEFAULT)
+    if options.tests is not None:
+        _check_tests(options.tests, levels, coefficients)
+    about = open_descriptions(replies, options)
+    read = open_rows("ratings", ratings, options, people=options.human, replies=about)
+    rated = rated_replies(read, about)
+    data = population(about, read)
+    if options.ranks is None:
+        return CorrelateResult(_correlations(rated, options, levels, coefficients, data))
+    if any(
+        getattr(options, name)
+        for name in ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
+    ):
+        raise InputError("--ranks goes with --human and --rater only: leave the other options out")
+    result = score_rankings(
+        rated,
+        options.ranks,
+        people=options.human or None,
+        raters=options.rater,
+        population=data,
+        **options.bootstrap,
+    )
+    return CorrelateResult(result)
+
+
+def _correlations(
+    rated: "RatedReplies", options: CorrelateOptions, levels: Sequence[str], coefficients: Sequence[str], data: str
+) -> dict[str, Any]:
+    """Returns the result without ranks; no levels are all that the replies allow."""
+    from fcconan.scoring import (
+        LEVELS,
+        correlate as correlate_table,
+        correlation_signature,
+        partial_correlations,
+        rating_errors,
+        stability,
+    )
+
+    people = options.human or None
+    table = rated.table(people=people, aspects=options.aspect or None, metrics=options.rater or None)
+    if options.partial and table.lengths is None:
+        raise InputError(
+            "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
+        )
+    levels = levels or [each for each in LEVELS if _is_known(each, rated)]
+    rows = correlate_table(table, levels=levels, coefficients=coefficients, **options.bootstrap)
+    if options.partial:
+        rows += partial_correlations(table, levels=levels, coefficients=coefficients, **options.bootstrap)
+    result: dict[str, Any] = {
+        "signature": correlation_signature(table, population=data, **options.bootstrap),
+        "notes": _notes(levels, rated),
+        "rows": [asdict(row) for row in rows],
+        "missing": rated.missing_in(table, people),
+    }
+    if options.error_metrics:
+        errors = rating_errors(rated.on_one_scale(table, people), **options.bootstrap)
+        result["errors"] = [asdict(row) for row in errors]
+    if options.tests is not None:
+        drawn = {"swaps": options.resamples or SWAPS, "seed": options.seed}
+        tested, notes = _tests(options.tests, table, levels, coefficients, data, drawn)
+        result |= tested
+        result["notes"] += notes
+    if options.stability:
+        result["stability"] = [asdict(row) for row in stability(table, coefficients=coefficients)]
+        if not any(row["n_trials"] for row in result["stability"]):
+            result["notes"].append("There are fewer than 100 rows: too few for the samples of --stability.")
+    return result
+
+
+def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
+    """Checks before long work that there is something to test; no levels are all of them."""
+    from fcconan.scoring import CALIBRATED, WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
+
+    if tests != WILLIAMS and CALIBRATED in coefficients:
+        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
+    for name, given, allowed in (
+        ("--level", levels, WILLIAMS_LEVELS),
+        ("--coefficient", coefficients, WILLIAMS_COEFFICIENTS),
+    ):
+        if tests == WILLIAMS and given and not set(given) & set(allowed):
+            raise InputError(
+                f"--tests {WILLIAMS} is for {' and '.join(allowed)}, found {', '.join(given)}: add one with {name}"
+            )
+
+
+def _tests(
+    tests: str,
+    table: ScoreTable,
+    levels: Sequence[str],
+    coefficients: Sequence[str],
+    data: str,
+    drawn: dict[str, int],
+) -> tuple[dict[str, Any], list[str]]:
+    """Compares models and metrics, and returns the part of the result about this, and notes.
+
+    Williams' test compares them at the levels and with the coefficients that it is for.
+    """
+    from fcconan.scoring import (
+        HOLM,
+        WILLIAMS,
+        WILLIAMS_COEFFICIENTS,
+        WILLIAMS_LEVELS,
+        floor_notes,
+        metric_families,
+        permutation_families,
+        permutation_signature,
+        permutation_tests,
+        williams_signature,
+        williams_tests,
+    )
+
+    if tests == WILLIAMS:
+        found = williams_tests(
+            table,
+            levels=[each for each in levels if each in WILLIAMS_LEVELS],
+            coefficients=[each for each in coefficients if each in WILLIAMS_COEFFICIENTS],
+        )
+        families = metric_families(found, HOLM)
+        signature = williams_signature(table, found, population=data)
+    else:
+        found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
+        families = permutation_families(found, swaps=drawn["swaps"])
+        signature = permutation_signature(table, families, population=data, unit=tests, **drawn)
+    if not found:
+        raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
+    tested = {
+        "tests": [asdict(row) | {"family": row.family} for row in found],
+        "families": [family.to_json() for family in families],
+        "tests_signature": signature,
+    }
+    return tested, floor_notes(families, "--resamples")
+
+
+def _notes(levels: Sequence[str], rated: "RatedReplies") -> list[str]:
+    """Returns sentences about items and systems that are not known."""
+    from fcconan.scoring import UNKNOWN
+
+    lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
+    unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
+    if unknown:
+        return [f"Replies of no known system: {unknown} of {len(rated.systems)}, missing at the levels of systems."]
+    if not lacking:
+        return []
+    notes = [f"Not all rows say the {' and the '.join(lacking)} of the replies: --replies names them."]
+    if "items" in lacking:
+        notes.append("A reply without an item is an item of its own, which makes the intervals too narrow.")
+    return [*notes, *(f"{each} means nothing here." for each in levels if not _is_known(each, rated))]
+
+
+def _is_known(level: str, rated: "RatedReplies") -> bool:
+    from fcconan.scoring import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
+
+    needed = {PER_ITEM: rated.knows_items, PER_SYSTEM: rated.knows_systems, SYSTEM_MEANS: rated.knows_systems}
+    return needed.get(level, True)

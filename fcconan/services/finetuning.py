@@ -1,0 +1,280 @@
+"""Fine-tuning of a language model on pairs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from annotated_types import Gt, Lt
+
+import fcconan
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import LARGEST_SEED
+from fcconan.services.results import Result
+
+if TYPE_CHECKING:
+    from fcconan.generation import Finetuning, Lesson
+
+MOST = 1_000_000_000
+LARGEST_RATE = 1e30  # Adam divides the rate by small numbers, in 32 bits
+# Field of the options -> setting of a preset that it overrides.
+_SETTINGS = {
+    "tuning": "method",
+    "learning_rate": "learning_rates",
+    "max_epochs": "epochs",
+    "patience": "patience",
+    "train_batch_size": "batch_size",
+    "gradient_accumulation": "accumulation",
+    "lora_rank": "rank",
+    "lora_alpha": "alpha",
+    "lora_dropout": "dropout",
+    "lr_schedule": "schedule",
+    "warmup_steps": "warmup_steps",
+    "max_length": "max_length",
+    "dtype": "dtype",
+    "seed": "seed",
+}
+
+
+def preset_names() -> list[str]:
+    """Returns the names of the presets."""
+    from fcconan.generation import preset_names
+
+    return preset_names()
+
+
+class FinetuneOptions(Configuration):
+    """How a model is fine-tuned; settings without a value are those of the preset."""
+
+    base_model: str = option(
+        help="Model from which training starts (folder or Hub name).",
+        role="model",
+        renamed=("--model",),
+    )
+    model_revision: str | None = option(
+        None,
+        help="Tag, branch or commit of the model on the Hub.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--revision",),
+    )
+    preset: str = option(
+        "pairwise-lora",
+        help="Named training settings: pairwise-lora, pairwise-qlora or dialogpt.",
+        metavar="NAME",
+        complete=preset_names,
+    )
+    prompt: str = option(
+        "brief",
+        help="Prompt: a name of the catalogue or a prompt file.",
+        metavar="NAME or FILE.yaml",
+        role="read",
+        renamed=("--task",),
+    )
+    prompt_format: str | None = option(
+        None,
+        help="Chat format: a named format or a Jinja file; default: the chat template of the model.",
+        rare=True,
+        metavar="NAME or FILE.jinja",
+        role="read",
+        renamed=("--format",),
+    )
+    tuning: Literal["lora", "qlora", "full"] | None = option(
+        None, help="Weights that are trained; qlora needs CUDA.", rare=True, renamed=("--method",)
+    )
+    learning_rate: tuple[Annotated[float, Gt(0), Lt(LARGEST_RATE)], ...] = option(
+        (),
+        help="Learning rate to try; repeat it: the one with the lowest validation perplexity is used.",
+        rare=True,
+        metavar="FLOAT",
+    )
+    max_epochs: int | None = option(
+        None, help="Largest number of epochs.", renamed=("--epochs",), ge=1, le=MOST, metavar="INTEGER"
+    )
+    patience: int | None = option(
+        None,
+        help="Epochs without improvement after which training stops; 0 never stops early.",
+        rare=True,
+        ge=0,
+        le=MOST,
+    )
+    train_batch_size: int | None = option(
+        None, help="Pairs in an optimiser step.", rare=True, renamed=("--batch-size",), ge=1, le=MOST
+    )
+    gradient_accumulation: int | None = option(
+        None,
+        help="Parts in which an optimiser step is computed to save memory.",
+        rare=True,
+        renamed=("--accumulation",),
+        ge=1,
+        le=MOST,
+    )
+    lora_rank: int | None = option(
+        None, help="Rank of the LoRA matrices.", rare=True, renamed=("--rank",), ge=1, le=MOST
+    )
+    lora_alpha: int | None = option(
+        None, help="Scaling factor of LoRA.", rare=True, renamed=("--alpha",), ge=1, le=MOST
+    )
+    lora_dropout: float | None = option(
+        None, help="Dropout before the LoRA matrices.", rare=True, renamed=("--dropout",), ge=0, lt=1
+    )
+    lr_schedule: Literal["inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup"] | None = option(
+        None, help="Schedule of the learning rate.", rare=True, renamed=("--schedule",)
+    )
+    warmup_steps: int | None = option(
+        None, help="Steps in which the learning rate rises from 0.", rare=True, ge=0, le=MOST
+    )
+    max_length: int | None = option(
+        None, help="Longest training pair in tokens; longer pairs are left out.", rare=True, ge=2, le=MOST
+    )
+    dtype: Literal["auto", "float32", "bfloat16"] | None = option(
+        None, help="Floating-point type of the computation.", rare=True
+    )
+    seed: int | None = option(
+        None, help="Seed of all random choices; default: that of the preset.", ge=0, le=LARGEST_SEED
+    )
+    validation: str = option(
+        "0.1", help="Validation pairs: a share of the pairs, a split or a file.", metavar="SHARE, SPLIT or FILE"
+    )
+    evaluation: tuple[str, ...] = option(
+        (),
+        help="Evaluation data whose messages must not occur in training; repeat it for several datasets.",
+        metavar="DATASET[:CONFIG[:SPLIT]]",
+    )
+    leave_out_evaluation: bool = option(
+        False, help="Leave out training pairs with evaluation messages instead of stopping.", rare=True
+    )
+    drop_duplicates: bool = option(False, help="Keep one random pair for each message.", rare=True)
+    subset: str | None = option(
+        None, help="Config of the dataset; default: its training part.", rare=True, metavar="NAME"
+    )
+    split: str | None = option(None, help="Split of that config; default: train.", rare=True, metavar="NAME")
+    rename: dict[str, str] = option(
+        {},
+        help="Column of the file that holds the values of NAME; repeat it for several columns.",
+        metavar="NAME=COLUMN",
+        renamed=("--column",),
+    )
+    filter: dict[str, tuple[str, ...]] = option(
+        {},
+        help="Use only rows with this value; several values of a column are alternatives.",
+        rare=True,
+        metavar="COLUMN=VALUE",
+    )
+    device: str | None = option(None, help="Device, such as cpu or cuda.", metavar="NAME")
+    dry_run: bool = option(False, help="Count pairs, tokens and steps; train nothing.")
+
+
+@dataclass(frozen=True, repr=False)
+class FinetuneResult(Result):
+    """The report of a training; its main table has one row for each learning rate.
+
+    Attributes:
+        out: The folder of the model.
+        plan: Numbers of pairs, tokens and steps, and the origin of the pairs.
+        is_done: Whether the folder holds the trained model; otherwise the result is that of a dry run.
+        resumed: Whether an earlier run had finished this training.
+    """
+
+    out: Path
+    plan: Mapping[str, Any]
+    is_done: bool
+    resumed: bool
+    table: ClassVar[str] = "runs"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns the outcome of each learning rate; none after a dry run."""
+        return super().rows() if self.is_done else []
+
+    @property
+    def signature(self) -> str:
+        """The package version, the model, the training pairs and, after training, a digest of the training."""
+        data = self.plan["data"]
+        parts = [f"fcconan:{fcconan.__version__}", f"finetune:{self.plan['model']}", f"data:{data['sha256'][:12]}"]
+        return "|".join([*parts, f"training:{self.data['training'][:12]}"] if self.is_done else parts)
+
+
+def finetune(
+    dataset: Annotated[
+        Path | str,
+        argument(
+            "Training pairs: a folder that `fcconan build` wrote, a name of the catalogue or of the Hub, or a file of "
+            "rows.",
+            path=True,
+            role="read",
+        ),
+    ],
+    out: Annotated[
+        Path | str,
+        argument(
+            "Folder to write; a run that was interrupted continues.",
+            flag="--out",
+            short="-o",
+            path=True,
+            role="release",
+        ),
+    ],
+    options: FinetuneOptions,
+    *,
+    progress: Callable[[str], None] = lambda line: None,
+) -> FinetuneResult:
+    """Fine-tunes a model on pairs of hate speech and counter-narratives.
+
+    Args:
+        dataset: A folder, the name of a dataset, or a file of pairs.
+        out: The folder of the new model. It must not exist, be empty, or hold an earlier state of the same training.
+        options: The configuration.
+        progress: Receives notices in the course of the training, such as a batch that did not fit the memory.
+
+    Raises:
+        RefusedPairsError: Pairs are incomplete, or have messages of the evaluation data.
+        InputError: The data, the model, the options or the folder cannot be used.
+
+    Examples:
+        >>> options = FinetuneOptions(base_model="path/to/model", learning_rate=(1e-4,), max_epochs=1)
+        >>> finetune("pairs.jsonl", "models/tuned", options)  # doctest: +SKIP
+        FinetuneResult(1 row, signature='fcconan:...|finetune:path/to/model|data:...|training:...')
+    """
+    from fcconan.generation import Base, Finetuner, load_finetuning
+    from fcconan.reporting import curve_plot
+
+    given = {setting: getattr(options, name) for name, setting in _SETTINGS.items()}
+    settings = load_finetuning(options.preset, **{name: value for name, value in given.items() if value != ()})
+    lesson = _lesson(Path(dataset), settings, options)
+    base = Base(options.base_model.removeprefix("local:"), options.model_revision)
+    finetuner = Finetuner(base, lesson, settings, device=options.device, plot=curve_plot)
+    plan, folder = {**finetuner.plan(), "data": dict(lesson.notes)}, Path(out)
+    if options.dry_run:
+        return FinetuneResult({"dry_run": plan}, folder, plan, is_done=False, resumed=False)
+    before = finetuner.finished(folder)
+    return FinetuneResult(
+        before or finetuner.run(folder, say=progress), folder, plan, is_done=True, resumed=before is not None
+    )
+
+
+def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> "Lesson":
+    """Reads the pairs and the evaluation data, and returns the pairs with their prompt."""
+    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
+    from fcconan.models import load_format
+    from fcconan.services.dataset_parts import dataset_part
+    from fcconan.services.locations import built_folder
+
+    items = {}
+    for each in options.evaluation:
+        part = dataset_part(each)
+        items[each] = load_items(part.source, config=part.config, split=part.split)
+    parts, notes = prepare(
+        built_folder(dataset),
+        config=options.subset,
+        split=options.split,
+        columns=options.rename,
+        filter=options.filter,
+        validation=options.validation,
+        evaluation=items,
+        leave_out_evaluation=options.leave_out_evaluation,
+        drop_duplicates=options.drop_duplicates,
+        seed=settings.seed,
+    )
+    template = None if options.prompt_format is None else load_format(options.prompt_format)
+    return Lesson(load_generation_prompt(options.prompt), template, parts, notes)

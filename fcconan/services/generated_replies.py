@@ -1,0 +1,432 @@
+"""Replies to the messages of a dataset: by a model, from a catalogue, by people, or made elsewhere."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.services.background import knowledge_of
+from fcconan.services.configuration import argument
+from fcconan.services.connections import BATCH_SIZE, Connection, Notices, connected, notices_of, usage_of
+from fcconan.services.dataset_parts import dataset_part
+from fcconan.services.failures import WatchedModel
+from fcconan.services.locations import built_folder
+from fcconan.services.reply_notes import failures_of, notes_of
+from fcconan.services.reply_options import (
+    CONDITIONED,
+    ENCODER,
+    FEW_SHOT,
+    REFERENCE,
+    RETRIEVAL,
+    RETRIEVER,
+    SHOWN,
+    GenerateOptions,
+)
+from fcconan.services.results import Result
+
+if TYPE_CHECKING:
+    from fcconan.generation import (
+        Catalogue,
+        Examples,
+        Generator,
+        Item,
+        Pick,
+        Plan,
+        Pool,
+        Row,
+    )
+    from fcconan.judging import Plan as JudgePlan
+    from fcconan.models import Call, Client, Model
+
+# Yields rows; receives also their number and the kind of work.
+Progress = Callable[[Iterable[Any], int, str], Iterable[Any]]
+MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
+LONGEST = 512  # tokens of a reply without a limit, in a dry run
+
+
+@dataclass(frozen=True, repr=False)
+class GenerateResult(Result):
+    """A summary of written replies; its main table has one row for each system, or for each model of a dry run.
+
+    Attributes:
+        out: The file of replies.
+        is_complete: Whether every message has a reply and no request failed; always true after a dry run.
+        failures: The reason for which a model wrote or rated nothing, a sentence each.
+        answers: Sentences about stored answers of models.
+    """
+
+    out: Path
+    is_complete: bool = True
+    failures: tuple[str, ...] = ()
+    answers: Notices = field(default_factory=Notices)
+    table: ClassVar[str] = "systems"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing was written."""
+        return "dry_run" in self.data
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether another run may find replies that are missing: a request failed for a passing reason."""
+        from fcconan.generation import PASSING
+
+        missing = [each["missing"] for each in self.data.get(self.table, ())]
+        return bool(self.data.get("failed_requests")) or any(PASSING & each.keys() for each in missing)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns counts of each system, or of each model of a dry run."""
+        rows: Sequence[Mapping[str, Any]] = self.data["dry_run" if self.is_dry_run else self.table]
+        return rows
+
+    @property
+    def signature(self) -> str:
+        """The package version, the systems and the messages."""
+        if self.is_dry_run:
+            return f"fcconan:{fcconan.__version__}|generate:dry-run"
+        data, systems = self.data["dataset"], "+".join(each["system"] for each in self.rows())
+        found = f"{data['name']}@{data['fingerprint']};{data['items_digest']}"
+        return f"fcconan:{fcconan.__version__}|generate:{systems}|data:{found}"
+
+
+def generate(
+    dataset: Annotated[
+        Path | str,
+        argument(
+            "Messages: a folder that `fcconan build` wrote, a name of the catalogue or of the Hub, or a file of rows.",
+            path=True,
+            role="read",
+        ),
+    ],
+    out: Annotated[
+        Path | str,
+        argument("File of replies: .parquet, .jsonl or .csv.", flag="--out", short="-o", path=True, role="write"),
+    ],
+    options: GenerateOptions = GenerateOptions(),
+    *,
+    client: "Client | Model | Connection | None" = None,
+    progress: Progress = lambda rows, number, work: rows,
+) -> GenerateResult:
+    """Writes a reply to every message of a dataset, and a card with the settings next to the file.
+
+    A reply that fails is missing, with a reason. A second run sends only requests without a stored answer.
+
+    Args:
+        dataset: A folder, the name of a dataset, or a file of messages.
+        out: The file of replies.
+        options: The configuration.
+        client: A client or a model of the user's own, in place of the endpoint; or the connection of a larger run.
+        progress: Shows how far the work is; it receives rows, their number and the kind of work, and yields the rows.
+
+    Raises:
+        InputError: Options do not go together, or the data, a model or a file cannot be used.
+
+    Examples:
+        >>> import tempfile
+        >>> from fcconan.services import build
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     demo = build("demo", f"{folder}/demo", progress=False).folder
+        ...     found = generate(demo, f"{folder}/gold.jsonl", GenerateOptions(strategy="reference"))
+        >>> found.to_frame()["system"].tolist()
+        ['gold']
+    """
+    from fcconan.data import check_row_target
+
+    check_row_target(Path(out))
+    with connected("generate", {"dataset": Path(dataset)}, options, client=client) as connection:
+        result = _Replies(built_folder(dataset), Path(out), options, connection, progress).write()
+        if not result.is_complete and connection.run is not None:
+            connection.run.keep_open()
+        return result
+
+
+@dataclass(frozen=True)
+class _Replies:
+    """One run, with its dataset at hand."""
+
+    dataset: Path
+    out: Path
+    options: GenerateOptions
+    connection: Connection
+    progress: Progress
+
+    def write(self) -> GenerateResult:
+        """Writes the replies and their card."""
+        options = self.options
+        if options.replies is None and options.strategy not in (RETRIEVAL, REFERENCE):
+            return self._by_model()
+        if self.connection.options.dry_run:
+            raise InputError("--dry-run counts what a model would be asked, and none is: leave it out")
+        if options.replies is not None:
+            options.refuse("says how replies are made, and --replies names replies that are there")
+            return self._finished(self._import(options.replies))
+        if options.strategy == REFERENCE:
+            reason = f"has no meaning with --strategy {REFERENCE}, which takes what people wrote"
+            options.refuse(reason, but=["strategy"])
+            return self._finished(self._references())
+        reason = f"has no meaning with --strategy {RETRIEVAL}, which takes the best CN"
+        options.refuse(reason, but=("strategy", "retriever", "pool", "allow_own_cns"))
+        return self._finished(self._retrieve())
+
+    def _import(self, text: str) -> dict[str, Any]:
+        from fcconan.generation import STRATEGY, ImportedReplies, load_items, row_maker
+
+        options, (source, config, split) = self.options, dataset_part(text)
+        is_same = source.resolve() == self.dataset.resolve()
+        # Columns of the dataset itself are renamed where its replies are imported.
+        columns = {name: each for name, each in options.rename.items() if is_same and name in MESSAGE_COLUMNS}
+        items = load_items(
+            self.dataset, config=options.subset, split=options.split, columns=columns or None, limit=options.limit
+        )
+        rest = dict(options.filter)
+        one = rest.pop("system")[0] if len(rest.get("system", ())) == 1 else None
+        found = ImportedReplies(
+            source,
+            items,
+            config=config,
+            split=split or (options.split if is_same else None),
+            columns=options.rename,
+            filter=rest,
+            system=one or options.system_name,
+        )
+        if options.system_name is not None and len(found.systems) > 1:
+            raise InputError(
+                f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
+            )
+        rows = (
+            row_maker(options.system_name or name, STRATEGY)(*each) for name in found.systems for each in found.of(name)
+        )
+        total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
+        result = self._written(rows, total, items, found.configuration)
+        return result | {"import": found.counts, "notes": found.notes()}
+
+    def _references(self) -> dict[str, Any]:
+        from fcconan.generation import References
+
+        generator = References(seed=self.options.seed, name=self.options.system_name or "gold")
+        note = "The reference that is the reply is left out of the references of its row."
+        return self._generated(generator, self._items()) | {"notes": [note]}
+
+    def _retrieve(self) -> dict[str, Any]:
+        from fcconan.generation import CatalogueGenerator
+
+        items = self._items()
+        source = self._catalogue(1)
+        source.prepare(items)
+        result = self._generated(CatalogueGenerator(source, name=self.options.system_name), items)
+        return result | {"notes": notes_of(result)}
+
+    def _by_model(self) -> GenerateResult:
+        from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
+
+        options = self.options
+        if options.model is None:
+            raise InputError(
+                f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}, or give "
+                "--replies FILE"
+            )
+        strategy = options.strategy_of_model
+        decoding = options.decoding_settings()
+        judged = options.judge_plan(decoding.pick)
+        prompt = load_generation_prompt(options.prompt or PROMPTS[strategy])
+        check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
+        template = options.chat_format()
+        items = self._items()
+        beside = [options.model, options.judge] if options.judge is not None else []
+        model = self.connection.open(options.model, beside=beside, template=template)
+        judge = None if options.judge is None else self.connection.open(options.judge, beside=beside)
+        plan = self._plan(strategy, decoding, prompt)
+        plan.prepare(items)
+        if self.connection.options.dry_run:
+            return self._rehearsed(model, judge, plan, judged, items)
+        return self._asked(model, judge, plan, judged, None if template is None else template.name, items)
+
+    def _asked(
+        self,
+        model: "Model",
+        judge: "Model | None",
+        plan: "Plan",
+        judged: "JudgePlan | None",
+        template: str | None,
+        items: "list[Item]",
+    ) -> GenerateResult:
+        from fcconan.generation import BestOf, ModelGenerator
+        from fcconan.models import origins_of
+
+        watched, watched_judge = WatchedModel(model), None if judge is None else WatchedModel(judge)
+        pick = self._selection(plan, judged, watched_judge)
+        own = getattr(model, "own_template", None)
+        name = self.options.system_name
+        generator = ModelGenerator(watched, plan, pick=pick, name=name, format=template, own_template=own)
+        result = self._generated(generator, items)
+        best = pick if isinstance(pick, BestOf) else None
+        origins = origins_of(model)
+        dates = None if origins is None else origins.dates()
+        result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
+        result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
+        if best is not None:
+            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.alike}
+            result["picked"] = {"by": best.judge.name, **counts}
+        result["notes"] = notes_of(result, plan)
+        failures = failures_of(generator.name, result, watched, best, watched_judge)
+        return self._finished(result, opened=[each for each in (model, judge) if each is not None], failures=failures)
+
+    def _rehearsed(
+        self, model: "Model", judge: "Model | None", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
+    ) -> GenerateResult:
+        """Counts what models would be asked."""
+        from fcconan.generation import ModelGenerator
+        from fcconan.models import Rehearsal
+
+        longest = plan.decoding.max_tokens or LONGEST
+
+        def say(call: "Call", number: int) -> str:
+            return f"{number} " + "word" * longest  # four bytes for a token, and none like another
+
+        asked = Rehearsal(model, role=None if judge is None else "replies", answer=say)
+        rating = None if judge is None else Rehearsal(judge, role="ratings")
+        generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
+        for _ in generator.answers(items):
+            pass
+        prices = self.connection.options.prices
+        found = [each.summary(prices) for each in (asked, rating) if each is not None]
+        return GenerateResult({"dry_run": found}, self.out)
+
+    def _items(self) -> "list[Item]":
+        from fcconan.generation import load_items
+
+        options = self.options
+        return load_items(
+            self.dataset,
+            config=options.subset,
+            split=options.split,
+            columns=options.rename or None,
+            filter=options.filter,
+            limit=options.limit,
+        )
+
+    def _pool(self) -> "Pool":
+        from fcconan.generation import load_pool
+
+        options = self.options
+        if options.pool is not None:
+            source, config, split = dataset_part(options.pool)
+            return load_pool(source, config=config, split=split)
+        try:
+            if options.subset is None or any((self.dataset / "train").glob("*.parquet")):
+                return load_pool(self.dataset, columns=options.rename or None)
+            return load_pool(self.dataset, config=options.subset, split=options.split)
+        except InputError as error:
+            raise InputError(f"{error}; or name other pairs with --pool") from error
+
+    def _catalogue(self, k: int) -> "Catalogue":
+        from fcconan.generation import Catalogue
+
+        return Catalogue(
+            self._pool(),
+            self.options.retriever or RETRIEVER,
+            k,
+            own=self.options.allow_own_cns,
+            client=self._client,
+            device=self.connection.options.device,
+            batch_size=self.connection.options.batch_size or BATCH_SIZE,
+        )
+
+    def _client(self, *model: str) -> Any:
+        """Returns the client of a retriever behind an endpoint."""
+        from fcconan.models import Client
+
+        endpoint = self.connection.options
+        for flag, given in (("--dry-run", endpoint.dry_run), ("--max-cost", endpoint.max_cost)):
+            if given not in (None, False):
+                raise InputError(
+                    f"{flag} does not hold for a retriever behind an endpoint: choose another, or leave it out"
+                )
+        return Client(
+            journal=self.connection.answers(),
+            base_url=endpoint.base_url,
+            api_key_variable=endpoint.api_key_variable,
+            timeout=endpoint.timeout,
+            retries=endpoint.retries,
+            concurrency=endpoint.concurrency,
+        )
+
+    def _examples(self) -> "Examples":
+        from fcconan.generation import Examples
+
+        options = self.options
+        device = self.connection.options.device
+        return Examples(self._pool(), options.examples or SHOWN, options.encoder or ENCODER, device=device)
+
+    def _plan(self, strategy: str, decoding: Any, prompt: Any) -> "Plan":
+        from fcconan.generation import Plan
+
+        options = self.options
+        return Plan(
+            prompt,
+            decoding,
+            examples=self._examples() if strategy == FEW_SHOT or options.examples is not None else None,
+            candidates=self._catalogue(options.retrieved or SHOWN) if strategy == CONDITIONED else None,
+            background=knowledge_of(options, shown=True),
+            seed=options.sent_seed,
+        )
+
+    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
+        from fcconan.generation import BestOf, First, Random
+        from fcconan.judging import ModelJudge
+
+        seed = self.options.seed
+        if judged is not None and judge is not None:
+            return BestOf(ModelJudge(judge, judged, background=plan.background), seed)
+        return Random(seed) if plan.decoding.pick == "random" else First()
+
+    def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
+        from fcconan.generation import generate_rows
+
+        return self._written(generate_rows(generator, items), len(items), items, generator.configuration)
+
+    def _written(
+        self, rows: "Iterable[Row]", number: int, items: "list[Item]", configuration: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Writes rows, and returns their counts with the settings."""
+        from fcconan.data import RowWriter
+        from fcconan.generation import GENERATED, Tally, dataset_of, open_part, packages_of
+
+        tally = Tally()
+        with RowWriter(self.out, GENERATED) as writer:
+            for row in self.progress(rows, number, "generating"):
+                tally.add(row)
+                writer.write([row])
+        part = open_part(self.dataset, config=self.options.subset, split=self.options.split)
+        return {
+            "dataset": dataset_of(part, items),
+            "systems": tally.result(),
+            "configuration": configuration,
+            "packages": packages_of(configuration),
+        }
+
+    def _finished(
+        self, result: dict[str, Any], *, opened: Sequence[Any] | None = None, failures: tuple[str, ...] = ()
+    ) -> GenerateResult:
+        """Writes the card, and returns the result.
+
+        Args:
+            result: The counts, the settings and the notes.
+            opened: The models; None where there is none.
+            failures: As in `GenerateResult`.
+        """
+        from fcconan.generation import write_card
+
+        card = write_card(self.out, result)
+        used = {} if opened is None else {"used": usage_of(opened)}
+        is_whole = bool(result["systems"]) and not any(each["n_missing"] for each in result["systems"])
+        return GenerateResult(
+            {"out": str(self.out), "card": str(card), **result, **used},
+            self.out,
+            is_complete=is_whole and not result.get("failed_requests") and not failures,
+            failures=failures,
+            answers=notices_of(opened or ()),
+        )

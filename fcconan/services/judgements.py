@@ -1,0 +1,326 @@
+"""Ratings of replies by language models."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from fcconan.errors import InputError
+from fcconan.services.background import Background, background_notice, count_background, knowledge_of
+from fcconan.services.configuration import argument, option
+from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.failures import WatchedModel, why_nothing
+from fcconan.services.judge_plans import METHOD, RatingPrompt, expected_answer, steps_of, task_option
+from fcconan.services.model_results import ModelResult, Progress, dry_run_of, reporting
+from fcconan.services.options import MOST_ROWS, Decoding, Endpoint
+from fcconan.services.replies import REPLIES, ReplySelection, open_replies
+from fcconan.services.row_tables import Source
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from fcconan.data import Columns
+    from fcconan.judging import Plan, RatingSummary, Row
+    from fcconan.models import Answers, Client, Model
+
+MOST_SAMPLES = 10_000  # answers of a model to one question
+
+
+class RateOptions(RatingPrompt, Decoding, Background, ReplySelection, Endpoint):
+    """Which models rate replies, and how."""
+
+    model: tuple[str, ...] = option(
+        help=f"Language model: {MODEL_HELP}, or lexical; repeat it for several.",
+        short="-m",
+        metavar="NAME",
+        role="model",
+    )
+    task: str = task_option("multi-aspect")
+    samples: int | None = option(None, help="Answers to each question.", rare=True, ge=1, le=MOST_SAMPLES)
+    logprobs: bool = option(False, help="Weight grades by their probability (g-eval).", rare=True)
+    panel: Literal["mean", "median", "majority"] | None = option(
+        None, help="Combine the models into a further rater.", rare=True
+    )
+    rater_name: str | None = option(
+        None,
+        help="Name of the rater in the written rows; default: the model and its unusual settings.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
+    )
+    limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1, le=MOST_ROWS)
+
+
+@dataclass(frozen=True, repr=False)
+class RateResult(ModelResult):
+    """Ratings; the main table has a row of counts for each rater and aspect.
+
+    Attributes:
+        path: The file of ratings; None if they are in memory.
+        memory: The ratings, where they are in memory.
+    """
+
+    path: Path | None = None
+    memory: "Sequence[Row]" = ()
+    kind: ClassVar[str] = "ratings"
+
+    def ratings(self) -> "Sequence[Row]":
+        """Returns the ratings: a row for each rater, reply and aspect, in the columns of a Rating."""
+        from fcconan.data import read_typed_rows
+        from fcconan.judging import RATED
+
+        return self.memory if self.path is None else list(read_typed_rows(self.path, RATED, {}))
+
+
+def rate(
+    replies: Annotated[Source, REPLIES],
+    options: RateOptions,
+    *,
+    out: Annotated[
+        Path | None,
+        argument(
+            "File of ratings: .parquet, .jsonl or .csv.",
+            flag="--out",
+            short="-o",
+            path=True,
+            metavar="FILE",
+            role="write",
+            required=True,
+        ),
+    ] = None,
+    client: "Client | Model | Connection | None" = None,
+    progress: Progress | None = None,
+) -> RateResult:
+    """Rates each reply on each aspect of a task; a failed rating is missing, with a reason.
+
+    Args:
+        replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        out: The file of ratings; without one, they are returned in memory.
+        client: An own `fcconan.models.Client`, which sends the requests; or an own model with `name`, `configuration`
+            (everything that changes its answers) and `replies(calls)`, which takes the place of the model at the
+            endpoint.
+        progress: Receives the numbers of rated and of all replies.
+
+    Raises:
+        InputError: A source cannot be read, or options do not go together.
+
+    Examples:
+        >>> reply = {"hate_speech": "The Ombrey keep our books.", "text": "They return them.", "system": "one"}
+        >>> result = rate([reply], RateOptions(model=("lexical",), task="cseval", aspect=("relevance",)))
+        >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
+        [('lexical-baseline', 'relevance', 1.0)]
+    """
+    from fcconan.data import check_row_target
+    from fcconan.judging import LABELLED, RATED
+
+    if out is not None:
+        check_row_target(out)
+    _check_models(options, client)
+    plan = _plan(options)
+    questions = plan.questions()  # refuses options that do not go together, before a model is loaded
+    names = list(options.model)
+    if names == [LEXICAL]:
+        _refuse_for_lexical(options)
+    knowledge = knowledge_of(options, shown="background" in plan.texts)
+    rows = _First(open_replies(replies, options), options.limit)
+    items = count_background(rows, knowledge) if "background" in plan.texts and names != [LEXICAL] else None
+    notice = None if items is None else background_notice(items, knowledge)
+    notes = () if notice is None else (notice,)
+    with connected("rate", {"replies": replies}, options, client=client) as connection:
+        beside = names if options.panel is not None else ()
+        opened = [None if each == LEXICAL else connection.open(each, beside=beside) for each in names]
+        if options.dry_run:
+            return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
+        judges = _judges(opened, plan, knowledge, options.rater_name)
+        total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
+        with _rated(judges, rows, options.panel, connection) as rated:
+            columns = LABELLED if plan.task.labels else RATED
+            summary, memory = _write(reporting(rated, total, progress), columns, out)
+        failed = sum(getattr(judge, "failed", 0) for judge in judges)
+        result = summary.result(
+            judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
+            failed_requests=failed,
+            background=items,
+        )
+        problems = tuple(_problems(judges, result["rows"], expected_answer(questions)))
+        is_failed = failed > 0 or len(problems) == len(judges)
+        if is_failed and connection.run is not None:
+            connection.run.keep_open()
+        return RateResult(
+            {"out": None if out is None else str(out), **result, "used": usage_of(opened)},
+            notices=notices_of(opened),
+            notes=notes,
+            problems=problems,
+            failed=is_failed,
+            path=out,
+            memory=memory,
+        )
+
+
+def _plan(options: RateOptions) -> "Plan":
+    """Returns the questions about each reply.
+
+    Raises:
+        InputError: The task or the steps cannot be used.
+    """
+    from fcconan.judging import Plan, load_rubric
+
+    task = load_rubric(options.task)
+    if options.aspect:
+        task = task.model_copy(update={"aspects": [task.aspect(name) for name in options.aspect]})
+    return Plan(
+        task,
+        options.rating_method or METHOD,
+        prompt=options.prompt,
+        steps=steps_of(options.steps, task),
+        samples=options.samples,
+        logprobs=options.logprobs,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        seed=options.sent_seed,
+    )
+
+
+def _check_models(options: RateOptions, client: Any) -> None:
+    """Checks that models, panel, name and own client go together.
+
+    Raises:
+        InputError: They do not.
+    """
+    from fcconan.models import Client
+
+    names, name = list(options.model), options.rater_name
+    if not names:
+        raise InputError("there is no model: name one with --model")
+    if options.panel is not None and len(names) < 2:
+        raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
+    if name is not None and (len(names) > 1 or names == [LEXICAL]):
+        raise InputError(f"--rater-name {name} is for one model: name one with --model, and not the lexical baseline")
+    if len(set(names)) < len(names):
+        raise InputError("one model is named twice: name each once")
+    if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:
+        raise InputError(f"client is one model, and model names {len(names)}: name one")
+
+
+def _refuse_for_lexical(options: RateOptions) -> None:
+    """Checks that options for models are absent.
+
+    Raises:
+        InputError: One is given.
+    """
+    names = "rating_method prompt steps samples logprobs temperature max_tokens background".split()
+    name = next((each for each in names if getattr(options, each) not in (None, (), False)), None)
+    if name is not None:
+        flag = name.replace("_", "-")
+        raise InputError(f"--{flag} is for models, and the lexical baseline counts words: leave it out")
+
+
+def _dry_run(
+    opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
+) -> dict[str, Any]:
+    """Counts all requests to models; None stands for the lexical baseline.
+
+    Raises:
+        InputError: There is no model.
+    """
+    from fcconan.judging import ModelJudge
+    from fcconan.models import Rehearsal
+
+    rehearsals = [Rehearsal(each) for each in opened if each is not None]
+    for rehearsal in rehearsals:
+        for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
+            pass
+    if not rehearsals:
+        raise InputError("the lexical baseline asks nothing: leave --dry-run out")
+    return dry_run_of(rehearsals, options.prices)
+
+
+def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
+    """Returns the judges, each with a model; None stands for the lexical baseline."""
+    from fcconan.judging import LexicalJudge, ModelJudge
+
+    return [
+        LexicalJudge(plan.task)
+        if each is None
+        else ModelJudge(WatchedModel(each), plan, name=name, background=knowledge)
+        for each in opened
+    ]
+
+
+@contextmanager
+def _rated(
+    judges: list[Any], replies: Iterable["Row"], panel: str | None, connection: Connection
+) -> "Iterator[Iterator[list[Row]]]":
+    """Has replies rated by a panel, or by one judge after the other, with a checkpoint next to the stored answers.
+
+    The checkpoint is removed when the rows are written: a run that is stopped earlier continues from it.
+    """
+    from fcconan.judging import KeptRatings, ModelJudge, rate_together
+
+    if panel is not None:
+        yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
+        return
+    answers: Answers = connection.answers()
+    if answers.is_fresh:
+        answers.prepare()  # which opens the epoch
+    epoch = answers.epoch
+    kept = [
+        KeptRatings(judge, answers.path, epoch=epoch) if isinstance(judge, ModelJudge) else judge for judge in judges
+    ]
+    yield (rows for judge in kept for rows in judge.rate(replies))
+    for each in kept:
+        if isinstance(each, KeptRatings):
+            each.forget()
+
+
+def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path | None) -> "tuple[RatingSummary, list[Row]]":
+    """Writes rows and counts them; without a file, they are returned."""
+    from fcconan.data import RowWriter
+    from fcconan.judging import RatingSummary
+
+    summary, memory = RatingSummary(), list["Row"]()
+    if out is None:
+        for rows in rated:
+            summary.add(rows)
+            memory += rows
+        return summary, memory
+    with RowWriter(out, columns) as writer:
+        for rows in rated:
+            summary.add(rows)
+            writer.write(rows)
+    return summary, memory
+
+
+def _problems(judges: list[Any], rows: "list[Row]", expected: str) -> list[str]:
+    """Returns a sentence for each judge without any value."""
+    return [
+        why_nothing(f"{judge.name} rated nothing", missing, [getattr(judge, "model", None)], expected=expected)
+        for judge in judges
+        if (missing := _missing_alone(rows, judge.name)) is not None
+    ]
+
+
+def _missing_alone(rows: "list[Row]", rater: str) -> "Counter[str] | None":
+    """Returns why a rater gave no value at all; None where there is one."""
+    from collections import Counter
+
+    missing: Counter[str] = Counter()
+    for row in rows:
+        if row["rater"] == rater:
+            if row["n"]:
+                return None
+            missing.update(row["missing"])
+    return missing or None
+
+
+class _First:
+    """The first rows of a table, which can be read repeatedly."""
+
+    def __init__(self, rows: Iterable["Row"], limit: int | None) -> None:
+        self._rows, self._limit = rows, limit
+
+    def __iter__(self) -> "Iterator[Row]":
+        return islice(iter(self._rows), self._limit)

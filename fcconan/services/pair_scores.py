@@ -1,0 +1,347 @@
+"""Scores of all pairs of HS and CNs, in shards, on one machine or many."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import fcconan
+from fcconan.data import task_names
+from fcconan.errors import InputError
+from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.connections import Connection, Notices, notices_of, usage_of
+from fcconan.services.locations import dataset_folder
+from fcconan.services.options import ENDPOINT, LONGEST_WAIT, MOST_JOBS, MOST_REQUESTS, MOST_ROWS, Endpoint
+from fcconan.services.results import Result
+
+if TYPE_CHECKING:
+    from fcconan.annotation import JudgeScorer, Lists, Scorer, Scoring
+    from fcconan.models import Model, Rehearsal
+    from fcconan.parallel import Shard
+
+JUDGE = "judge"
+NO_NOTICES = Notices()
+Progress = Callable[[int, int], None]
+
+
+class PairScoreOptions(Configuration):
+    """How pairs are scored, which are kept, and where the work is done."""
+
+    scorer: str = option(
+        help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.",
+        metavar="NAME",
+    )
+    keep_top: int | None = option(
+        None,
+        help="Highest-scored CNs of each HS to keep; default: all.",
+        metavar="N",
+        renamed=("--top",),
+        ge=1,
+        le=MOST_ROWS,
+    )
+    min_score: float | None = option(
+        None,
+        help="Smallest score of pairs to keep.",
+        metavar="FLOAT",
+        renamed=("--at-least",),
+        ge=-1e9,
+        le=1e9,
+    )
+    jobs: int | None = option(
+        None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1, le=MOST_JOBS
+    )
+    scheduler: str | None = option(
+        None,
+        help="Address of a Dask scheduler whose workers see the output folder.",
+        rare=True,
+        metavar="URL",
+    )
+    process_index: int | None = option(
+        None,
+        help="Index of this process among several, from 0.",
+        rare=True,
+        metavar="N",
+        renamed=("--rank",),
+        ge=0,
+        le=MOST_JOBS,
+    )
+    process_count: int | None = option(
+        None,
+        help="Number of processes that share the work.",
+        rare=True,
+        metavar="N",
+        renamed=("--world",),
+        ge=1,
+        le=MOST_JOBS,
+    )
+    rows_per_shard: int | None = option(
+        None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1, le=MOST_ROWS
+    )
+    model: str | None = option(
+        None,
+        help="Language model of a judge: a name at the endpoint, local:FOLDER, or replay:FILE.",
+        short="-m",
+        metavar="NAME",
+        role="model",
+    )
+    task: str = option(
+        "appropriateness",
+        help="Annotation task of a judge: one with labels, or with --aspect.",
+        rare=True,
+        metavar="NAME|FILE",
+        complete=task_names,
+    )
+    aspect: str | None = option(None, help="Aspect of the task whose value is the score.", rare=True, metavar="NAME")
+    rating_method: Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"] | None = option(
+        None,
+        help="Method of rating of a judge, as in `fcconan judge rate`; default: rubric.",
+        rare=True,
+        renamed=("--strategy",),
+    )
+    base_url: str | None = option(
+        None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
+    )
+    concurrency: int = option(
+        8,
+        help="Largest number of simultaneous requests of a process.",
+        group=ENDPOINT,
+        rare=True,
+        ge=1,
+        le=MOST_REQUESTS,
+    )
+    timeout: float = option(
+        120.0,
+        help="Seconds to wait for a response of the endpoint.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="SECONDS",
+        gt=0,
+        le=LONGEST_WAIT,
+    )
+    retries: int = option(
+        4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
+    )
+    prices: Path | None = option(
+        None,
+        help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FILE",
+        role="read",
+    )
+    max_cost: float | None = option(
+        None,
+        help="Stop before this run costs more, in the unit of --prices.",
+        group=ENDPOINT,
+        metavar="FLOAT",
+        ge=0,
+        le=1e9,
+    )
+    dry_run: bool = option(
+        False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class PairScoreResult(Result):
+    """Counts of the scores in a folder; after a dry run, the requests that a judge would send.
+
+    Attributes:
+        notices: Sentences about stored answers of a model.
+    """
+
+    notices: Notices = NO_NOTICES
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns one row with the counts, or with those of a dry run."""
+        if "dry_run" in self.data:
+            rows: Sequence[Mapping[str, Any]] = self.data["dry_run"]
+            return rows
+        return [{name: value for name, value in self.data.items() if name not in ("out", "scorer", "used")}]
+
+    @property
+    def signature(self) -> str:
+        """The package version and the scorer."""
+        from fcconan.data import short_hash
+
+        return f"fcconan:{fcconan.__version__}|scorer:{short_hash(str(self.data.get('scorer')))}"
+
+
+def score_pairs(
+    sources: Annotated[
+        Sequence[Path | str],
+        argument(
+            "A campaign, a dataset or a file of pairs; or a file of HS and a file of CNs.", many=True, role="read"
+        ),
+    ],
+    out: Annotated[
+        Path | str,
+        argument(
+            "Folder of the shards; an interrupted run continues there.",
+            flag="--out",
+            short="-o",
+            path=True,
+            role="release",
+        ),
+    ],
+    options: PairScoreOptions,
+    *,
+    progress: Progress | None = None,
+) -> PairScoreResult:
+    """Pairs every HS with every CN and scores each pair, in shards of whole HS.
+
+    Args:
+        sources: The folder of a campaign or of a dataset, a dataset's name, a file of pairs; or two files of texts.
+        out: The folder to write; a run that was interrupted continues there.
+        options: The configuration.
+        progress: Receives the number of scored pairs and of all pairs.
+
+    Raises:
+        InputError: Options contradict each other, a source cannot be read, or the folder holds other scores.
+
+    Examples:
+        >>> found = score_pairs([campaign], folder / "scores", PairScoreOptions(scorer="tfidf"))
+        >>> found.to_frame()[["hs", "pairs", "missing"]].values.tolist()
+        [[2, 4, 0]]
+    """
+    from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
+    from fcconan.models import origins_of
+    from fcconan.parallel import run, run_on_cluster, share
+
+    out = Path(out)
+    is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None
+    _check(options, is_parallel=is_parallel)
+    selection = Selection(options.keep_top, options.min_score)
+    scorer = _scorer(options)
+    opened = None if options.model is None else _opened(options.model, options)
+    places = [dataset_folder(each) for each in sources]
+    lists = read_lists(places)
+    if options.dry_run and opened is not None and isinstance(scorer, JudgeScorer):
+        rehearsal = _rehearsed(opened, scorer, lists, out, selection, options)
+        return PairScoreResult({"dry_run": [rehearsal.summary(options.prices)]})
+    # Other processes have counters of their own.
+    asking = Asking(
+        concurrency=options.concurrency,
+        retries=options.retries,
+        timeout=options.timeout,
+        budget=None if is_parallel else getattr(getattr(opened, "client", None), "budget", None),
+        origins=None if is_parallel else origins_of(opened),
+    )
+    work, shards = plan(
+        lists.hs,
+        lists.cn,
+        scorer,
+        out,
+        selection=selection,
+        rows_per_shard=options.rows_per_shard,
+        asking=asking,
+    )
+    mine = shards
+    if options.process_index is not None and options.process_count is not None:
+        mine = share(shards, options.process_index, options.process_count)
+    width = len(lists.cn)
+
+    def report(done: int, total: int) -> None:
+        if progress is not None:
+            progress(done * width, total * width)
+
+    with _counted_at_limit(work, mine):
+        if options.scheduler is not None:
+            run_on_cluster(work, mine, options.scheduler, progress=report)
+        else:
+            run(work, mine, jobs=options.jobs or 1, progress=report)
+    models = [] if is_parallel or opened is None else [opened]
+    used = usage_of(models)
+    data = {"out": str(out), "scorer": scorer.configuration, **scoring_summary(work, shards)}
+    return PairScoreResult(data | ({"used": used} if used else {}), notices_of(models, option="another --out"))
+
+
+def _check(options: PairScoreOptions, *, is_parallel: bool) -> None:
+    if options.scheduler is not None and options.jobs is not None:
+        raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
+    if (options.process_index is None) != (options.process_count is None):
+        raise InputError("--process-index and --process-count belong together: give both, or neither")
+    if is_parallel and options.max_cost is not None:
+        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
+    if options.scorer != JUDGE and (options.prices is not None or options.max_cost is not None or options.dry_run):
+        raise InputError(
+            f"--prices, --max-cost and --dry-run are for --scorer {JUDGE}, not {options.scorer}: leave them out"
+        )
+
+
+def _scorer(options: PairScoreOptions) -> "Scorer":
+    from fcconan.annotation import JudgeScorer, named
+
+    if options.scorer != JUDGE:
+        if options.model is not None or options.aspect is not None or options.base_url is not None:
+            raise InputError(
+                f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {options.scorer}: leave them out"
+            )
+        return named(options.scorer)
+    from fcconan.judging import load_rubric
+
+    if options.model is None:
+        raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
+    task = load_rubric(options.task)
+    if options.aspect is not None:
+        task = task.model_copy(update={"aspects": [task.aspect(options.aspect)]})
+    return JudgeScorer(task, options.model, strategy=options.rating_method or "rubric", base_url=options.base_url)
+
+
+def _opened(name: str, options: PairScoreOptions) -> "Model":
+    """Returns the model, which counts requests and cost; each shard has its own file of answers."""
+    endpoint = Endpoint(
+        base_url=options.base_url,
+        response_cache=Path("never-written.sqlite"),
+        prices=options.prices,
+        max_cost=options.max_cost,
+    )
+    return Connection(endpoint).open(name)
+
+
+def _rehearsed(
+    model: "Model",
+    scorer: "JudgeScorer",
+    lists: "Lists",
+    out: Path,
+    selection: Any,
+    options: PairScoreOptions,
+) -> "Rehearsal":
+    """Makes all requests of the judge and sends none; each shard has its own file of answers."""
+    from fcconan.annotation import open_questions
+    from fcconan.models import Rehearsal
+
+    questions: Iterable[tuple[Path, Any]] = open_questions(
+        lists.hs,
+        lists.cn,
+        scorer,
+        out,
+        selection=selection,
+        rows_per_shard=options.rows_per_shard,
+        rank=options.process_index or 0,
+        world=options.process_count or 1,
+    )
+    rehearsal = Rehearsal(model)
+    for answers, rows in questions:
+        rehearsal.model = scorer.model(answers)
+        for _ in scorer.judge(rehearsal).rate(rows):
+            pass
+    return rehearsal
+
+
+@contextmanager
+def _counted_at_limit(work: "Scoring", mine: "Sequence[Shard]") -> Iterator[None]:
+    """Adds the number of finished shards to the error of a reached cost limit."""
+    from fcconan.models import Answers, CostLimitError
+
+    try:
+        yield
+    except CostLimitError as error:
+        left = [shard for shard in mine if not work.is_finished(shard)]
+        answers = sum(len(Answers(work.journal(shard))) for shard in left)
+        raise CostLimitError(
+            f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
+            "the others)"
+        ) from error

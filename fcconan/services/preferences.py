@@ -1,0 +1,235 @@
+"""Comparisons of the replies of systems by a language model."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from fcconan.services.configuration import argument, option
+from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.failures import WatchedModel, why_nothing
+from fcconan.services.judge_plans import FORMATS, ComparisonPrompt, comparison_judge, task_option
+from fcconan.services.model_results import ModelResult, Progress, dry_run_of, reporting
+from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint
+from fcconan.services.replies import REPLIES, ReplySelection, check_systems, open_replies
+from fcconan.services.row_tables import Source
+
+if TYPE_CHECKING:
+    from fcconan.judging import ComparisonResult, ContextBudget, Row
+    from fcconan.models import Client, Model
+
+
+class CompareOptions(ComparisonPrompt, Decoding, ReplySelection, Endpoint):
+    """Which model compares replies, and how."""
+
+    model: str = option(help=f"Language model: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
+    task: str = task_option("pairwise", rare=True)
+    orders: Literal["both", "ab", "seeded"] = option("both", help="Orders in which two replies are shown.")
+    disagreement: Literal["tie", "invalid"] = option("tie", help="Verdict where the two orders differ.", rare=True)
+    one_order: Literal["invalid", "take"] = option(
+        "invalid", help="Verdict where one order has no readable answer.", rare=True
+    )
+    pairs: int | None = option(
+        None,
+        help="Number of comparisons to choose, spread over systems and items.",
+        ge=1,
+        le=MOST_ROWS,
+        renamed=("--budget",),
+    )
+    context_tokens: int | None = option(
+        None, help="Context length of the model.", rare=True, ge=1, le=MOST_TOKENS, renamed=("--context",)
+    )
+    overflow: Literal["shorten", "invalid"] = option(
+        "shorten", help="Treatment of replies that exceed the context length.", rare=True
+    )
+    rater_name: str | None = option(
+        None,
+        help="Name of the rater in the written rows; default: the model and its unusual settings.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(ModelResult):
+    """Comparisons; the main table has a row for each verdict with its number.
+
+    Attributes:
+        path: The file of comparisons; None if they are in memory.
+        memory: The comparisons, where they are in memory.
+    """
+
+    path: Path | None = None
+    memory: "Sequence[Row]" = ()
+    kind: ClassVar[str] = "comparisons"
+
+    def rows(self) -> Any:
+        """Returns the number of each verdict."""
+        if self.is_dry_run:
+            return super().rows()
+        return [{"verdict": name, "n": number} for name, number in self.data["verdicts"].items()]
+
+    def comparisons(self) -> "Sequence[Row]":
+        """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
+        from fcconan.data import read_typed_rows
+        from fcconan.judging import COLUMNS
+
+        return self.memory if self.path is None else list(read_typed_rows(self.path, COLUMNS, {}))
+
+
+def compare(
+    replies: Annotated[Source, REPLIES],
+    options: CompareOptions,
+    *,
+    out: Annotated[
+        Path | None,
+        argument(
+            "File of comparisons: .parquet, .jsonl or .csv.",
+            flag="--out",
+            short="-o",
+            path=True,
+            metavar="FILE",
+            role="write",
+            required=True,
+        ),
+    ] = None,
+    client: "Client | Model | Connection | None" = None,
+    progress: Progress | None = None,
+) -> CompareResult:
+    """Compares the replies of systems in pairs; an unreadable verdict is invalid, with a reason.
+
+    Args:
+        replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        out: The file of comparisons; without one, they are returned in memory.
+        client: An own client or model, as in `rate`.
+        progress: Receives the numbers of compared and of all pairs.
+
+    Raises:
+        InputError: A source cannot be read, no reply names its system, or options do not go together.
+
+    Examples:
+        >>> from fcconan.models import Reply
+        >>> class Longer:
+        ...     name, configuration = "longer", {"version": 1}
+        ...     def replies(self, calls):
+        ...         for call in calls:
+        ...             yield Reply('{"better": "a"}')
+        >>> texts = [("one", "They return them."), ("two", "No.")]
+        >>> rows = [{"hate_speech": "The Ombrey keep our books.", "text": text, "system": s} for s, text in texts]
+        >>> compare(rows, CompareOptions(model="longer", orders="ab"), client=Longer()).rows()
+        [{'verdict': 'a', 'n': 1}]
+    """
+    from fcconan.data import check_row_target
+    from fcconan.judging import all_pairs, budgeted_pairs, compare as compare_pairs
+    from fcconan.models import Rehearsal
+
+    if out is not None:
+        check_row_target(out)
+    comparison_judge(options, options.task)  # refuses options that do not go together, before a model is loaded
+    with connected("compare", {"replies": replies}, options, client=client) as connection:
+        opened: Any = connection.open(options.model)
+        judge = comparison_judge(
+            options,
+            options.task,
+            context=_context(options, opened),
+            temperature=0.0 if options.temperature is None else options.temperature,
+            seed=options.sent_seed,
+            max_tokens=options.max_tokens,
+        )
+        rows = open_replies(replies, options)
+        check_systems(replies, rows)
+
+        def pairs() -> Any:
+            number = options.pairs
+            return all_pairs(rows) if number is None else budgeted_pairs(rows, budget=number, seed=options.seed)
+
+        total = sum(1 for _ in pairs())
+        watched = WatchedModel(opened)
+        rehearsal = Rehearsal(opened) if options.dry_run else None
+        results = compare_pairs(
+            watched if rehearsal is None else rehearsal,
+            pairs(),
+            protocol=judge,
+            orders=options.orders,
+            disagreement=options.disagreement,
+            one_order=options.one_order,
+            seed=options.seed,
+            rater=options.rater_name or _usual_name(opened.name, judge, options),
+        )
+        if rehearsal is not None:
+            for _ in results:
+                pass
+            return CompareResult(dry_run_of([rehearsal], options.prices))
+        counts, failed, memory = _write(reporting(results, total, progress), out)
+        problems: tuple[str, ...] = ()
+        if set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]:
+            event, expected = f"{opened.name} compared nothing", FORMATS[options.comparison_format]
+            problems = (why_nothing(event, counts["invalid"], [watched], expected=expected),)
+        is_failed = failed > 0 or bool(problems)
+        if is_failed and connection.run is not None:
+            connection.run.keep_open()
+        configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": options.orders}
+        data = {
+            "out": None if out is None else str(out),
+            **counts,
+            "failed_requests": failed,
+            "judge": configuration,
+            "used": usage_of([opened]),
+        }
+        return CompareResult(
+            data,
+            notices=notices_of([opened]),
+            problems=problems,
+            failed=is_failed,
+            path=out,
+            memory=memory,
+        )
+
+
+def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
+    """Returns the limits of a model's context, counted by its own tokeniser where it is local."""
+    from fcconan.judging import ContextBudget
+
+    if options.context_tokens is None:
+        return None
+    counter = getattr(model, "count_tokens", None)
+    counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
+    return ContextBudget(options.context_tokens, overflow=options.overflow, **counted)
+
+
+def _write(results: "Iterable[ComparisonResult]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
+    """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
+    from fcconan.data import RowWriter
+    from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
+
+    summary, failed, memory = ComparisonSummary(), 0, list["Row"]()
+
+    def counted() -> "Iterable[Row]":
+        nonlocal failed
+        for result in results:
+            summary.add(result)
+            yield result.row()
+            failed += sum(reason in RETRIED for reason in (result.reason_ab, result.reason_ba))
+
+    if out is None:
+        memory = list(counted())
+    else:
+        with RowWriter(out, COLUMNS) as writer:
+            for row in counted():
+                writer.write([row])
+    return summary.as_json(), failed, memory
+
+
+def _usual_name(model: str, judge: Any, options: CompareOptions) -> str:
+    """Returns the model's name with its unusual settings: `m:judgelm-explain`, `m:choice-prompt-1a2b3c`."""
+    found = judge.configuration
+    parts = [each for each in ("explain", "reference") if found["protocol"] == "judgelm" and found[each]]
+    if found["protocol"] == "choice" and options.task != "pairwise":
+        parts.append(found["task"])
+    if options.orders != "both":
+        parts.append(options.orders)
+    if options.prompt is not None:
+        parts.append(f"prompt-{found['prompt'][:6]}")
+    return model if not parts and found["protocol"] == "choice" else f"{model}:{'-'.join([found['protocol'], *parts])}"

@@ -1,0 +1,47 @@
+"""Sentences about written replies: what is missing, and the reason."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fcconan.services.failures import WatchedModel, why_nothing
+
+if TYPE_CHECKING:
+    from fcconan.generation import BestOf, Plan
+
+
+def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]:
+    """Returns sentences about one system's replies that a reader should know."""
+    from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
+
+    (counts,) = result["systems"]
+    of = f"of {counts['n'] + counts['n_missing']} messages"
+    notes = []
+    if without := counts["missing"].get(NO_BACKGROUND):
+        reason = getattr(plan and plan.background, "nothing", "nothing was found")
+        notes.append(f"{without} {of} have no background knowledge ({reason}): they have no reply.")
+    if without := counts["missing"].get(NO_CANDIDATES):
+        notes.append(f"{without} {of} have no CN in the pool that is not kin of theirs: they have no reply.")
+    wanted = None if plan is None or plan.examples is None else plan.examples.configuration.get("k")
+    if wanted is not None:
+        fewer = sum(number for shown, number in counts["examples_shown"].items() if int(shown) < wanted)
+        if fewer:
+            notes.append(f"{fewer} {of} were shown fewer than {wanted} examples: the pool has no more for them.")
+    return notes
+
+
+def failures_of(
+    name: str, result: Mapping[str, Any], watched: WatchedModel, best: "BestOf | None", judge: WatchedModel | None
+) -> tuple[str, ...]:
+    """Returns the reason for which there is no reply at all, and that for which no candidate was rated."""
+    from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
+
+    found = []
+    (counts,) = result["systems"]
+    if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # which the notes mention
+        found.append(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words"))
+    if best is not None and judge is not None and not best.judged and best.unjudged:
+        names = [aspect.name for question in best.judge.plan.questions() for aspect in question.aspects]
+        form = f'with {", ".join(names)}, such as {{"{names[0]}": ...}}' if names else 'such as {"label": "..."}'
+        event = f"{best.judge.name} rated nothing"
+        found.append(why_nothing(event, best.missing, [judge], expected=f"a JSON object {form}"))
+    return tuple(found)

@@ -1,0 +1,261 @@
+"""The configuration of `generate`: which options are given, what they mean together, and which exclude each other."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from fcconan.errors import InputError
+from fcconan.services.background import Background
+from fcconan.services.configuration import flag_of, option
+from fcconan.services.dataset_parts import FORM
+from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, RowSelection
+
+if TYPE_CHECKING:
+    from fcconan.generation import Decoding as DecodingSettings
+    from fcconan.judging import Plan as JudgePlan
+    from fcconan.models import Format
+
+FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
+RETRIEVAL, REFERENCE = "retrieval", "reference"
+RETRIEVER, ENCODER, JUDGE_TASK = "tfidf", "minilm", "multi-aspect"
+SHOWN = 3  # examples, and retrieved CNs
+LARGEST_SEED = 1_000_000_000  # seeds of candidates are derived from it by addition
+MOST_CANDIDATES = 10_000
+# The options that say how replies are made.
+METHOD = (
+    "model", "strategy", "prompt", "prompt_format", "decoding", "temperature", "top_p", "top_k", "max_tokens", "stop",
+    "candidates", "selection", "judge", "judge_task", "judge_aspect", "examples", "encoder", "retriever", "retrieved",
+    "allow_own_cns", "pool", "background", "passages",
+)  # fmt: skip
+
+
+class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
+    """How replies are made, by a model, a catalogue or people; and which messages are answered."""
+
+    structured_output: ClassVar[bool] = True  # type: ignore[misc]  # replies are plain text, so there is no option
+
+    model: str | None = option(
+        None,
+        help="Language model: a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE.",
+        short="-m",
+        metavar="NAME",
+        role="model",
+    )
+    strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval-conditioned", "retrieval", "reference"] | None = (
+        option(
+            None,
+            help="Source of replies: a model (zero-shot, few-shot, grounded, retrieval-conditioned), a catalogue "
+            "(retrieval) or people (reference); default: the strategy of the other options.",
+        )
+    )
+    prompt: str | None = option(
+        None,
+        help="Prompt: a name of the catalogue or a prompt file; default: the prompt of the strategy.",
+        metavar="NAME or FILE.yaml",
+        role="read",
+        renamed=("--task",),
+    )
+    prompt_format: str | None = option(
+        None,
+        help="Chat format of a local model: a named format or a Jinja file; default: the template of the model.",
+        rare=True,
+        metavar="NAME or FILE.jinja",
+        role="read",
+        renamed=("--format",),
+    )
+    decoding: str | None = option(None, help="Named decoding settings; default: greedy.", rare=True, metavar="NAME")
+    top_p: float | None = option(
+        None, help="Share of probability of nucleus sampling.", rare=True, metavar="FLOAT", gt=0, le=1
+    )
+    top_k: int | None = option(None, help="Number of most likely tokens to sample from.", rare=True, ge=1, le=MOST_ROWS)
+    stop: tuple[str, ...] = option(
+        (), help="Text before which a reply ends; \\n is a line break; repeat it for several texts.", rare=True
+    )
+    seed: int = option(0, help="Seed of all random choices.", ge=0, le=LARGEST_SEED)
+    candidates: int | None = option(
+        None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
+    )
+    selection: Literal["first", "random", "judge"] | None = option(
+        None, help="Rule that selects one candidate for each message.", rare=True, renamed=("--pick",)
+    )
+    judge: str | None = option(
+        None, help="Model that rates candidates, named as in --model.", rare=True, metavar="NAME", role="model"
+    )
+    judge_task: str | None = option(
+        None,
+        help="Task by which candidates are rated; default: multi-aspect.",
+        rare=True,
+        metavar="NAME or FILE",
+        role="read",
+    )
+    judge_aspect: tuple[str, ...] = option(
+        (), help="Aspect by which candidates are rated; repeat it for several.", rare=True, metavar="NAME"
+    )
+    examples: int | None = option(
+        None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1, le=MOST_ROWS
+    )
+    encoder: str | None = option(
+        None,
+        help="Encoder that finds few-shot examples: minilm (default), tfidf, or a sentence-transformers model.",
+        rare=True,
+        metavar="NAME",
+    )
+    retriever: str | None = option(
+        None,
+        help="Retrieval system that finds CNs, as in `fcconan bench`; default: tfidf.",
+        rare=True,
+        metavar="NAME",
+    )
+    retrieved: int | None = option(
+        None, help="Retrieved CNs in the prompt; default: 3.", rare=True, renamed=("--top",), ge=1, le=MOST_ROWS
+    )
+    allow_own_cns: bool = option(
+        False,
+        help="Retrieve also the CNs that people wrote for the message itself.",
+        rare=True,
+        renamed=("--own",),
+    )
+    pool: str | None = option(
+        None,
+        help="Pairs for examples and retrieval; default: the training part of the dataset.",
+        rare=True,
+        metavar=FORM,
+        role="read",
+    )
+    replies: str | None = option(
+        None,
+        help="Replies that were made elsewhere; --rename, --filter and --split then refer to them.",
+        rare=True,
+        metavar=f"{FORM} or FILE",
+        role="read",
+        renamed=("--from",),
+    )
+    system_name: str | None = option(
+        None,
+        help="Name of the system in the rows; with --replies, --filter system=NAME selects one.",
+        rare=True,
+        metavar="NAME",
+    )
+    subset: str | None = option(None, help="Config of the dataset with the messages.", rare=True, metavar="NAME")
+    split: str | None = option(None, help="Split of that config.", rare=True, metavar="NAME")
+    rename: dict[str, str] = option(
+        {},
+        help="Column of the file that holds the values of NAME; repeat it for several columns.",
+        rare=True,
+        metavar="NAME=COLUMN",
+        renamed=("--column",),
+    )
+    filter: dict[str, tuple[str, ...]] = option(
+        {},
+        help="Use only rows with this value; several values of a column are alternatives.",
+        rare=True,
+        metavar="COLUMN=VALUE",
+    )
+    limit: int | None = option(None, help="Use only the first messages.", short="-n", ge=1, le=MOST_ROWS)
+    device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
+    max_cost: float | None = option(
+        None,
+        help="Stop before this run costs more, in the unit of --prices.",
+        rare=True,
+        metavar="FLOAT",
+        ge=0,
+        le=1e9,
+    )
+
+    def refuse(self, reason: str, *, but: Iterable[str] = (), only: Iterable[str] = METHOD) -> None:
+        """Refuses options that have no effect with the others.
+
+        Args:
+            reason: The end of the message, after the option.
+            but: Options that are accepted.
+            only: Options that are checked.
+
+        Raises:
+            InputError: One is given.
+        """
+        for name in METHOD:
+            if name in only and name not in but and getattr(self, name) not in (None, (), False):
+                raise InputError(f"{flag_of(name, type(self).describe()[name][1])} {reason}: leave it out")
+
+    @property
+    def strategy_of_model(self) -> str:
+        """The strategy of a model, which the options name or imply.
+
+        Raises:
+            InputError: Options do not go with it.
+        """
+        implied = CONDITIONED if self.retriever is not None or self.retrieved is not None else None
+        implied = implied or (GROUNDED if self.background is not None else None)
+        strategy = self.strategy or implied or (FEW_SHOT if self.examples is not None else "zero-shot")
+        if strategy != CONDITIONED:
+            only = ("retriever", "retrieved", "allow_own_cns")
+            self.refuse(f"goes with --strategy {CONDITIONED}, not {strategy}", only=only)
+        if strategy == "zero-shot":
+            self.refuse("goes with --strategy few-shot, not zero-shot", only=("examples",))
+        if strategy in ("zero-shot", FEW_SHOT):
+            self.refuse(f"goes with --strategy {GROUNDED}, not {strategy}", only=("background",))
+        if strategy == GROUNDED and self.background is None:
+            raise InputError(f"--strategy {GROUNDED} needs passages about the messages: give --background FOLDER")
+        has_examples = strategy == FEW_SHOT or self.examples is not None
+        if not has_examples:
+            self.refuse("finds examples, and none are shown", only=("encoder",))
+        if not has_examples and strategy != CONDITIONED:
+            self.refuse(f"goes with --examples or --strategy {CONDITIONED}", only=("pool",))
+        return strategy
+
+    def decoding_settings(self) -> "DecodingSettings":
+        """Returns the named decoding settings, changed by the options.
+
+        Raises:
+            InputError: There are none of this name, or they do not go together.
+        """
+        from fcconan.generation import USUAL_DECODING, load_decoding
+
+        settings = load_decoding(self.decoding or USUAL_DECODING)
+        names = ("temperature", "top_p", "top_k", "max_tokens", "candidates")
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.stop:
+            given["stop"] = tuple(each.replace("\\n", "\n") for each in self.stop)
+        if self.selection is not None:
+            given["pick"] = self.selection
+        return settings.with_(**given) if given else settings
+
+    def chat_format(self) -> "Format | None":
+        """Returns the format that takes the place of the model's chat template; None for its own.
+
+        Raises:
+            InputError: There is no such format, or the model is no local one.
+        """
+        if self.prompt_format is None:
+            return None
+        from fcconan.models import load_format
+
+        kind, _, name = (self.model or "").partition(":")
+        if kind != "local" or not name:
+            raise InputError("--prompt-format is for local models: leave it out, or give --model local:FOLDER")
+        return load_format(self.prompt_format)
+
+    def judge_plan(self, selection: str | None) -> "JudgePlan | None":
+        """Returns the questions to the judge of candidates; None where there is no judge.
+
+        Args:
+            selection: The rule that selects one of several candidates.
+
+        Raises:
+            InputError: Options do not go together.
+        """
+        from fcconan.generation import check_judged
+        from fcconan.judging import Plan, load_rubric
+
+        if selection != "judge":
+            reason = "goes with several candidates and --selection judge, or --decoding best-of-5"
+            self.refuse(reason, only=("judge", "judge_task", "judge_aspect"))
+            return None
+        if self.judge is None:
+            raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
+        task = load_rubric(self.judge_task or JUDGE_TASK)
+        if self.judge_aspect and not task.labels:
+            task = task.model_copy(update={"aspects": [task.aspect(name) for name in self.judge_aspect]})
+        plan = Plan(task)
+        check_judged(plan)
+        plan.questions()
+        return plan

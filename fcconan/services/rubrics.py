@@ -1,0 +1,153 @@
+"""Drafts of rubrics: grade descriptions of a new aspect, written by a language model for a person to edit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from fcconan.errors import InputError
+from fcconan.services.configuration import argument, option
+from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.model_results import ModelResult, dry_run_of
+from fcconan.services.options import Endpoint, Seed
+
+if TYPE_CHECKING:
+    from fcconan.judging import Task
+    from fcconan.models import Client, Model
+
+
+class RubricOptions(Seed, Endpoint):
+    """The aspect, its scale, and the model that drafts its rubric."""
+
+    definition: str = option(help="Definition of the new aspect.", metavar="TEXT")
+    model: str = option(help=f"Language model: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
+    title: str | None = option(
+        None, help="Title of the aspect that raters read; default: its name.", rare=True, metavar="TEXT"
+    )
+    low: int = option(1, help="Lowest grade.", ge=-1000, le=1000)
+    high: int = option(5, help="Highest grade.", ge=-1000, le=1000)
+    lower_is_better: bool = option(False, help="A low grade is the better one.")
+
+
+@dataclass(frozen=True, repr=False)
+class RubricResult(ModelResult):
+    """A drafted rubric; the main table has a row for each grade.
+
+    Attributes:
+        task: The task with the new aspect; None after a dry run.
+    """
+
+    task: "Task | None" = None
+    kind: ClassVar[str] = "rubric"
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns each grade with its description."""
+        if self.task is None:
+            return super().rows()
+        (aspect,) = self.task.aspects
+        return [{"grade": grade, "description": text} for grade, text in aspect.grades.items()]
+
+
+def draft_rubric(
+    aspect: Annotated[str, argument("Name of the new aspect, such as empathy.")],
+    options: RubricOptions,
+    *,
+    out: Annotated[
+        Path | None,
+        argument(
+            "Task file to write (.yaml).",
+            flag="--out",
+            short="-o",
+            path=True,
+            metavar="FILE",
+            role="write",
+            required=True,
+        ),
+    ] = None,
+    client: "Client | Model | Connection | None" = None,
+) -> RubricResult:
+    """Drafts the grade descriptions of a new aspect with a language model, for a person to edit.
+
+    Args:
+        aspect: Name of the aspect.
+        options: The configuration.
+        out: The task file; without one, the task is returned only.
+        client: An own client or model, as in `rate`.
+
+    Raises:
+        InputError: The name, the scale or the file cannot be used, or the model gave no rubric.
+
+    Examples:
+        >>> from fcconan.models import Reply
+        >>> class Drafter:
+        ...     name, configuration = "drafter", {"version": 1}
+        ...     def replies(self, calls):
+        ...         for call in calls:
+        ...             yield Reply('{"question": "How civil?", "grades": {"1": "Rude.", "2": "Civil."}, '
+        ...                         '"steps": ["Read it.", "Look for insults.", "Look for thanks.", "Decide."]}')
+        >>> options = RubricOptions(definition="how civil a reply is", model="drafter", high=2)
+        >>> draft_rubric("civility", options, client=Drafter()).rows()
+        [{'grade': 1, 'description': 'Rude.'}, {'grade': 2, 'description': 'Civil.'}]
+    """
+    if out is not None:
+        _check_target(out)
+    with connected("draft_rubric", {"aspect": aspect}, options, client=client) as connection:
+        model = connection.open(options.model)
+        if options.dry_run:
+            return RubricResult(_dry_run(aspect, options, model))
+        task = _draft(aspect, options, model)
+        if out is not None:
+            _write(out, options.model, task)
+        data = {
+            "out": None if out is None else str(out),
+            "task": task.model_dump(mode="json"),
+            "used": usage_of([model]),
+        }
+        return RubricResult(data, notices=notices_of([model]), task=task)
+
+
+def _draft(aspect: str, options: RubricOptions, model: Any) -> "Task":
+    from fcconan.judging import draft_rubric as draft
+
+    return draft(
+        model,
+        name=aspect,
+        title=options.title or aspect.replace("_", " ").capitalize(),
+        definition=options.definition,
+        low=options.low,
+        high=options.high,
+        higher_is_better=not options.lower_is_better,
+        seed=options.seed,
+    )
+
+
+def _dry_run(aspect: str, options: RubricOptions, model: Any) -> dict[str, Any]:
+    """Counts the single request."""
+    from fcconan.models import Rehearsal
+
+    rehearsal = Rehearsal(model)
+    try:
+        _draft(aspect, options, rehearsal)
+    except InputError:  # no answer, of course; other errors precede the request
+        if not rehearsal.calls:
+            raise
+    return dry_run_of([rehearsal], options.prices)
+
+
+def _check_target(out: Path) -> None:
+    from fcconan.data import may_be_written
+
+    if out.suffix not in (".yaml", ".yml") or out.is_dir():
+        raise InputError(f"{out} is no task file: expected a name that ends in .yaml")
+    if not may_be_written(out):
+        raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
+
+
+def _write(out: Path, model: str, task: "Task") -> None:
+    from fcconan.data import write_whole
+    from fcconan.judging import dump_task
+
+    try:
+        write_whole(out, f"# Drafted by {model}. Read every line before anyone rates by it.\n" + dump_task(task))
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error

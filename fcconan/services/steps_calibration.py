@@ -1,0 +1,360 @@
+"""Calibration of evaluation steps: drafts are refined until a judge agrees with people's ratings (Auto-CSEval)."""
+
+import json
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fcconan.errors import InputError
+from fcconan.services.background import Background, knowledge_of
+from fcconan.services.configuration import argument, option
+from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.failures import WatchedModel
+from fcconan.services.judge_plans import task_option
+from fcconan.services.locations import dataset_folder
+from fcconan.services.model_results import ModelResult, dry_run_of
+from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, Endpoint
+from fcconan.services.replies import REPLIES, ReplySelection, names_of, open_replies
+from fcconan.services.row_tables import Source, listed
+
+if TYPE_CHECKING:
+    from fcconan.data import Table
+    from fcconan.judging import Aspect, Calibration, Example, ModelJudge, Parts, Plan, Settings
+    from fcconan.models import Call, Client, Model, Rehearsal
+
+MOST_REPEATS = 1_000_000
+_LEAST_RESAMPLES = 100
+_STEP = "Read the message and the reply, and compare them with what every grade means."
+_STEPS = 5  # of a task that has none
+
+
+class CalibrateOptions(ReplySelection, Background, Endpoint):
+    """Which steps are calibrated, against whose ratings, and how they are searched."""
+
+    aspect: str = option(help="Aspect of the task to calibrate.", metavar="NAME")
+    model: str = option(help=f"The judge: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
+    task: str = task_option("cseval")
+    drafter: str | None = option(
+        None, help="Model that writes the evaluation steps; default: the judge.", metavar="NAME", role="model"
+    )
+    rater: tuple[str, ...] = option(
+        (), help="Use only this rater; default: the mean of all people.", rare=True, metavar="NAME"
+    )
+    draft_examples: tuple[Annotated[int, Field(ge=1, le=MOST_ROWS)], ...] = option(
+        (), help="Examples in the prompt of a draft; default: 3 and 6.", rare=True, renamed=("--size",)
+    )
+    trials: int = option(5, help="Drafts for each number of examples.", rare=True, ge=1, le=MOST_REPEATS)
+    beam: int = option(
+        3,
+        help="Candidates that enter each round of refinement.",
+        rare=True,
+        ge=1,
+        le=MOST_REPEATS,
+        renamed=("--keep",),
+    )
+    refinement_rounds: int = option(
+        1, help="Rounds of refinement.", rare=True, ge=0, le=MOST_REPEATS, renamed=("--rounds",)
+    )
+    refinements: int = option(1, help="Requests for each kind of edit.", rare=True, ge=1, le=MOST_REPEATS)
+    refinement_examples: int = option(
+        3,
+        help="Worst predicted examples in the prompt of a refinement.",
+        rare=True,
+        ge=1,
+        le=MOST_ROWS,
+        renamed=("--errors",),
+    )
+    min_coverage: float = option(
+        0.8,
+        help="Smallest share of ratings that selected steps must predict.",
+        rare=True,
+        metavar="FLOAT above 0 and up to 1",
+        gt=0,
+        le=1,
+        renamed=("--least-predicted",),
+    )
+    draft_temperatures: str = option(
+        "0,0.5",
+        help="Temperatures of drafts; refinements use HIGH, and model is the model's own.",
+        rare=True,
+        metavar="LOW,HIGH|model",
+        renamed=("--temperatures",),
+    )
+    drafter_max_tokens: int = option(
+        1024, help="Longest output of the drafter.", rare=True, ge=1, le=MOST_TOKENS, renamed=("--max-tokens",)
+    )
+    coefficient: Literal["spearman", "kendall", "pearson"] = option(
+        "spearman", help="Coefficient of correlation with people.", rare=True, renamed=("--metric",)
+    )
+    resamples: int = option(
+        10_000, help="Resamples of the bootstrap over HS.", group=BOOTSTRAP, rare=True, ge=100, le=MOST_RESAMPLES
+    )
+    seed: int = option(0, help="Seed of all random choices.", group=BOOTSTRAP, rare=True, ge=0, le=LARGEST_SEED)
+    limit: int | None = option(
+        None, help="Use only the first rated replies.", short="-n", rare=True, ge=1, le=MOST_ROWS
+    )
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings of the search.
+
+        Raises:
+            InputError: They do not go together.
+        """
+        from fcconan.judging import Settings
+
+        return Settings(
+            sizes=self.draft_examples or (3, 6),
+            trials=self.trials,
+            keep=self.beam,
+            rounds=self.refinement_rounds,
+            refinements=self.refinements,
+            errors=self.refinement_examples,
+            least_predicted=self.min_coverage,
+            temperatures=_range(self.draft_temperatures),
+            max_tokens=self.drafter_max_tokens,
+            metric=self.coefficient,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class CalibrateResult(ModelResult):
+    """Calibrated steps; the main table compares them with the task's own on the report part.
+
+    Attributes:
+        calibration: Steps, scores and settings; None after a dry run.
+    """
+
+    calibration: "Calibration | None" = None
+    kind: ClassVar[str] = "calibration"
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Returns the scores of the calibrated steps, of the task's own steps, and their difference."""
+        found = self.calibration
+        if found is None:
+            return super().rows()
+        named = (("calibrated steps", found.report), ("the task's own steps", found.baseline), ("gain", found.gain))
+        return [{"steps": name, **asdict(score)} for name, score in named]
+
+    @property
+    def signature(self) -> str:
+        """The signature of the calibration."""
+        return super().signature if self.calibration is None else self.calibration.steps.signature
+
+
+def calibrate(
+    replies: Annotated[Source, REPLIES],
+    options: CalibrateOptions,
+    *,
+    out: Annotated[
+        Path,
+        argument(
+            "File of steps to write (.yaml); a log is written next to it.",
+            flag="--out",
+            short="-o",
+            path=True,
+            metavar="FILE",
+            role="write",
+        ),
+    ],
+    ratings: Annotated[
+        Source | None,
+        argument(
+            "People's ratings; default: the ratings of the dataset.",
+            flag="--ratings",
+            metavar="FILE|FOLDER|NAME",
+            role="read",
+        ),
+    ] = None,
+    client: "Client | Model | Connection | None" = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> CalibrateResult:
+    """Searches for evaluation steps with which a judge agrees with people's ratings (Auto-CSEval, Algorithm 1).
+
+    Args:
+        replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        out: The file of steps; a log is written next to it.
+        ratings: Rows of people's ratings; by default those of the datasets among the replies.
+        client: An own client or model, as in `rate`.
+        progress: Receives a line at each stage.
+
+    Raises:
+        InputError: A source cannot be read, no reply has a rating and all texts, or options do not go together.
+    """
+    from fcconan.judging import ModelJudge, Plan, StepsRater, calibrate as search, load_rubric, split as split_parts
+    from fcconan.models import UnaskedModel
+
+    log = _log_of(out)
+    rubric = load_rubric(options.task)
+    aspect = rubric.aspect(options.aspect)
+    plan = Plan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
+    knowledge = knowledge_of(options, shown="background" in plan.texts)
+    table = open_replies(replies, options)
+    rated = _people(table, replies, ratings, options)
+    unasked = ModelJudge(UnaskedModel(), plan, background=knowledge)
+    examples, notes = _examples(names_of(replies), table, rated, unasked)
+    parts = split_parts(examples[: options.limit], seed=options.seed)
+    settings = options.settings
+    inputs = {"replies": replies, "ratings": ratings}
+    with connected("calibrate", inputs, options, client=client) as connection:
+        judge = connection.open(options.model)
+        drafter = judge if options.drafter in (None, options.model) else connection.open(options.drafter or "")
+        if options.dry_run:
+            found = rehearse(aspect, parts, settings, plan, judge, drafter)
+            return CalibrateResult(dry_run_of(found, options.prices), notes=notes, at_most=True)
+        rater = StepsRater(WatchedModel(judge), plan, aspect.name)
+        result = search(
+            aspect,
+            parts,
+            rate=rater,
+            drafter=WatchedModel(drafter),
+            log=log,
+            settings=settings,
+            rater=judge.name,
+            progress=progress,
+        )
+        result.save(out)
+        failed = rater.failed + result.failed_drafts
+        if failed and connection.run is not None:
+            connection.run.keep_open()
+        asked = [judge] if drafter is judge else [judge, drafter]
+        data = {"out": str(out), "failed_requests": failed, "used": usage_of(asked), **asdict(result)}
+        return CalibrateResult(data, notices=notices_of(asked), notes=notes, failed=failed > 0, calibration=result)
+
+
+def _log_of(out: Path) -> Path:
+    """Returns the file of the log.
+
+    Raises:
+        InputError: `out` is no file of steps.
+    """
+    if out.suffix not in (".yaml", ".yml") or out.is_dir():
+        raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
+    return out.with_suffix(".log.jsonl")
+
+
+def rehearse(
+    aspect: "Aspect", parts: "Parts", settings: "Settings", plan: "Plan", model: "Model", drafter: "Model"
+) -> "list[Rehearsal]":
+    """Counts the requests of a calibration at most: each draft is readable and unique, and no rating is missing.
+
+    The task's own steps take the place of drafts, with a number that distinguishes them.
+
+    Args:
+        aspect: The aspect.
+        parts: People's ratings.
+        settings: Those of the calibration.
+        plan: The questions of the judge.
+        model: The judge.
+        drafter: The model that writes the steps.
+
+    Returns:
+        The requests to the drafter and to the judge.
+
+    Raises:
+        InputError: Settings and ratings do not go together.
+    """
+    from fcconan.judging import StepsRater, calibrate as search
+    from fcconan.models import Rehearsal
+
+    own = list(aspect.steps) or [_STEP] * _STEPS
+
+    def written(call: "Call", number: int) -> str:
+        return json.dumps({"steps": [*own[:-1], f"{own[-1]} ({number})"]})
+
+    drafting = Rehearsal(drafter, role="drafts", answer=written)
+    judging = Rehearsal(model, role="ratings")
+    rater = StepsRater(judging, plan, aspect.name)
+
+    def rate(steps: Sequence[str], asked: "Sequence[Example]") -> list[float | None]:
+        rater(steps, asked)
+        # All a little wrong, so that every candidate has a correlation and errors to be refined on.
+        return [each.value + (number + 1) / 1e6 for number, each in enumerate(asked)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        search(
+            aspect,
+            parts,
+            rate=rate,
+            drafter=drafting,
+            log=Path(folder) / "rehearsal.log.jsonl",
+            settings=replace(settings, resamples=_LEAST_RESAMPLES),
+        )
+    return [drafting, judging]
+
+
+def _examples(
+    name: str, replies: "Table", rated: Mapping[str, float], judge: "ModelJudge"
+) -> "tuple[list[Example], tuple[str, ...]]":
+    """Returns the replies that people rated, with the texts that the judge is shown, and a note about incomplete ones.
+
+    Args:
+        name: Where the replies are from, for messages.
+        replies: The replies.
+        rated: People's ratings by reply.
+        judge: It is not asked.
+
+    Raises:
+        InputError: None is left.
+    """
+    from fcconan.judging import TEXTS, Example
+
+    plan = judge.plan
+    examples, n_rated = [], 0
+    for row in replies:
+        if row["reply_id"] in rated:
+            n_rated += 1
+            if calls := judge.calls(row):
+                shown = {each: calls[0].variables[each] for each in plan.texts}
+                examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
+    if not n_rated:
+        aspect = ", ".join(plan.aspects or ())
+        raise InputError(f"none of the replies in {name} has a rating of {aspect}: the reply ids differ")
+    needed = ", ".join(TEXTS[each] for each in plan.texts)
+    if not examples:
+        hint = "give --background" if "background" in plan.texts else "name its columns with --rename"
+        raise InputError(f"none of the {n_rated} rated replies in {name} has all of {needed}: {hint}")
+    if len(examples) == n_rated:
+        return examples, ()
+    left_out = n_rated - len(examples)
+    return examples, (f"{left_out} of {n_rated} rated replies are left out: they lack one of {needed}",)
+
+
+def _people(replies: "Table", sources: Source, ratings: Source | None, options: CalibrateOptions) -> dict[str, float]:
+    """Returns the mean of people's ratings by reply.
+
+    Raises:
+        InputError: There are none.
+    """
+    from fcconan.data import open_table
+    from fcconan.judging import mean_of_people
+
+    if ratings is not None:
+        table = open_table("ratings", listed(ratings), locate=dataset_folder)
+    elif replies.folders:
+        table = open_table("ratings", replies.folders, split=options.split)
+    else:
+        name = names_of(sources)
+        raise InputError(f"{name} is no dataset folder, so it has no ratings: give people's ratings with --ratings")
+    return mean_of_people(table, options.aspect, raters=list(options.rater) or None)
+
+
+def _range(given: str) -> tuple[float, float] | None:
+    """Reads LOW,HIGH, one number for both, or `model`."""
+    if given == "model":
+        return None
+    try:
+        ends = [float(part) for part in given.split(",")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2) or not all(math.isfinite(end) for end in ends):
+        raise InputError(f"--draft-temperatures is {given!r}: give LOW,HIGH such as 0,0.5, one number, or model")
+    return ends[0], ends[-1]

@@ -1,0 +1,301 @@
+"""Text metrics of replies, as ratings that other services read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from fcconan.data import SCORED, SUFFIXES, RowWriter, check_row_target, open_table
+from fcconan.errors import InputError
+from fcconan.services.configuration import argument, option
+from fcconan.services.locations import dataset_folder
+from fcconan.services.options import RowSelection
+from fcconan.services.results import Result
+from fcconan.services.row_tables import SOURCES, Source, listed, open_rows
+
+if TYPE_CHECKING:
+    from fcconan.scoring import Metric, TextScores
+
+Row = Mapping[str, Any]
+NOVELTY = "novelty"
+TOXIC = "toxic"
+TEXTS = ("text", "counter_narrative")
+BATCH_SIZE, LARGEST_BATCH = 32, 65_536
+MODELS = "Models of metrics"
+
+
+def metric_names() -> list[str]:
+    """Returns the names of the metrics that need no model."""
+    from fcconan.scoring import TEXT_METRICS
+
+    return [*TEXT_METRICS, NOVELTY]
+
+
+class MetricsOptions(RowSelection):
+    """Which metrics are computed, and by which models."""
+
+    metric: tuple[str, ...] = option(
+        (),
+        help="Text metric, see docs/scores.md; repeat it for several. Default: all that need no model.",
+        metavar="NAME",
+        complete=metric_names,
+    )
+    bertscore: str | None = option(
+        None, help="Encoder of BERTScore.", group=MODELS, metavar="FOLDER|NAME", role="folder"
+    )
+    bartscore: str | None = option(
+        None, help="Sequence-to-sequence model of BARTScore.", group=MODELS, metavar="FOLDER|NAME", role="folder"
+    )
+    toxicity: str | None = option(
+        None,
+        help="Toxicity classifier; default label: toxic.",
+        group=MODELS,
+        metavar="MODEL[:LABEL[+LABEL]]",
+        role="folder",
+    )
+    unieval: str | None = option(
+        None,
+        help="Sequence-to-sequence model that answers --question.",
+        group=MODELS,
+        metavar="FOLDER|NAME",
+        role="folder",
+    )
+    question: dict[str, str] = option(
+        {},
+        help="Question of UniEval with {text}, {reference} or {message}; repeat it for several.",
+        group=MODELS,
+        rare=True,
+        metavar="NAME=QUESTION",
+    )
+    multi_reference: Literal["max", "mean", "joint"] = option(
+        "max",
+        help="Combination of several references; joint is that of BLEU itself, and max for other metrics.",
+        rare=True,
+        renamed=("--several",),
+    )
+    device: str | None = option(None, help="Device of models, such as cpu or cuda.", group=MODELS, metavar="NAME")
+    batch_size: int | None = option(
+        None, help="Texts in a batch of models; default: 32.", group=MODELS, rare=True, ge=1, le=LARGEST_BATCH
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class MetricsResult(Result):
+    """The value of each system by each metric.
+
+    Attributes:
+        scored: System -> its replies and their scores.
+    """
+
+    scored: "Mapping[str, tuple[Sequence[Row], Mapping[str, TextScores]]]"
+    signatures: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def ratings(self) -> list[dict[str, Any]]:
+        """Returns a rating of each reply by each metric, as rows that `correlate` and `leaderboard` read."""
+        return [row for system in self.scored for row in self.ratings_of(system)]
+
+    def ratings_of(self, system: str) -> Iterator[dict[str, Any]]:
+        """Yields the ratings of the replies of one system."""
+        from fcconan.scoring import rating_rows
+
+        return rating_rows(*self.scored[system])
+
+    @property
+    def signature(self) -> str:
+        """The signatures of all metrics, separated by spaces."""
+        return " ".join(self.signature_lines())
+
+    def signature_lines(self) -> list[str]:
+        """Returns the signature of each metric, and of its ratings where it differs."""
+        from fcconan.scoring import summary_signatures
+
+        return list(dict.fromkeys(each for row in self.rows() for each in summary_signatures(row)))
+
+
+def metrics(
+    replies: Annotated[Source, SOURCES],
+    options: MetricsOptions = MetricsOptions(),
+    *,
+    out: Annotated[
+        Path | str | None,
+        argument(
+            "File of ratings to write: .parquet, .jsonl or .csv.",
+            flag="--out",
+            short="-o",
+            path=True,
+            role="write",
+            required=True,
+        ),
+    ] = None,
+    novelty_against: Annotated[
+        Source | None,
+        argument(
+            "CNs against which novelty is computed; default split: train.",
+            flag="--novelty-against",
+            metavar="FILE|DATASET[:CONFIG]",
+            role="folder",
+        ),
+    ] = None,
+) -> MetricsResult:
+    """Scores replies by text metrics, as ratings that `correlate` and `leaderboard` read.
+
+    Args:
+        replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        out: File of ratings to write; None for none.
+        novelty_against: The CNs that a system was trained on; with them, novelty is computed, too.
+
+    Raises:
+        InputError: A source or a model cannot be read, a metric is unknown, or the file cannot be written.
+
+    Examples:
+        >>> rows = [{"system": "A", "hate_speech": "They never return a book.", "text": "The library says they do."}]
+        >>> result = metrics(rows, MetricsOptions(metric=("length-words",)))
+        >>> result.to_frame()[["system", "metric", "value"]].values.tolist()
+        [['A', 'length-words', 5.0]]
+        >>> [(row["rater"], row["value"]) for row in result.ratings]
+        [('length-words', 5.0)]
+    """
+    from fcconan.scoring import score_texts, summary_rows
+
+    if out is not None:
+        check_row_target(Path(out))
+    wanted = _named(options.metric, has_training=novelty_against is not None)
+    table = open_rows("replies", replies, options)
+    data = table.population
+    rows = list(table)
+    chosen: list[str | Metric] = [*wanted, *_models(options), *_questions(options)]
+    if not chosen and not options.metric:
+        chosen = _without_model(rows)
+    if novelty_against is not None:
+        chosen.append(_novelty(novelty_against))
+    has_references = any(row["references"] for row in rows)
+    by_system: dict[str, list[Row]] = {}
+    for row in rows:
+        by_system.setdefault(row["system"], []).append(row)
+    scored = {
+        system: (
+            own,
+            score_texts(
+                [row["text"] for row in own],
+                [row["references"] for row in own] if has_references else None,
+                chosen,
+                messages=[row["hate_speech"] for row in own],
+                several=options.multi_reference,
+                batch_size=options.batch_size or BATCH_SIZE,
+            ),
+        )
+        for system, own in sorted(by_system.items())
+    }
+    summary = [row for system, (_, scores) in scored.items() for row in summary_rows(system, scores, data)]
+    found = {"out": None if out is None else str(out), "data": data, "rows": summary, "notes": _notes(rows, summary)}
+    result = MetricsResult(found, scored)
+    if out is not None:
+        with RowWriter(Path(out), SCORED.kinds) as writer:
+            for system in scored:
+                writer.write(list(result.ratings_of(system)))
+    return result
+
+
+def _named(names: Sequence[str], *, has_training: bool) -> list[str]:
+    """Returns the named metrics without novelty, which is made of the texts that it compares with."""
+    known = metric_names()
+    for name in names:
+        if name == NOVELTY and not has_training:
+            raise InputError("novelty needs the CNs that were trained on: give them with --novelty-against")
+        if name not in known:
+            raise InputError(
+                f"there is no metric {name!r}: choose from {', '.join(known[:-1])}; models have options of their own"
+            )
+    return [name for name in dict.fromkeys(names) if name != NOVELTY]
+
+
+def _models(options: MetricsOptions) -> "Iterator[Metric]":
+    from fcconan.scoring import BartScore, BertScore, Toxicity
+
+    if options.bertscore is not None:
+        yield BertScore(options.bertscore, device=options.device)
+    if options.bartscore is not None:
+        yield BartScore(options.bartscore, device=options.device)
+    if options.toxicity is not None:
+        model, labels = _parted(options.toxicity)
+        yield Toxicity(model, (labels or TOXIC).split("+"), device=options.device)
+
+
+def _questions(options: MetricsOptions) -> "Iterator[Metric]":
+    if (options.unieval is None) != (not options.question):
+        raise InputError("one of --unieval and --question is missing: give a model and its question")
+    if options.unieval is None:
+        return
+    from fcconan.scoring import Question, ScoringModel
+
+    loaded = ScoringModel(options.unieval, "sequence-to-sequence", device=options.device)
+    for name, text in options.question.items():
+        yield Question(loaded, text, name=name)
+
+
+def _parted(given: str) -> tuple[str, str]:
+    """Returns the parts before and after the last colon, unless the whole is the name of a file."""
+    if Path(given).exists() or ":" not in given:
+        return given, ""
+    before, _, after = given.rpartition(":")
+    return before, after
+
+
+def _novelty(source: Source) -> "Metric":
+    """Returns the metric of novelty against the CNs of a source."""
+    from fcconan.scoring import Novelty
+
+    split: str | None = None
+    part: str | None = None
+    if isinstance(source, str | PathLike):
+        place, part = _parted(str(source))
+        source = dataset_folder(place)
+        if source.suffix not in SUFFIXES:
+            there = sorted({file.parent.name for file in source.glob("*/train-*.parquet")})
+            if not part and len(there) > 1:
+                raise InputError(
+                    f"{place} has a split train in {', '.join(there)}: choose one, such as --novelty-against "
+                    f"{place}:{there[0]}"
+                )
+            split, part = "train", part or "".join(there) or "train"
+        elif part:
+            raise InputError(f"{place} is a file and has no config {part!r}: give --novelty-against {place}")
+    texts: list[str] = []
+    for row in open_table("pairs", listed(source), split=split, part=part):
+        if row.get("role") == "hs":  # dialogues have both sides
+            continue
+        place = getattr(row, "place", "a row")
+        name = next((each for each in TEXTS if each in row), None)
+        if name is None:
+            raise InputError(
+                f"{place} has no column {' or '.join(TEXTS)}, but {', '.join(row)}: rename that of the CNs"
+            )
+        text = row[name]
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{place}: {name} is {text!r}, expected a text; correct that row")
+        texts += [text] if text else []
+    return Novelty(texts)
+
+
+def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
+    from fcconan.scoring import OF_REFERENCES, TEXT_METRICS
+
+    has_references = any(row["references"] for row in rows)
+    return [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
+
+
+def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:
+    """Returns a sentence about letters that ROUGE leaves out."""
+    n = sum(
+        any(letter.isalpha() and not letter.isascii() for text in (row["text"], *row["references"]) for letter in text)
+        for row in rows
+    )
+    if not n or not any(row["metric"].startswith("rouge-") for row in summary):
+        return []
+    return [
+        f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
+        "Rouge(tokens='plain') from Python keeps them."
+    ]
