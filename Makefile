@@ -14,7 +14,7 @@ TESTS = -m 'not long'
 .PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
 
 demo: $(VENV)/.base
-	$(BIN)/fcconan demo --out demo-dataset --report demo-report
+	$(BIN)/fcconan demo --out demo-dataset --report-folder demo-report
 
 # Linting wants one core, and the tests wait now and then: side by side they take a minute less.
 check: $(VENV)/.dev

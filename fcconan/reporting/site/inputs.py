@@ -10,8 +10,8 @@ from typing import Any
 from fcconan.errors import InputError
 
 EXPECTED = (
-    "a folder of `bench --report`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, agree, "
-    "leaderboard, metrics or reproduce, or a folder of these"
+    "a folder of `bench --report-folder`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, "
+    "agree, leaderboard, metrics or reproduce, or a folder of these"
 )
 LONGEST = 20  # digits and sign of a whole number; no count or seed has more
 MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
@@ -37,7 +37,8 @@ class Input:
 def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda line: None) -> list[Input]:
     """Recognises files and folders by what they hold; those of one kind stand beside each other.
 
-    A result that is there twice, as a file and in the folder of `bench --report`, is one input: that with more in it.
+    A result that is there twice, as a file and in the folder of `bench --report-folder`, is one input: that with more
+    in it.
 
     Args:
         paths: Files and folders. A folder of several results gives all of them: its files, and folders directly in it.
