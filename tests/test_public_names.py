@@ -73,8 +73,6 @@ BUILT = {
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_all"],
-    "services/answer_log.py": ["show_answers"],
-    "services/connections.py": ["usage_of"],
     "services/datasets.py": ["hydrate"],
 }
 

@@ -33,6 +33,7 @@ class RatedReplies:
             stated. They may tell what `replies` tells, too.
         replies: Rows with `reply_id`, and where they are there `item_id`, `system`, `hs_id` and `text`; None where only
             the ratings tell of them. A reply may have several rows if they do not contradict each other.
+        partial: Whether ratings that name item and system themselves may rate replies that are not among `replies`.
 
     Attributes:
         replies: Ids of the rated replies, in the order in which the ratings name them.
@@ -52,7 +53,7 @@ class RatedReplies:
             ratings name a reply that is not among the replies, or two rows say different things of a reply.
     """
 
-    def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None) -> None:
+    def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None, *, partial: bool = False) -> None:
         self._values: dict[tuple[str, str, str], dict[str, float]] = {}
         self._scales: dict[tuple[str, str, str], set[Scale]] = {}
         # The lowest and the highest value of rows without a scale, with their places.
@@ -70,12 +71,13 @@ class RatedReplies:
         self.replies = list(told)
         if replies is not None:
             known = by_id(replies)
-            if lost := [reply for reply in self.replies if reply not in known]:
+            unknown = [reply for reply in self.replies if reply not in known]
+            if lost := [reply for reply in unknown if not (partial and {"item_id", "system"} <= told[reply].keys())]:
                 raise InputError(
                     f"the replies lack {len(lost)} of {len(self.replies)} rated ones (such as {lost[0]}): give the "
                     "replies that were rated"
                 )
-            told = {reply: joined(reply, known[reply], own) for reply, own in told.items()}
+            told = {reply: joined(reply, known[reply], own) if reply in known else own for reply, own in told.items()}
         about = list(told.values())
         self.knows_items, self.knows_systems = (all(key in row for row in about) for key in ("item_id", "system"))
         self.items = [row.get("item_id", reply) for reply, row in told.items()]

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -185,6 +185,13 @@ class Configuration(BaseModel):
         if isinstance(value, bool) and value_type(cls.model_fields[info.field_name]) in (int, float):
             raise ValueError("Input should be a valid number")
         return value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_listed(cls, value: Any, info: Any) -> Any:
+        """Accepts a single name or path where several are allowed."""
+        several = get_origin(cls.model_fields[info.field_name].annotation) is tuple
+        return (value,) if several and isinstance(value, str | Path) else value
 
     @classmethod
     def describe(cls) -> dict[str, tuple[FieldInfo, Option]]:

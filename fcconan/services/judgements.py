@@ -79,7 +79,7 @@ def rate(
     options: RateOptions,
     *,
     out: Annotated[
-        Path | None,
+        Path | str | None,
         argument(
             "File of ratings: .parquet, .jsonl or .csv.",
             flag="--out",
@@ -116,6 +116,7 @@ def rate(
     from fcconan.data import check_row_target
     from fcconan.judging import LABELLED, RATED
 
+    out = None if out is None else Path(out)
     if out is not None:
         check_row_target(out)
     _check_models(options, client)

@@ -83,7 +83,7 @@ def compare(
     options: CompareOptions,
     *,
     out: Annotated[
-        Path | None,
+        Path | str | None,
         argument(
             "File of comparisons: .parquet, .jsonl or .csv.",
             flag="--out",
@@ -125,6 +125,7 @@ def compare(
     from fcconan.judging import all_pairs, budgeted_pairs, compare as compare_pairs
     from fcconan.models import Rehearsal
 
+    out = None if out is None else Path(out)
     if out is not None:
         check_row_target(out)
     comparison_judge(options, options.task)  # refuses options that do not go together, before a model is loaded

@@ -93,7 +93,7 @@ def rated_replies(ratings: Table, replies: Table | None = None) -> RatedReplies:
         InputError: As `RatedReplies`, or a source cannot be read.
     """
     about = replies or ratings.replies()
-    return RatedReplies(ratings, None if about is None else list(about))
+    return RatedReplies(ratings, None if about is None else list(about), partial=replies is None)
 
 
 def population(*tables: Table | None) -> str:

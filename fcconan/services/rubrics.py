@@ -53,7 +53,7 @@ def draft_rubric(
     options: RubricOptions,
     *,
     out: Annotated[
-        Path | None,
+        Path | str | None,
         argument(
             "Task file to write (.yaml).",
             flag="--out",
@@ -89,6 +89,7 @@ def draft_rubric(
         >>> draft_rubric("civility", options, client=Drafter()).rows()
         [{'grade': 1, 'description': 'Rude.'}, {'grade': 2, 'description': 'Civil.'}]
     """
+    out = None if out is None else Path(out)
     if out is not None:
         _check_target(out)
     with connected("draft_rubric", {"aspect": aspect}, options, client=client) as connection:

@@ -154,7 +154,7 @@ def calibrate(
     options: CalibrateOptions,
     *,
     out: Annotated[
-        Path,
+        Path | str,
         argument(
             "File of steps to write (.yaml); a log is written next to it.",
             flag="--out",
@@ -192,6 +192,7 @@ def calibrate(
     from fcconan.judging import ModelJudge, Plan, StepsRater, calibrate as search, load_rubric, split as split_parts
     from fcconan.models import UnaskedModel
 
+    out = Path(out)
     log = _log_of(out)
     rubric = load_rubric(options.task)
     aspect = rubric.aspect(options.aspect)

@@ -187,3 +187,10 @@ def test_the_shared_groups_have_the_defaults_of_the_commands() -> None:
 def test_options_without_a_group_come_first() -> None:
     assert list(Grove.describe())[:4] == ["people", "trees", "height", "names"]
     assert [how.group for _, how in Grove.describe().values()].count(None) == 4
+
+
+def test_a_single_name_is_accepted_where_several_are_allowed() -> None:
+    from fcconan import BenchOptions, RateOptions
+
+    assert RateOptions(model="stub").model == ("stub",)
+    assert BenchOptions(system="bm25") == BenchOptions(system=["bm25"]) == BenchOptions(system=("bm25",))

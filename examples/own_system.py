@@ -1,0 +1,42 @@
+"""Build the demo, benchmark an own retriever, judge own replies, rank systems, correlate with people, report.
+
+Usage: python examples/own_system.py REPLIES.csv MODEL BASE_URL
+"""
+
+import sys
+from collections.abc import Mapping
+
+import fcconan
+from fcconan import BenchOptions, CompareOptions, CorrelateOptions, RankOptions, RateOptions
+
+
+class SharedWords:
+    """Ranks counter-narratives by the number of words that they share with the message."""
+
+    name = "shared-words"
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> dict[str, list[tuple[str, float]]]:
+        words = {key: set(text.lower().split()) for key, text in corpus.items()}
+        scores = {
+            q: {key: float(len(words[key] & {*text.lower().split()})) for key in words} for q, text in queries.items()
+        }
+        return {q: sorted(found.items(), key=lambda pair: -pair[1])[:k] for q, found in scores.items()}
+
+
+def main(replies: str, model: str, base_url: str) -> None:
+    fcconan.build("demo", "demo-data")
+    benchmark = fcconan.bench("demo-data", BenchOptions(system=("bm25",), resamples=1000), systems=[SharedWords()])
+    fcconan.rate(
+        [replies, "demo-data"], RateOptions(model=model, base_url=base_url, task="cseval"), out="ratings.parquet"
+    )
+    fcconan.compare([replies, "demo-data"], CompareOptions(model=model, base_url=base_url), out="comparisons.parquet")
+    ranking = fcconan.rank("comparisons.parquet", RankOptions(resamples=1000))
+    correlation = fcconan.correlate(["demo-data", "ratings.parquet"], CorrelateOptions(resamples=1000))
+    for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
+        result.to_json(f"{name}.json")
+        print(result.to_frame().head(), result.signature, sep="\n")
+    fcconan.report(["benchmark.json", "ranking.json", "correlation.json", "demo-data"], "report")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

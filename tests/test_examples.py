@@ -1,0 +1,52 @@
+"""The scripts in `examples/` run as they stand, against a loopback endpoint."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.models.server import KEY, Action, Body, Server, completion
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
+
+
+def _judge(body: Body, number: int) -> Action:
+    text = json.dumps(body["messages"])
+    answer = {"better": "a"} if "better" in text else dict.fromkeys(ASPECTS, 4)
+    return Action(body=completion(body, json.dumps(answer)))
+
+
+def test_an_own_system_is_benchmarked_judged_ranked_and_reported(demo: Path, tmp_path: Path) -> None:
+    rows = {row["item_id"]: row for row in pq.read_table(next((demo / "replies").glob("*.parquet"))).to_pylist()}
+    columns = ("item_id", "hs_id", "hate_speech", "text", "system")
+    with (tmp_path / "mine.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        for row in rows.values():
+            writer.writerow(
+                {**{name: row[name] for name in columns}, "text": "Please ask them first.", "system": "mine"}
+            )
+    with Server(_judge) as server:
+        command = [sys.executable, str(EXAMPLES / "own_system.py"), "mine.csv", "stub", server.url]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "OPENAI_API_KEY": KEY}
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    ratings = pq.read_table(tmp_path / "ratings.parquet").to_pylist()
+    assert {row["value"] for row in ratings} == {4.0}
+    assert len([row for row in ratings if row["system"] == "mine"]) == 4 * len(rows)
+    benchmark = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))
+    assert set(benchmark["systems"]) == {"bm25", "shared-words"}
+    ranking = json.loads((tmp_path / "ranking.json").read_text(encoding="utf-8"))
+    assert "mine" in {row["name"] for row in ranking["systems"]}
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_examples_are_short() -> None:
+    for path in EXAMPLES.glob("*.py"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 40, path
