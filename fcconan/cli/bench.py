@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     from fcconan.services import BenchResult
 
 FAILED = 1
-_SENT = "model requests prompt_tokens completion_tokens requests_without_count cost".split()
 
 
 def _show(result: "BenchResult", verbose: bool) -> None:
+    from fcconan.cli.model_output import print_stored_answers, print_usage
+
     if result.is_dry_run:
         _show_dry_run(result)
         return
     print_benchmark(result, verbose)
     if result.report is not None:
         typer.echo(f"Report: {result.report / 'report.html'}")
-    _show_requests(result)
+    print_usage([row for row in result.used if row["requests"]])
+    print_stored_answers(result.notices)
+    for line in result.reused:
+        typer.echo(line)
     for name, problem in result.data["problems"].items():
         hint = f" ({TRACEBACK})" if name in result.own else ""
         print(f"fcconan: system {name!r} {' '.join(problem.split())}{hint}", file=sys.stderr)
@@ -48,27 +52,12 @@ def print_benchmark(result: "BenchResult", verbose: bool) -> None:
     typer.echo(f"Signature: {result.signature}")
 
 
-def _show_requests(result: "BenchResult") -> None:
-    """Prints what was requested in this run, and which responses came from the cache."""
-    from fcconan.cli.output import print_table
-
-    sent = [row for row in result.used if row["requests"]]
-    if sent:
-        columns = [name for name in _SENT if name != "cost" or sent[0]["cost"] is not None]
-        print_table("Requests of this run", columns, [[row[name] for name in columns] for row in sent])
-    for line in result.responses:
-        typer.echo(line)
-    for line in result.changes:
-        print(f"fcconan: {line}", file=sys.stderr)
-
-
 def _show_dry_run(result: "BenchResult") -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.model_output import print_dry_run
 
     rows = result.rows()
     if rows:
-        title = "Requests that would be sent, at most (nothing was sent)"
-        print_table(title, list(rows[0]), [list(row.values()) for row in rows])
+        print_dry_run(rows, at_most=True)
     else:
         typer.echo("No system calls an endpoint: nothing would be sent.")
     for name in result.data["cached_runs"]:

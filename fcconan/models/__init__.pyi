@@ -61,9 +61,6 @@ from .rehearsals import (
 from .replay import (
     ReplayModel as ReplayModel,
 )
-from .request_fields import (
-    read_fields as read_fields,
-)
 from .responses import (
     EndpointError as EndpointError,
 )

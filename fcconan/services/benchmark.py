@@ -13,6 +13,7 @@ from pydantic import field_validator
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, option
+from fcconan.services.connections import request_fields
 from fcconan.services.locations import built_folder
 from fcconan.services.options import BOOTSTRAP, ENDPOINT, LARGEST_SEED, MOST_RESAMPLES, Requests
 
@@ -204,7 +205,7 @@ def bench(
     """
     from fcconan.reporting import check_report
     from fcconan.retrieval import Maker, RequestForm, bench as benchmark, default_folder, suite_with
-    from fcconan.services.endpoint_clients import EndpointClients, identity_of
+    from fcconan.services.endpoint_clients import EndpointClients
 
     if options.report_folder is not None:
         check_report(options.report_folder)
@@ -212,14 +213,9 @@ def bench(
     suite, added = suite_with(options.suite)
     settings = _settings(options, suite).resolve(collection)
     folder = options.cache_dir or default_folder()
-    asked = {
-        "command": "bench",
-        "dataset": str(Path(dataset).resolve()),
-        **identity_of(options),
-        **options.model_dump(mode="json", include=set(BenchOptions.model_fields) - set(Requests.model_fields) - _ASIDE),
-    }
+    asked = {"dataset": Path(dataset), **options.model_dump(exclude=_ASIDE)}
     clients = EndpointClients(options, cache=folder / _ANSWERS, run=asked, progress=progress)
-    form = RequestForm(options.structured_output, _further(options))
+    form = RequestForm(options.structured_output, request_fields(options.request_field))
     maker = Maker(
         suite,
         collection.train,
@@ -239,8 +235,8 @@ def bench(
             result,
             details=details,
             own=frozenset(each.name for each in chosen if not type(each).__module__.startswith("fcconan.")),
-            responses=(*clients.stored(), *_taken(kept)),
-            changes=tuple(clients.changes()),
+            notices=clients.notices(),
+            reused=tuple(_taken(kept)),
             used=tuple(clients.used()),
             report=options.report_folder,
         )
@@ -293,12 +289,6 @@ def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
         primary=suite.primary if options.primary is None else options.primary,
         baseline=options.baseline,
     )
-
-
-def _further(options: BenchOptions) -> dict[str, Any]:
-    from fcconan.models import read_fields
-
-    return read_fields(options.request_field)
 
 
 def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, defaults: bool) -> list["Retriever"]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import fcconan
+from fcconan.services.connections import Notices
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -31,16 +32,16 @@ class BenchResult(Result):
     Attributes:
         details: Texts, labels, runs and scores of each query, which reports are made from.
         own: Names of systems that are not of this package.
-        responses: Lines on stored responses that were used.
-        changes: Lines on different models that responded under one name.
+        notices: Sentences about stored responses, and about different models that responded under one name.
+        reused: A sentence for each run of a system behind an endpoint that came from the cache.
         used: Requests, tokens and cost of each model in this run.
         report: The folder of the report, or None.
     """
 
     details: Mapping[str, Any] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
-    responses: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    notices: Notices = field(default_factory=Notices)
+    reused: tuple[str, ...] = ()
     used: tuple[Mapping[str, Any], ...] = ()
     report: Path | None = None
     signatures: ClassVar[tuple[str, ...]] = ()

@@ -1,18 +1,17 @@
 """Clients of the models that a run calls: one response cache, one limit of cost, and what is reported at the end."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
+from fcconan.services.connections import Notices, cache_path, notices_of, run_of, usage_of
 from fcconan.services.options import Requests
 
 if TYPE_CHECKING:
     from fcconan.models import Answers, Client, DryClient
 
-_ASIDE = frozenset(Requests.model_fields) - {"base_url", "structured_output", "request_field"}
 _PAUSE = 2.0  # seconds between lines of progress
 
 
@@ -37,13 +36,12 @@ class EndpointClients:
         run: Mapping[str, Any],
         progress: Callable[[str], None] = lambda line: None,
     ) -> None:
-        from fcconan.data import short_hash
-        from fcconan.models import Purse, Run
+        from fcconan.models import Purse
 
         if options.max_cost is not None and options.prices is None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
-        self._options, self._path, self._progress = options, options.response_cache or cache, progress
-        self._run = Run(short_hash(json.dumps(run, sort_keys=True, default=str)), options.fresh)
+        self._options, self._path, self._progress = options, cache_path(options.response_cache or cache), progress
+        self._run = run_of("bench", run, options.fresh)
         self._purse = None if options.max_cost is None else Purse(options.max_cost)
         self._made: dict[str, Client] = {}
 
@@ -92,32 +90,15 @@ class EndpointClients:
         ]
 
     def used(self) -> list[dict[str, Any]]:
-        """Returns what each model was sent in this run; `cost` is that of the counted tokens, None without prices."""
-        found = []
-        for model, client in self._made.items():
-            assert client.budget is not None
-            used, cost = client.budget.used, client.budget.cost
-            found.append(
-                {
-                    "model": model,
-                    "requests": used.requests,
-                    "prompt_tokens": used.prompt_tokens,
-                    "completion_tokens": used.completion_tokens,
-                    "requests_without_count": used.uncounted,
-                    "cost": None if cost is None else round(cost, 6),
-                }
-            )
-        return found
+        """Returns what each model was sent in this run; see `usage_of`."""
+        return usage_of(self._asked())
 
-    def stored(self) -> list[str]:
-        """Returns a line for each model with stored responses: their number and age."""
-        lines = (client.origins.stored(model) for model, client in self._made.items())
-        return [line for line in lines if line is not None]
+    def notices(self) -> Notices:
+        """Returns sentences about stored responses."""
+        return notices_of(self._asked())
 
-    def changes(self) -> list[str]:
-        """Returns a line for each name under which several models answered."""
-        lines = (client.origins.change(model) for model, client in self._made.items())
-        return [line for line in lines if line is not None]
+    def _asked(self) -> "list[_Asked]":
+        return [_Asked(model, client) for model, client in self._made.items()]
 
     def finish(self) -> None:
         """Ends the run: the next one with `--fresh` requests everything again."""
@@ -129,9 +110,11 @@ class EndpointClients:
         self._run.close()
 
 
-def identity_of(options: Requests) -> dict[str, Any]:
-    """Returns the options that change what is requested."""
-    return options.model_dump(mode="json", exclude=set(_ASIDE))
+class _Asked(NamedTuple):
+    """A model and its client, as `usage_of` reads them."""
+
+    name: str
+    client: "Client"
 
 
 class _Paced:
