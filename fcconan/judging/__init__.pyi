@@ -18,6 +18,9 @@ from .calibration.data import (
 from .calibration.rater import (
     StepsRater as StepsRater,
 )
+from .calibration.rehearsal import (
+    rehearse as rehearse,
+)
 from .calibration.search import (
     calibrate as calibrate,
 )

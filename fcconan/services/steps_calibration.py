@@ -1,10 +1,8 @@
 """Calibration of evaluation steps: drafts are refined until a judge agrees with people's ratings (Auto-CSEval)."""
 
-import json
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -24,13 +22,10 @@ from fcconan.services.row_tables import Source, listed
 
 if TYPE_CHECKING:
     from fcconan.data import Table
-    from fcconan.judging import Aspect, Calibration, Example, ModelJudge, Parts, Plan, Settings
-    from fcconan.models import Call, Client, Model, Rehearsal
+    from fcconan.judging import Calibration, Example, ModelJudge, Settings
+    from fcconan.models import Client, Model
 
 MOST_REPEATS = 1_000_000
-_LEAST_RESAMPLES = 100
-_STEP = "Read the message and the reply, and compare them with what every grade means."
-_STEPS = 5  # of a task that has none
 
 
 class CalibrateOptions(ReplySelection, Background, Endpoint):
@@ -189,7 +184,15 @@ def calibrate(
     Raises:
         InputError: A source cannot be read, no reply has a rating and all texts, or options do not go together.
     """
-    from fcconan.judging import ModelJudge, Plan, StepsRater, calibrate as search, load_rubric, split as split_parts
+    from fcconan.judging import (
+        ModelJudge,
+        Plan,
+        StepsRater,
+        calibrate as search,
+        load_rubric,
+        rehearse,
+        split as split_parts,
+    )
     from fcconan.models import UnaskedModel
 
     out = Path(out)
@@ -240,56 +243,6 @@ def _log_of(out: Path) -> Path:
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
     return out.with_suffix(".log.jsonl")
-
-
-def rehearse(
-    aspect: "Aspect", parts: "Parts", settings: "Settings", plan: "Plan", model: "Model", drafter: "Model"
-) -> "list[Rehearsal]":
-    """Counts the requests of a calibration at most: each draft is readable and unique, and no rating is missing.
-
-    The task's own steps take the place of drafts, with a number that distinguishes them.
-
-    Args:
-        aspect: The aspect.
-        parts: People's ratings.
-        settings: Those of the calibration.
-        plan: The questions of the judge.
-        model: The judge.
-        drafter: The model that writes the steps.
-
-    Returns:
-        The requests to the drafter and to the judge.
-
-    Raises:
-        InputError: Settings and ratings do not go together.
-    """
-    from fcconan.judging import StepsRater, calibrate as search
-    from fcconan.models import Rehearsal
-
-    own = list(aspect.steps) or [_STEP] * _STEPS
-
-    def written(call: "Call", number: int) -> str:
-        return json.dumps({"steps": [*own[:-1], f"{own[-1]} ({number})"]})
-
-    drafting = Rehearsal(drafter, role="drafts", answer=written)
-    judging = Rehearsal(model, role="ratings")
-    rater = StepsRater(judging, plan, aspect.name)
-
-    def rate(steps: Sequence[str], asked: "Sequence[Example]") -> list[float | None]:
-        rater(steps, asked)
-        # All a little wrong, so that every candidate has a correlation and errors to be refined on.
-        return [each.value + (number + 1) / 1e6 for number, each in enumerate(asked)]
-
-    with tempfile.TemporaryDirectory() as folder:
-        search(
-            aspect,
-            parts,
-            rate=rate,
-            drafter=drafting,
-            log=Path(folder) / "rehearsal.log.jsonl",
-            settings=replace(settings, resamples=_LEAST_RESAMPLES),
-        )
-    return [drafting, judging]
 
 
 def _examples(
