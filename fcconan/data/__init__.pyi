@@ -30,9 +30,6 @@ from .columns import (
     Wide as Wide,
     check_there as check_there,
     first_name as first_name,
-    parse_filter as parse_filter,
-    parse_rename as parse_rename,
-    parse_wide as parse_wide,
     read_mapping as read_mapping,
     renamed as renamed,
 )

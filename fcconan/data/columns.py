@@ -5,11 +5,10 @@ column of this package and THEIRS is its name in the file. `rows.columns.yaml` b
 columns that it names must be there. `columns.yaml` belongs to all files of its folder, each of which may lack some.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.row_ids import cell_text
 from fcconan.data.schemas import COMPARISON, PAIR, RANKING, RATING, REPLY, VOTE
 from fcconan.errors import InputError
 
@@ -102,64 +101,3 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
         if name not in KNOWN:
             raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
     return found, path == own
-
-
-def parse_rename(given: Iterable[str]) -> dict[str, str]:
-    """Reads NAME=COLUMN options: name here to name in the files.
-
-    Raises:
-        InputError: One is not of that form, or names a column that rows do not have or that was mapped before.
-
-    >>> parse_rename(["rater=annotator"])
-    {'rater': 'annotator'}
-    """
-    columns: dict[str, str] = {}
-    for each in given:
-        name, theirs = _pair("--column", each, "NAME=COLUMN, such as rater=annotator")
-        if name not in KNOWN:
-            raise InputError(f"--column is {each!r}: rows have no {name!r}, only {', '.join(KNOWN)}")
-        if columns.setdefault(name, theirs) != theirs:
-            raise InputError(f"--column is {each!r}: {name} is {columns[name]} already; name it once")
-    return columns
-
-
-def parse_filter(given: Iterable[str]) -> dict[str, set[str]]:
-    """Reads COLUMN=VALUE options: column to the values that are wanted.
-
-    Raises:
-        InputError: One is not of that form.
-
-    >>> parse_filter(["rater=1.0", "rater=2"]) == {"rater": {"1", "2"}}
-    True
-    """
-    wanted: dict[str, set[str]] = {}
-    for each in given:
-        name, wish = _pair("--where", each, "COLUMN=VALUE, such as rater=rater-1")
-        wanted.setdefault(name, set()).add(cell_text(wish))
-    return wanted
-
-
-def parse_wide(given: Iterable[str]) -> Wide:
-    """Reads RATER[:ASPECT]=COLUMN options: rater and aspect to column.
-
-    Raises:
-        InputError: One is not of that form, or names a rater and aspect a second time.
-
-    >>> parse_wide(["people:tone=human_tone", "judge=score"])
-    {('people', 'tone'): 'human_tone', ('judge', 'score'): 'score'}
-    """
-    columns: Wide = {}
-    for each in given:
-        name, column = _pair("--value", each, "RATER[:ASPECT]=COLUMN, such as people:relevance=human_relevance")
-        rater, _, aspect = name.partition(":")
-        if not rater or (rater, aspect or "score") in columns:
-            raise InputError(f"--value is {each!r}: name a rater, and each rater and aspect once")
-        columns[rater, aspect or "score"] = column
-    return columns
-
-
-def _pair(option: str, given: str, form: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
-    if not (name and equals and value):
-        raise InputError(f"{option} is {given!r}: give {form}")
-    return name, value

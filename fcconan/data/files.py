@@ -102,5 +102,5 @@ def detect_kind(
         raise InputError(f"{files[0]} has no rows: check the file")
     raise InputError(
         f"found {', '.join(sorted(columns or parts)) or 'no columns'}, expected `value` (ratings), `verdict` "
-        "(comparisons) or `label` (votes): name it with --column, or a column for each rater with --value"
+        "(comparisons) or `label` (votes): name it with --rename, or a column for each rater with --wide-column"
     )

@@ -119,7 +119,7 @@ def _text(value: Any, name: str, place: str) -> str:
     if not isinstance(value, str):
         raise InputError(
             f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row, or name the column of texts with "
-            f"--column {name}=COLUMN"
+            f"--rename {name}=COLUMN"
         )
     return value
 

@@ -321,9 +321,10 @@ class Table:
             known = {name for each in stream.read() for name in renamed(each, stream.rename)}
             lost = [name for name in lost if name not in known]
         if lost:
-            theirs = " ".join(f"--column {name}=THEIRS" for name in lost)
+            theirs = " ".join(f"--rename {name}=THEIRS" for name in lost)
             judgement = JUDGEMENT[self.kind]
-            wide = f", or name a column for each rater with --value RATER{':ASPECT' * (self.kind == 'ratings')}=COLUMN"
+            rater = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
+            wide = f", or name a column for each rater with --wide-column {rater}=COLUMN"
             raise InputError(
                 f"{stream.name} has no column {', '.join(lost)}, but {', '.join(row) or 'none'}: say what is meant "
                 f"with {theirs}{wide if judgement in lost else ''}"
@@ -334,7 +335,7 @@ class Table:
         names = text_columns(row, stream.rename)
         if lost := [name for name in NEEDED["replies"] if names[name] is None]:
             expected, them = " and ".join(f"`{name}`" for name in lost), "them" if len(lost) > 1 else "it"
-            options = " ".join(f"--column {name}=COLUMN" for name in lost)
+            options = " ".join(f"--rename {name}=COLUMN" for name in lost)
             raise InputError(
                 f"{stream.name} has the columns {', '.join(row)}, expected {expected}: name {them} with {options}"
             )

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.cli.row_options import described, opened, rated_replies
 from fcconan.errors import InputError
+from fcconan.services import RowSelection, WideRowSelection
+from fcconan.services.row_tables import open_descriptions, open_rows, rated_replies
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 
@@ -100,7 +101,7 @@ def test_results_do_not_depend_on_the_kind_of_file(verb: str, tmp_path: Path, mo
 def test_ratings_keep_an_item_and_a_system_0(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(int)), encoding="utf-8")
-    rated = rated_replies(opened("ratings", [file]))
+    rated = rated_replies(open_rows("ratings", [file], RowSelection()))
     assert (rated.knows_items, rated.knows_systems) == (True, True)
     assert (rated.items[:3], rated.systems[:3], rated.raters()) == (["0", "0", "1"], ["0", "1", "0"], ["0", "1", "2"])
 
@@ -108,16 +109,21 @@ def test_ratings_keep_an_item_and_a_system_0(tmp_path: Path) -> None:
 def test_rows_are_chosen_by_numbers(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(float)), encoding="utf-8")
-    rows = list(opened("ratings", [file], where=["rater=0", "item_id=3.0", "low=1"]))
+    rows = list(
+        open_rows("ratings", [file], WideRowSelection(filter={"rater": ("0",), "item_id": ("3.0",), "low": ("1",)}))
+    )
     assert [(row["reply_id"], row["rater"], row["item_id"]) for row in rows] == [("6", "0", "3"), ("7", "0", "3")]
 
 
 def test_a_column_for_each_rater_and_replies_of_the_number_0(tmp_path: Path) -> None:
     file = tmp_path / "wide.jsonl"
     file.write_text('{"reply_id": 0, "pair_id": 0, "x": 3, "y": NaN}\n', encoding="utf-8")
-    (rating, empty) = opened("ratings", [file], value=["x=x", "y=y"])
+    (rating, empty) = open_rows("ratings", [file], WideRowSelection(wide_column={"x": "x", "y": "y"}))
     assert (rating["reply_id"], empty["reply_id"]) == ("0", "0")
-    assert [(row["pair_id"], row["rater"]) for row in opened("votes", [file], value=["x=x", "y=y"])] == [("0", "x")]
+    assert [
+        (row["pair_id"], row["rater"])
+        for row in open_rows("votes", [file], WideRowSelection(wide_column={"x": "x", "y": "y"}))
+    ] == [("0", "x")]
 
 
 def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
@@ -126,11 +132,11 @@ def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
     rows[4]["system"] = 0.5
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(InputError, match=r"^rows\.jsonl, row 5: system is 0\.5, expected a name or an id; mend"):
-        list(opened("ratings", [file]))
+        list(open_rows("ratings", [file], RowSelection()))
 
 
 def test_replies_of_other_items_than_the_ratings_say_are_refused(tmp_path: Path) -> None:
     ratings = write_rows(tmp_path / "ratings.csv", _ratings(int))
     replies = write_rows(tmp_path / "replies.csv", [row | {"item_id": 9} for row in _replies(int)])
     with pytest.raises(InputError, match=r"^the reply 0 has the item_id '9' in the replies and '0' in the ratings"):
-        rated_replies(opened("ratings", [ratings]), described(str(replies), None))
+        rated_replies(open_rows("ratings", [ratings], RowSelection()), open_descriptions(str(replies), RowSelection()))

@@ -162,7 +162,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, column: str, value: Any, sho
         list(load_replies(file))
     assert str(error.value) == (
         f"{file}, row 2: {column} is {shown}, expected a text; mend that row, or name the column of texts with "
-        f"--column {column}=COLUMN"
+        f"--rename {column}=COLUMN"
     )
 
 
@@ -202,11 +202,11 @@ def test_a_reply_that_stands_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("HS,words\na,b\n", {}, "has the columns HS, words, expected `text`: name it with --column text=COLUMN"),
+        ("HS,words\na,b\n", {}, "has the columns HS, words, expected `text`: name it with --rename text=COLUMN"),
         (
             "message,text\na,b\n",
             {},
-            "has the columns message, text, expected `hate_speech`: name it with --column hate_",
+            "has the columns message, text, expected `hate_speech`: name it with --rename hate_",
         ),
         ("HS,text\na,b\n", {"text": "words"}, "has no column 'words', but HS, text: name one of these"),
         ("HS,text\n", {}, "has no rows: give replies to judge"),

@@ -193,7 +193,7 @@ def test_all_missing_columns_are_named_at_once(foreign: Path) -> None:
         list(open_table("votes", [foreign], rename={"rater": "whom", "label": "says"}))
     assert str(refused.value) == f"{foreign} has no columns 'whom', 'says', but pair_id, who, said: name one of these"
     with pytest.raises(
-        InputError, match=r"expected `text` and `hate_speech`: name them with --column text=COLUMN --col"
+        InputError, match=r"expected `text` and `hate_speech`: name them with --rename text=COLUMN --ren"
     ):
         list(open_table("replies", [foreign]))
 

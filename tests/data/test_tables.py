@@ -11,16 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.cli.row_options import described, opened, population, rated_replies
-from fcconan.data.columns import parse_wide
 from fcconan.data.files import parts_of
 from fcconan.data.manifest import read_manifest
+from fcconan.data.tables import Table
 from fcconan.errors import InputError
-from fcconan.services import cached_folder, dataset_folder
+from fcconan.services import RowSelection, WideRowSelection, cached_folder, dataset_folder
+from fcconan.services.row_tables import open_descriptions, open_rows, population, rated_replies
 from tests.cli.scored import ratings, write_rows
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
 ROWS = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [2, 2, 3, 4, 4, 1])]
+
+
+def opened(kind: str, sources: list[Any], *, people: tuple[str, ...] = (), **options: Any) -> Table:
+    return open_rows(kind, sources, WideRowSelection(**options), people=people)
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ def test_rows_know_their_place(file: Path) -> None:
 
 
 def test_rows_are_chosen_and_the_population_says_so(file: Path) -> None:
-    table = opened("ratings", [str(file)], where=["rater=anna", "value=1", "value=5"])
+    table = opened("ratings", [str(file)], filter={"rater": ("anna",), "value": ("1", "5")})
     assert [(row["reply_id"], row["value"]) for row in table] == [
         ("r1A", "1"),
         ("r3A", "5"),
@@ -61,7 +65,7 @@ def test_rows_are_chosen_and_the_population_says_so(file: Path) -> None:
 def test_columns_are_renamed_also_over_one_of_that_name(tmp_path: Path) -> None:
     rating = {"reply_id": "r1", "who": "anna", "aspect": "tone", "value": "old", "new": "3"}
     file = write_rows(tmp_path / "x.csv", [rating])
-    table = opened("ratings", [str(file)], column=["rater=who", "value=new"])
+    table = opened("ratings", [str(file)], rename={"rater": "who", "value": "new"})
     (row,) = table
     assert (row["rater"], row["value"]) == ("anna", "3")
     assert table.population == f"x.csv@{_digest(file)}+(rater=who,value=new)"
@@ -69,13 +73,13 @@ def test_columns_are_renamed_also_over_one_of_that_name(tmp_path: Path) -> None:
 
 def test_one_file_may_have_the_columns_and_another_the_names(file: Path, tmp_path: Path) -> None:
     other = write_rows(tmp_path / "x.csv", [{**ROWS[0], "rater": "dora", "grade": "5"}])
-    found = list(opened("ratings", [str(file), str(other)], column=["value=grade"]))
+    found = list(opened("ratings", [str(file), str(other)], rename={"value": "grade"}))
     assert (found[0]["value"], found[-1]["value"]) == ("1", "5")
 
 
 def test_a_column_for_each_rater(tmp_path: Path) -> None:
     file = write_rows(tmp_path / "wide.csv", [{"reply_id": "r1", "h": 3, "j": 0.5}, {"reply_id": "", "h": "", "j": 1}])
-    table = opened("ratings", [str(file)], value=["people=h", "judge:tone=j"], people=["people"])
+    table = opened("ratings", [str(file)], wide_column={"people": "h", "judge:tone": "j"}, people=("people",))
     rows: list[Any] = list(table)
     found = [(row["reply_id"], row["rater"], row["rater_kind"], row["aspect"], row["value"], row.place) for row in rows]
     assert found == [
@@ -95,15 +99,17 @@ def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> Non
     )
     rows = [
         (row["item_id"], row["rater"], row["verdict"])
-        for row in opened("comparisons", [str(file)], value=["x=x", "y=y"])
+        for row in opened("comparisons", [str(file)], wide_column={"x": "x", "y": "y"})
     ]
     assert rows == [("i1", "x", "a"), ("i2", "y", "b")]
-    labels = [(row["pair_id"], row["rater"], row["label"]) for row in opened("votes", [str(file)], value=["x=x"])]
+    labels = [
+        (row["pair_id"], row["rater"], row["label"]) for row in opened("votes", [str(file)], wide_column={"x": "x"})
+    ]
     assert labels == [("wide.csv, row 1", "x", "a")]
 
 
 def test_a_dataset_has_the_parts_it_was_built_with(demo: Path) -> None:
-    table = opened("comparisons", [demo], where=["rater_kind=human"])
+    table = opened("comparisons", [demo], filter={"rater_kind": ("human",)})
     rows = list(table)
     fingerprint = read_manifest(demo)["fingerprint"]
     assert table.population == f"demo@{fingerprint}+(rater_kind=human)"
@@ -156,51 +162,40 @@ def test_replies_are_those_of_the_dataset_of_a_file_or_of_the_ratings(demo: Path
         tmp_path / "replies.csv", [{"reply_id": row["reply_id"], "item_id": "i", "system": "S"} for row in ROWS[:6]]
     )
     table = opened("ratings", [str(bare)])
-    replies = described(str(about), None)
+    replies = open_descriptions(str(about), RowSelection())
     assert set(rated_replies(table, replies).systems) == {"S"}
     names = (f"replies:replies.csv@{_digest(about)}", f"bare.csv@{_digest(bare)}")
     assert (population(replies, table), population(table, replies)) == ("+".join(names), "+".join(reversed(names)))
 
 
 def test_replies_without_ids_have_those_that_follow_from_their_texts(demo: Path, tmp_path: Path) -> None:
-    whole = list(described(str(demo), None) or [])
+    whole = list(open_descriptions(str(demo), RowSelection()) or [])
     keys = ("hate_speech", "text", "system", "item_id")
     file = write_rows(tmp_path / "texts.csv", [{key: row[key] for key in keys} for row in whole])
-    assert [row["reply_id"] for row in described(str(file), None) or []] == [row["reply_id"] for row in whole]
+    assert [row["reply_id"] for row in open_descriptions(str(file), RowSelection()) or []] == [
+        row["reply_id"] for row in whole
+    ]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"column": ["rater"]}, "--column is 'rater': give NAME=COLUMN, such as rater=annotator"),
-        ({"column": ["=x"]}, "--column is '=x': give NAME=COLUMN"),
-        ({"column": ["raterr=x"]}, "--column is 'raterr=x': rows have no 'raterr', only reply_id, rater"),
-        ({"column": ["rater=x", "rater=y"]}, "--column is 'rater=y': rater is x already; name it once"),
-        ({"where": ["rater"]}, "--where is 'rater': give COLUMN=VALUE, such as rater=rater-1"),
-        ({"where": ["rater="]}, "--where is 'rater=': give COLUMN=VALUE"),
-        ({"value": ["anna"]}, "--value is 'anna': give RATER[:ASPECT]=COLUMN"),
-        ({"value": [":tone=x"]}, "--value is ':tone=x': name a rater, and each rater and aspect once"),
-        ({"value": ["anna=x", "anna=x"]}, "--value is 'anna=x': name a rater, and each rater and aspect once"),
-        ({"split": "test"}, "x.csv is a file and has no splits: leave --split out"),
-    ],
-)
-def test_options_of_another_form_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        opened("ratings", ["x.csv"], **options)
-    assert str(refused.value).startswith(message)
+def test_files_have_no_splits() -> None:
+    with pytest.raises(InputError, match=r"^x\.csv is a file and has no splits: leave --split out$"):
+        opened("ratings", ["x.csv"], split="test")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (
-            {"column": ["rater=annotator"]},
+            {"rename": {"rater": "annotator"}},
             "has no column 'annotator', but reply_id, item_id, system, rater, rater_kind",
         ),
-        ({"value": ["anna=grade"]}, "has no column 'grade', but reply_id, item_id"),
-        ({"where": ["annotator=anna"]}, "has no column 'annotator', but reply_id"),
-        ({"where": ["rater=dora"]}, "no row has the rater dora that was asked for: there are anna, ben; choose these"),
-        ({"where": ["rater=anna", "rater=dora"]}, "no row has the rater dora that was asked for: there are anna, ben"),
+        ({"wide_column": {"anna": "grade"}}, "has no column 'grade', but reply_id, item_id"),
+        ({"filter": {"annotator": ("anna",)}}, "has no column 'annotator', but reply_id"),
+        (
+            {"filter": {"rater": ("dora",)}},
+            "no row has the rater dora that was asked for: there are anna, ben; choose these",
+        ),
+        ({"filter": {"rater": ("anna", "dora")}}, "no row has the rater dora that was asked for: there are anna, ben"),
     ],
 )
 def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: dict[str, Any], message: str) -> None:
@@ -215,22 +210,23 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
         (
             "ratings",
             {"id": "r1", "rater": "anna", "grade": 3},
-            {"column": ["reply_id=id"]},
-            "x.csv has no column aspect, value, but id, rater, grade, reply_id: say what is meant with --column "
-            "aspect=THEIRS --column value=THEIRS, or name a column for each rater with --value RATER:ASPECT=COLUMN",
+            {"rename": {"reply_id": "id"}},
+            "x.csv has no column aspect, value, but id, rater, grade, reply_id: say what is meant with --rename "
+            "aspect=THEIRS --rename value=THEIRS, or name a column for each rater with --wide-column "
+            "RATER:ASPECT=COLUMN",
         ),
         (
             "comparisons",
             {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
-            {"value": ["anna=x"]},
-            "x.csv has no column system_a, system_b, but item_id, left, right, x: say what is meant with --column "
-            "system_a=THEIRS --column system_b=THEIRS",
+            {"wide_column": {"anna": "x"}},
+            "x.csv has no column system_a, system_b, but item_id, left, right, x: say what is meant with --rename "
+            "system_a=THEIRS --rename system_b=THEIRS",
         ),
         (
             "votes",
             {"pair_id": "p1", "label": "not_sure"},
             {},
-            "x.csv has no column rater, but pair_id, label: say what is meant with --column rater=THEIRS",
+            "x.csv has no column rater, but pair_id, label: say what is meant with --rename rater=THEIRS",
         ),
     ],
 )
@@ -259,7 +255,7 @@ def test_rows_that_nobody_asked_for_may_lack_columns(tmp_path: Path) -> None:
     file.write_text(
         "".join(json.dumps(row) + "\n" for row in ({"kind": "note"}, {"kind": "vote", **VOTE})), encoding="utf-8"
     )
-    assert list(opened("votes", [str(file)], where=["kind=vote"])) == [{"kind": "vote", **VOTE}]
+    assert list(opened("votes", [str(file)], filter={"kind": ("vote",)})) == [{"kind": "vote", **VOTE}]
 
 
 def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> None:
@@ -298,7 +294,7 @@ def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_
 
 
 def test_a_colon_parts_rater_and_aspect() -> None:
-    assert parse_wide(["a=x", "a:tone=y", "b:tone:odd=z=z"]) == {
+    assert WideRowSelection(wide_column={"a": "x", "a:tone": "y", "b:tone:odd": "z=z"}).columns == {
         ("a", "score"): "x",
         ("a", "tone"): "y",
         ("b", "tone:odd"): "z=z",
