@@ -130,7 +130,7 @@ def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> No
         place.parent.mkdir(parents=True)
         place.symlink_to(model())
     for name in ON_THE_HUB:
-        if f"--model {name} " in text:
+        if f"-model {name} " in text:
             tiny_chat(folder / name)
         if f"--unieval {name} " in text:
             tiny_bart(folder / name, tiny_bert(folder / "tiny-bert"))
