@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import finish, print_dry_run, print_failed
+from fcconan.cli.model_output import finish, print_dry_run, print_failed
 from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def _show(result: "GenerateResult", verbose: bool) -> None:
     from fcconan.generation import COUNTED, counts_of
 
     if result.is_dry_run:
-        print_dry_run(result)
+        print_dry_run(result.rows(), at_most=result.at_most)
         return
     data = result.data
     print_table(f"Replies in {result.out}", COUNTED, counts_of(data))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import figure, interval
+from fcconan.cli.model_output import figure, interval
 
 if TYPE_CHECKING:
     from fcconan.services import AuditResult

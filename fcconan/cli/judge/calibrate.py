@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import figure, finish, interval, print_dry_run
+from fcconan.cli.model_output import figure, finish, interval, print_dry_run
 from fcconan.cli.output import tell_progress
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def _show(result: "CalibrateResult", verbose: bool) -> None:
     if found is None:
         for note in result.notes:
             print(note)
-        print_dry_run(result)
+        print_dry_run(result.rows(), at_most=result.at_most)
         return
     rows = [
         (

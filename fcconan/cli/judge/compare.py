@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import figure, finish, print_dry_run, print_failed
+from fcconan.cli.model_output import figure, finish, print_dry_run, print_failed
 from fcconan.cli.judge.targets import holds
 from fcconan.cli.progress import CountProgress
 
@@ -15,7 +15,7 @@ def _show(result: "CompareResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
 
     if result.is_dry_run:
-        print_dry_run(result)
+        print_dry_run(result.rows(), at_most=result.at_most)
         return
     counts = result.data
     print_table(

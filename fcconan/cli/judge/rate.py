@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import finish, print_dry_run
+from fcconan.cli.model_output import finish, print_dry_run
 from fcconan.cli.judge.targets import holds
 from fcconan.cli.progress import CountProgress
 
@@ -18,7 +18,7 @@ def _show(result: "RateResult", verbose: bool) -> None:
     if result.is_dry_run:
         for note in result.notes:
             print(note)
-        print_dry_run(result)
+        print_dry_run(result.rows(), at_most=result.at_most)
         return
     print_ratings(result.to_dict(), Path(result.data["out"]))
     finish(result, verbose)

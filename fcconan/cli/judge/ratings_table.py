@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan.cli.judge.ending import figure, print_failed
+from fcconan.cli.model_output import figure, print_failed
 from fcconan.cli.output import print_table
 
 

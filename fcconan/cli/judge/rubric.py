@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
-from fcconan.cli.judge.ending import finish, print_dry_run
+from fcconan.cli.model_output import finish, print_dry_run
 
 if TYPE_CHECKING:
     from fcconan.services import RubricResult
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def _show(result: "RubricResult", verbose: bool) -> None:
     if result.is_dry_run:
-        print_dry_run(result)
+        print_dry_run(result.rows(), at_most=result.at_most)
         return
     out = result.data["out"]
     typer.echo(f"{out}: edit it, then use it with `fcconan judge rate --task {out}`")
