@@ -174,9 +174,8 @@ class Command:
 
     def _check(self, values: Mapping[str, Any], options: Any) -> None:
         """Checks before long work that results can be written and replace nothing that is read."""
-        from fcconan.cli.files import check_files, files_of_models
         from fcconan.cli.output import check_json_target
-        from fcconan.services import flag_of
+        from fcconan.services import check_files, files_of_models, flag_of
 
         arguments = self.interface.arguments
         used: list[tuple[str | None, str, Any]]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.cli.files import check_files
 from fcconan.errors import InputError
+from fcconan.services import check_files
 from tests.cli.scored import ratings, write_rows
 
 

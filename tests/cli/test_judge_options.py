@@ -338,20 +338,6 @@ def test_a_run_that_reaches_no_endpoint_is_stopped(server: Server) -> None:
 # Limits, cost
 
 
-def test_a_panel_keeps_to_the_limits_of_requests_together(replies: Path, server: Server) -> None:
-    from fcconan.cli.models import Connection
-
-    names = ["one", "lexical", "two", "three"]
-    connection = Connection(base_url=server.url, concurrency=8, per_minute=300.0, journal=Path("journal"))
-    opened: list[Any] = [connection.open(name, beside=names) for name in names if name != "lexical"]
-    assert [each.client._concurrency for each in opened] == [3, 3, 2]
-    assert [each.client._gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
-    alone: Any = connection.open("one")
-    assert (alone.client._concurrency, alone.client._gap) == (8, 0.2)
-    few: list[Any] = [Connection(base_url=server.url, concurrency=1).open(name, beside=names) for name in names[2:]]
-    assert [each.client._concurrency for each in few] == [1, 1]
-
-
 def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server) -> None:
     Path("prices.yaml").write_text("stub: {input: 1000, output: 10000}\n", encoding="utf-8")
     priced = ("--prices", "prices.yaml", "--json", "out.json")

@@ -7,7 +7,7 @@ import pytest
 import typer.main
 
 from fcconan.cli import app
-from fcconan.cli.options import LARGEST_SEED
+from fcconan.services import LARGEST_SEED
 from tests.conftest import RunCli
 
 

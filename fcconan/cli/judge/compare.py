@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import figure, finish, print_dry_run, print_failed
 from fcconan.cli.judge.targets import holds
+from fcconan.cli.model_output import figure, finish, print_dry_run, print_failed
 from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import finish, print_dry_run
 from fcconan.cli.judge.targets import holds
+from fcconan.cli.model_output import finish, print_dry_run
 from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
