@@ -16,11 +16,9 @@ class SharedWords:
     name = "shared-words"
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> dict[str, list[tuple[str, float]]]:
-        words = {key: set(text.lower().split()) for key, text in corpus.items()}
-        scores = {
-            q: {key: float(len(words[key] & {*text.lower().split()})) for key in words} for q, text in queries.items()
-        }
-        return {q: sorted(found.items(), key=lambda pair: -pair[1])[:k] for q, found in scores.items()}
+        words = {key: set(text.lower().split()) for key, text in {**queries, **corpus}.items()}
+        scores = {query: [(cn, float(len(words[query] & words[cn]))) for cn in corpus] for query in queries}
+        return {query: sorted(pairs, key=lambda pair: -pair[1])[:k] for query, pairs in scores.items()}
 
 
 def main(replies: str, model: str, base_url: str) -> None:

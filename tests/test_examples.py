@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 from tests.models.server import KEY, Action, Body, Server, completion
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 
 
 def _judge(body: Body, number: int) -> Action:
-    text = json.dumps(body["messages"])
-    answer = {"better": "a"} if "better" in text else dict.fromkeys(ASPECTS, 4)
+    asked = body["response_format"]["json_schema"]["schema"]["properties"]
+    answer = {name: "a" if name == "better" else 4 for name in asked}
     return Action(body=completion(body, json.dumps(answer)))
 
 

@@ -10,14 +10,14 @@ from fcconan.services import cached_folder
 from tests.conftest import RunCli
 
 COMMANDS = {
-    "bench": "bench demo --system tfidf --resamples 100 --no-reuse --json out.json",
+    "bench": "bench demo --system tfidf --resamples 100 --no-cache --json out.json",
     "generate": "generate demo --strategy reference --limit 3 --out out.csv",
     "generate --pool": "generate rows.csv --strategy retrieval --pool demo:train --out out.csv",
     "judge rate": "judge rate demo --task cseval --model lexical --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
     "judge prompt": "judge prompt --dataset demo",
-    "annotate score": "annotate score demo --scorer tfidf --top 1 --out out",
-    "annotate new": "annotate new out --task appropriateness --corpus demo --config train --hs 2 --encoder tfidf",
+    "annotate score": "annotate score demo --scorer tfidf --keep-top 1 --out out",
+    "annotate new": "annotate new out --task appropriateness --corpus demo --subset train --hs 2 --encoder tfidf",
     "metrics": "metrics demo --metric length-words --out out.csv",
     "correlate": "correlate demo --resamples 0",
     "leaderboard": "leaderboard demo --resamples 100",

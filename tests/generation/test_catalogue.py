@@ -97,7 +97,9 @@ def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
     alone = [made("", pair.counter_narrative) for pair in PAIRS]
     for pairs in (PAIRS, alone):
         judged = Pool(pairs, judged=True)
-        with pytest.raises(InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --own"):
+        with pytest.raises(
+            InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --allow-own-cns"
+        ):
             Catalogue(judged, Scripted()).prepare(asked)
         Catalogue(judged, Scripted()).prepare(asked[1:])
     # A CN that is there for other messages only.

@@ -148,7 +148,9 @@ def replies(demo: Path) -> Path:
 
 
 def judged(verb: str, file: Path, model: object, *options: object, status: int = 0) -> list[dict[str, Any]]:
-    done = fcconan("judge", verb, file, "--model", model, "--journal", "journal", "--out", "out.parquet", *options)
+    done = fcconan(
+        "judge", verb, file, "--model", model, "--response-cache", "journal", "--out", "out.parquet", *options
+    )
     assert (done.status, done.stderr) == (status, "")
     return list(read_rows(Path("out.parquet")))
 
@@ -174,14 +176,14 @@ def test_rate_reads_its_grades_which_are_those_of_the_model_without_a_server(
 def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replies: Path) -> None:
     address, log = server
     before = requests_in(log)
-    served = judged("compare", replies, model, "--base-url", address, "--budget", 12, "--json", "out.json")
+    served = judged("compare", replies, model, "--base-url", address, "--pairs", 12, "--json", "out.json")
     assert [row["reason"] for row in served] == [None] * 12
     assert {row["verdict_ab"] for row in served} <= {"a", "b"}
     assert all((row["verdict_ab"] == row["verdict_ba"]) is not row["flipped"] for row in served)
     assert requests_in(log) - before == 24
     counts = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert counts["verdicts"] == dict(Counter(row["verdict"] for row in served))
-    own = judged("compare", replies, f"local:{model}", "--device", "cpu", "--budget", 12)
+    own = judged("compare", replies, f"local:{model}", "--device", "cpu", "--pairs", 12)
     assert [row["verdict"] for row in own] == [row["verdict"] for row in served]
 
 
@@ -191,8 +193,21 @@ def test_calibrate_returns_steps_that_it_drafted(
 ) -> None:
     address, log = server
     ratings = next((demo / "ratings").glob("*.parquet"))
-    asked = ("--aspect", "relevance", "--ratings", ratings, "--size", 3, "--trials", 3, "--keep", 1, "--errors", 2)
-    shared = ("--model", model, "--base-url", address, "--journal", "journal", "--resamples", 100)
+    asked = (
+        "--aspect",
+        "relevance",
+        "--ratings",
+        ratings,
+        "--draft-examples",
+        3,
+        "--trials",
+        3,
+        "--beam",
+        1,
+        "--refinement-examples",
+        2,
+    )
+    shared = ("--model", model, "--base-url", address, "--response-cache", "journal", "--resamples", 100)
     done = fcconan("judge", "calibrate", replies, *asked, *shared, "--out", "steps.yaml", "--json", "out.json")
     assert (done.status, done.stderr) == (0, "")
     steps = yaml.safe_load(Path("steps.yaml").read_text(encoding="utf-8"))
@@ -213,7 +228,7 @@ def test_calibrate_returns_steps_that_it_drafted(
     assert fcconan("judge", "calibrate", replies, *asked, *shared, "--out", "steps.yaml").status == 0
     assert requests_in(log) == sent
     assert Path("steps.log.jsonl").read_bytes() == first
-    given = ("--base-url", address, "--task", "cseval", "--strategy", "auto-cseval", "--steps", "steps.yaml")
+    given = ("--base-url", address, "--task", "cseval", "--rating-method", "auto-cseval", "--steps", "steps.yaml")
     rated = judged("rate", replies, model, *given, "--aspect", "relevance", "--limit", 4)
     assert [(row["rater"].rpartition(":")[2], row["reason"]) for row in rated] == [("auto-cseval", None)] * 4
 

@@ -12,6 +12,7 @@ from fcconan.scoring.tournament import ranking
 from tests.conftest import RunCli
 
 
+@pytest.mark.long  # the demo twice
 def test_the_demo_from_python_is_that_of_the_command(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
