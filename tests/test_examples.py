@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 def _judge(body: Body, number: int) -> Action:
     asked = body["response_format"]["json_schema"]["schema"]["properties"]
-    answer = {name: "a" if name == "better" else 4 for name in asked}
+    answer = {name: "a" if name == "better" else 3 for name in asked}
     return Action(body=completion(body, json.dumps(answer)))
 
 
@@ -37,7 +37,7 @@ def test_an_own_system_is_benchmarked_judged_ranked_and_reported(demo: Path, tmp
         )
     assert (done.returncode, done.stderr) == (0, "")
     ratings = pq.read_table(tmp_path / "ratings.parquet").to_pylist()
-    assert {row["value"] for row in ratings} == {4.0}
+    assert {row["value"] for row in ratings} == {3.0}
     assert len([row for row in ratings if row["system"] == "mine"]) == 4 * len(rows)
     benchmark = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))
     assert set(benchmark["systems"]) == {"bm25", "shared-words"}
