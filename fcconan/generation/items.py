@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.data import codes_of_row, id_of, is_blank, kin_of, make_cn_id, make_hs_id, make_item_id, normalise
 from fcconan.errors import InputError
 from fcconan.generation.item import Item
-from fcconan.generation.splits import Part, Row, is_judged, open_part
+from fcconan.generation.splits import Part, is_judged, open_part
 
 APPROPRIATE = "appropriate"
 
