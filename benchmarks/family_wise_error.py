@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.scoring.significance.families import sign_flip_tests
 from fcconan.scoring.significance.intervals import holm
-from fcconan.scoring.significance.max_t import sign_flip_tests
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -32,8 +32,8 @@ from fcconan.annotation.active_learning.model import Floats, Problem, before_lea
 from fcconan.annotation.active_learning.replay import Model, needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import decide
 from fcconan.cli.output import print_table, write_json
+from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id
-from fcconan.data.row_files import read_rows
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import SentenceEncoder
 from fcconan.retrieval.propagation import PairPropagation

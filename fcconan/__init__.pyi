@@ -1,5 +1,4 @@
 from .building import (
-    build as build,
     load_recipe as load_recipe,
 )
 from .errors import (
@@ -37,6 +36,7 @@ from .services import (
     AuditResult as AuditResult,
     BenchOptions as BenchOptions,
     BenchResult as BenchResult,
+    BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CalibrateOptions as CalibrateOptions,
     CalibrateResult as CalibrateResult,
@@ -103,6 +103,7 @@ from .services import (
     assign as assign,
     audit as audit,
     bench as bench,
+    build as build,
     calibrate as calibrate,
     campaign_status as campaign_status,
     check_raters as check_raters,

@@ -108,7 +108,7 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)  # tests/publishing loads
+    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)  # tests/publishing loads
     with Hub() as running:
         connect(monkeypatch, running)
         yield running

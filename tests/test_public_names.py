@@ -44,7 +44,7 @@ WRITTEN = {
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Spread"],
-    "fcconan.annotation.workload": ["Effort", "Pace"],
+    "fcconan.annotation.simulation.forecast": ["Effort", "Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],
@@ -58,18 +58,18 @@ BUILT = {
     "annotation/quality.py": ["mean_of_subsets", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "annotation/validation.py": ["_of_validator"],
-    "building/statistics.py": ["pair_statistics", "reply_statistics", "statistics"],
+    "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
-    "models/rehearsals.py": ["summary"],
+    "models/dry_run.py": ["summary"],
     "reporting/safety.py": ["report", "_share"],
     "generation/suites/rows.py": ["missing_in"],
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
-    "judging/summaries.py": ["result"],
+    "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_all"],
@@ -151,7 +151,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.correlation import coefficients, levels
     from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.text import evaluation as text
-    from fcconan.scoring.text.score_rows import FIELDS
+    from fcconan.scoring.text.evaluation import FIELDS
     from fcconan.scoring.tournament import ranking
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}

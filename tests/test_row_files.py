@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.row_files import RowWriter, check_row_target, read_rows
+from fcconan.data.files import RowWriter, check_row_target, read_rows
 from fcconan.errors import InputError
 
 SUFFIXES = [".parquet", ".jsonl", ".csv", ".tsv"]
@@ -127,7 +127,7 @@ def test_a_run_that_fails_leaves_the_earlier_file_and_nothing_else(tmp_path: Pat
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fcconan.data.row_files import RowWriter
+from fcconan.data.files import RowWriter
 with RowWriter(Path(sys.argv[1]), {"text": "text"}) as writer:
     for number in range(9_000):
         writer.write([{"text": "Ombrey"}])
@@ -172,7 +172,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.data.row_files import RowWriter
+from fcconan.data.files import RowWriter
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:
     with RowWriter(Path(sys.argv[1]), {"text": "text"}) as writer:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.data.row_ids import cell_list, cell_text, id_of, required_id, with_ids
+from fcconan.data.ids import cell_list, cell_text, id_of, required_id, with_ids
 from fcconan.errors import InputError
 
 

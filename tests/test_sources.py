@@ -20,10 +20,9 @@ import yaml
 
 from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.data import sources
-from fcconan.data.hashes import sha256_of
-from fcconan.data.source_models import Source
-from fcconan.data.sources import FETCHING, cache_folder, fetch, fetch_all, source_url
-from fcconan.data.stale_files import leftovers, mark
+from fcconan.data.atomic import leftovers, mark
+from fcconan.data.ids import sha256_of
+from fcconan.data.sources import FETCHING, Source, cache_folder, fetch, fetch_all, source_url
 from fcconan.errors import InputError
 from tests import small
 
@@ -490,10 +489,10 @@ def test_leftovers_are_what_an_ended_process_of_this_host_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = _ended()
-    monkeypatch.setattr("fcconan.data.stale_files.os.getpid", lambda: ended)
+    monkeypatch.setattr("fcconan.data.atomic.os.getpid", lambda: ended)
     names = {}
     for host in ("node-1", "node-1.example.org", "node", "node-11"):
-        monkeypatch.setattr("fcconan.data.stale_files.socket.gethostname", lambda host=host: host)
+        monkeypatch.setattr("fcconan.data.atomic.socket.gethostname", lambda host=host: host)
         names[host] = mark(".out.") + "x"
         (tmp_path / names[host]).mkdir()
     assert names["node-1.example.org"] == f".out.node_1_example_org-{ended}-x"
@@ -502,7 +501,7 @@ def test_leftovers_are_what_an_ended_process_of_this_host_marked(
     for name in other:
         (tmp_path / name).write_text("mine", encoding="utf-8")
     for host, name in names.items():
-        monkeypatch.setattr("fcconan.data.stale_files.socket.gethostname", lambda host=host: host)
+        monkeypatch.setattr("fcconan.data.atomic.socket.gethostname", lambda host=host: host)
         assert leftovers(tmp_path, ".out.") == [tmp_path / name]
         assert leftovers(tmp_path, ".other.") == []
     assert {path.name for path in tmp_path.iterdir()} == other | set(names.values())

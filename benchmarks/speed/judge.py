@@ -89,7 +89,7 @@ def serve(latency: float) -> None:
 
 def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
-    from fcconan.data.row_files import RowWriter
+    from fcconan.data.files import RowWriter
     from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
     from fcconan.judging.rating_cache import KeptRatings

@@ -70,7 +70,7 @@ def best_of(repeats: int, cases: Mapping[str, Callable[[], object]]) -> Times:
 def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the distinct HS and CNs of MT-CONAN."""
     from fcconan.building.releases import table_path
-    from fcconan.data.parquet import read_table
+    from fcconan.data.files import read_table
 
     fcconan.build("mt-conan", folder / "mt-conan", progress=False)
     rows = read_table(folder / "mt-conan" / table_path("pairs", "train"))
@@ -117,8 +117,8 @@ def certainty(folder: Path, repeats: int) -> Measured:
     """Measure intervals and paired tests against scipy."""
     from scipy import stats
 
+    from fcconan.scoring.significance.families import sign_flip_tests
     from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
-    from fcconan.scoring.significance.max_t import sign_flip_tests
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)

@@ -1,17 +1,13 @@
 from .active_learning.features import (
     problem_of as problem_of,
+    read_positive as read_positive,
+    read_scores as read_scores,
 )
 from .active_learning.queue import (
     Batch as Batch,
     Queue as Queue,
     queue_summary as queue_summary,
     step as step,
-)
-from .active_learning.scores import (
-    read_scores as read_scores,
-)
-from .active_learning.target import (
-    read_positive as read_positive,
 )
 from .adjudication import (
     Outcome as Outcome,
@@ -104,10 +100,9 @@ from .sampling.combinations import (
 )
 from .sampling.corpus import (
     Corpus as Corpus,
+    neighbour_finder as neighbour_finder,
     read_corpus as read_corpus,
-)
-from .sampling.folder import (
-    make_once as make_once,
+    usual_encoder as usual_encoder,
 )
 from .sampling.gold_questions import (
     add_known as add_known,
@@ -117,17 +112,18 @@ from .sampling.lists import (
     WHY_REPLIES as WHY_REPLIES,
     comparison_units as comparison_units,
     list_texts as list_texts,
+    make_once as make_once,
     pair_lists as pair_lists,
     read_list as read_list,
     reply_units as reply_units,
 )
-from .sampling.neighbours import (
-    neighbour_finder as neighbour_finder,
-    usual_encoder as usual_encoder,
-)
 from .simulation.forecast import (
+    Effort as Effort,
+    Pace as Pace,
     Panel as Panel,
+    effort as effort,
     expected as expected,
+    measured_pace as measured_pace,
     simulated_pace as simulated_pace,
 )
 from .simulation.raters import (
@@ -151,10 +147,8 @@ from .simulation.sheets import (
 from .tools.exchange import (
     export as export,
     read_file as read_file,
-    write as write,
-)
-from .tools.suggestions import (
     read_suggestions as read_suggestions,
+    write as write,
 )
 from .validation import (
     STATES as STATES,
@@ -167,10 +161,4 @@ from .validation import (
 from .votes import (
     answers_of as answers_of,
     votes_of as votes_of,
-)
-from .workload import (
-    Effort as Effort,
-    Pace as Pace,
-    effort as effort,
-    measured_pace as measured_pace,
 )

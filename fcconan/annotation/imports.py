@@ -14,8 +14,7 @@ from typing import Literal
 
 from fcconan.annotation.campaigns import Answer, Campaign, Import
 from fcconan.annotation.tools import task_view
-from fcconan.annotation.tools.files import as_text, csv_rows, decoded
-from fcconan.annotation.tools.returned import Given, GivenFile
+from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded
 from fcconan.annotation.tools.task_view import Item, Question
 from fcconan.data import normalise
 from fcconan.errors import InputError

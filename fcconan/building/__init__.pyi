@@ -4,16 +4,14 @@ from .builds import (
     builder_of as builder_of,
     rule_of as rule_of,
 )
-from .card_fields import (
-    Card as Card,
-    read_card as read_card,
-)
 from .cards import (
     FURTHER_TAGS as FURTHER_TAGS,
     REQUIRED as REQUIRED,
     TAGS as TAGS,
+    Card as Card,
     card_metadata as card_metadata,
     check_card as check_card,
+    read_card as read_card,
     restricted_columns as restricted_columns,
 )
 from .croissant_metadata import (

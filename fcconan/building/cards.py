@@ -1,6 +1,8 @@
-"""Renders the dataset card, and checks what the Hub would only notice at the upload."""
+"""Dataset cards: their statistics, their text, and their fields for other tools."""
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 import jinja2
@@ -9,8 +11,141 @@ import yaml
 from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES
-from fcconan.data import DTYPES, LIST_TYPES, card_template_path
+from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path
 from fcconan.errors import InputError
+
+
+def mean_words(texts: list[str | None]) -> float | None:
+    """Returns the mean number of words, to two decimals, of the texts that are there; None if none is."""
+    counts = [len(text.split()) for text in texts if text is not None]
+    return round(sum(counts) / len(counts), 2) if counts else None
+
+
+def pair_statistics(table: Table) -> dict[str, Any] | None:
+    """Returns the figures of a table of pairs as in Table 2 of the pairwise-ranking paper, or None for another table.
+
+    Returns:
+        Pairs, distinct HS, distinct CNs, CNs per HS (pairs divided by distinct HS), and words per CN (split at white
+        space, mean over the pairs). Distinct means distinct after normalisation.
+    """
+    if "counter_narrative" not in table.columns or not len(table):
+        return None
+    distinct_hs = len(set(table.data["hs_id"]))
+    labels = table.data["label"]
+    return {
+        "config": table.config,
+        "split": table.split,
+        "pairs": len(table),
+        "appropriate": labels.count("appropriate"),
+        "hate_speech": distinct_hs,
+        "counter_narratives": len(set(table.data["cn_id"])),
+        "cns_per_hs": round(len(table) / distinct_hs, 2),
+        "words_per_cn": mean_words(table.data["counter_narrative"]),
+    }
+
+
+def reply_statistics(table: Table) -> dict[str, Any] | None:
+    """Returns the figures of a table of replies, or None for another table."""
+    if "reply_id" not in table.columns or "system" not in table.columns or not len(table):
+        return None
+    return {
+        "config": table.config,
+        "split": table.split,
+        "replies": len(table),
+        "systems": len(set(table.data["system"])),
+        "items": len(set(table.data["item_id"])),
+        "hate_speech": len(set(table.data["hs_id"])),
+        "words_per_reply": mean_words(table.data["text"]),
+    }
+
+
+def statistics(built: Built) -> dict[str, list[dict[str, Any]]]:
+    """Returns the figures of every table that has any, and missing values by reason for tables of ratings."""
+    pairs = [figures for table in built.tables if (figures := pair_statistics(table))]
+    replies = [figures for table in built.tables if (figures := reply_statistics(table))]
+    missing = []
+    for table in built.tables:
+        if table.config != "ratings":
+            continue
+        reasons: dict[str, int] = {}
+        for reason in table.data["reason"]:
+            if reason:
+                reasons[reason] = reasons.get(reason, 0) + 1
+        missing += [
+            {"config": table.config, "split": table.split, "reason": reason, "ratings": count}
+            for reason, count in sorted(reasons.items())
+        ]
+    return {"pairs": pairs, "replies": replies, "missing_ratings": missing}
+
+
+_HEAD = re.compile(r"---\n(?P<metadata>.*?)\n---\n\s*(?P<body>.*)", re.DOTALL)
+_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+_CITATION = re.compile(r"```bibtex\n(.*?)\n```", re.DOTALL)
+_HOMEPAGE = re.compile(r"^Homepage: <([^>]+)>", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card, taken apart.
+
+    Attributes:
+        metadata: The YAML block at its head.
+        title: The heading.
+        summary: What stands between the heading and the content notice, as one line.
+        notice: The content notice, as one line.
+        sections: Heading to text.
+        homepage: Where upstream presents the dataset, or None.
+        citation: The BibTeX entry, or None.
+    """
+
+    metadata: dict[str, Any]
+    title: str
+    summary: str
+    notice: str
+    sections: dict[str, str]
+    homepage: str | None
+    citation: str | None
+
+    def one(self, name: str) -> str | None:
+        """Returns a value of the YAML block if there is exactly one."""
+        value = self.metadata.get(name)
+        values = value if isinstance(value, list) else [value]
+        return str(values[0]) if len(values) == 1 and values[0] is not None else None
+
+
+def read_card(folder: Path) -> Card:
+    """Reads the card of a release.
+
+    Raises:
+        InputError: There is none, or it has no YAML block at its head.
+    """
+    path = folder / CARD
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise InputError(f"{path} cannot be read ({reason}): build the dataset again") from error
+    head = _HEAD.fullmatch(text)
+    try:
+        metadata = yaml.safe_load(head["metadata"]) if head else None
+    except yaml.YAMLError:
+        metadata = None
+    if head is None or not isinstance(metadata, dict):
+        raise InputError(f"{path} has no YAML block at its head: build the dataset again")
+    parts = _SECTION.split(head["body"])
+    top = [" ".join(part.split()) for part in parts[0].split("\n\n") if part.strip()]
+    notice = next((part for part in top if part.startswith("> ")), "")
+    citation, homepage = _CITATION.search(text), _HOMEPAGE.search(text)
+    return Card(
+        metadata=metadata,
+        title=top[0].removeprefix("# ") if top else "",
+        summary=" ".join(part.replace("**", "") for part in top[1:] if part != notice),
+        notice=notice.removeprefix("> ").replace("**", "").removeprefix("Content notice. "),
+        sections={name.strip(): text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)},
+        homepage=homepage[1] if homepage else None,
+        citation=citation[1] if citation else None,
+    )
+
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VOCABULARY: dict[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fcconan.building.card_fields import Card, read_card
+from fcconan.building.cards import Card, read_card
 from fcconan.building.releases import table_path
 from fcconan.data import read_manifest, shown
 from fcconan.errors import InputError

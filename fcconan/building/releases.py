@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fcconan
-from fcconan.building.cards import render_card, restricted_columns
+from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.statistics import statistics
 from fcconan.building.tables import Built
 from fcconan.data import (
     CARD,

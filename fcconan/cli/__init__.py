@@ -31,7 +31,7 @@ from fcconan.cli import (
     reproduce,
     train_retriever,
 )
-from fcconan.cli.command import Group, add_command
+from fcconan.cli.typer_command import Group
 from fcconan.data import DEBUG, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
 
@@ -58,7 +58,7 @@ COMMANDS = {
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:
-        add_command(app, verb, panel)
+        verb.COMMAND.add_to(app, panel)
 app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
 app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 

@@ -83,11 +83,8 @@ class Parameters:
     def add(self, name: str, annotation: Any, info: Any, default: Any) -> None:
         """Adds a parameter; its default is `inspect.Parameter.empty` if Typer shall demand a value."""
         # Typer takes parameters by name, so that those without a default may follow others.
-        self.found.append(
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[annotation, info], default=default
-            )
-        )
+        kind = inspect.Parameter.KEYWORD_ONLY
+        self.found.append(inspect.Parameter(name, kind, annotation=Annotated[annotation, info], default=default))
 
     def add_argument(self, name: str, declared: Argument, *, required: bool, default: str | None = None) -> None:
         """Adds a parameter of the service that precedes its configuration."""

@@ -8,13 +8,14 @@ from .addresses import (
     shown as shown,
     without_secrets as without_secrets,
 )
-from .atomic_files import (
+from .atomic import (
+    leftovers as leftovers,
+    mark as mark,
     may_be_written as may_be_written,
-    write_whole as write_whole,
-)
-from .atomic_folders import (
     new_stage as new_stage,
     put_in_place as put_in_place,
+    temporary_folder as temporary_folder,
+    write_whole as write_whole,
 )
 from .checkpoints import (
     Checkpoint as Checkpoint,
@@ -33,13 +34,13 @@ from .columns import (
     read_mapping as read_mapping,
     renamed as renamed,
 )
-from .conan_ids import (
-    decode_conan_id as decode_conan_id,
-)
 from .content import (
     card_template_path as card_template_path,
     check_built as check_built,
     content_folder as content_folder,
+    counted as counted,
+    did_you_mean as did_you_mean,
+    failed as failed,
     recipe_names as recipe_names,
     recipe_path as recipe_path,
     task_names as task_names,
@@ -48,9 +49,17 @@ from .content import (
     tier_rule_path as tier_rule_path,
 )
 from .files import (
+    SUFFIXES as SUFFIXES,
+    RowWriter as RowWriter,
+    check_row_target as check_row_target,
     detect_kind as detect_kind,
+    parse_json as parse_json,
     part_files as part_files,
     parts_of as parts_of,
+    read_rows as read_rows,
+    read_schema as read_schema,
+    read_table as read_table,
+    read_typed_rows as read_typed_rows,
     row_file as row_file,
 )
 from .forms import (
@@ -64,33 +73,33 @@ from .forms import (
     is_title as is_title,
     unknown_words as unknown_words,
 )
-from .hashes import (
-    name_with_hash as name_with_hash,
-    sha256_of as sha256_of,
-)
 from .hub import (
     hub_error as hub_error,
-    limit_hub_wait as limit_hub_wait,
-    quiet_hub as quiet_hub,
-)
-from .hub_folders import (
     hub_release as hub_release,
     is_hub_name as is_hub_name,
+    limit_hub_wait as limit_hub_wait,
+    quiet_hub as quiet_hub,
     release_folder as release_folder,
 )
 from .ids import (
     NORMALISATION_VERSION as NORMALISATION_VERSION,
+    cell_list as cell_list,
+    cell_number as cell_number,
+    cell_text as cell_text,
+    decode_conan_id as decode_conan_id,
+    id_of as id_of,
     is_blank as is_blank,
+    is_missing as is_missing,
     make_cn_id as make_cn_id,
     make_hs_id as make_hs_id,
     make_item_id as make_item_id,
     make_pair_id as make_pair_id,
     make_reply_id as make_reply_id,
+    name_with_hash as name_with_hash,
     normalise as normalise,
+    required_id as required_id,
+    sha256_of as sha256_of,
     short_hash as short_hash,
-)
-from .json_text import (
-    parse_json as parse_json,
 )
 from .leakage import (
     Kinship as Kinship,
@@ -104,33 +113,9 @@ from .manifest import (
     MANIFEST as MANIFEST,
     read_manifest as read_manifest,
 )
-from .messages import (
-    counted as counted,
-    did_you_mean as did_you_mean,
-    failed as failed,
-)
-from .parquet import (
-    read_schema as read_schema,
-    read_table as read_table,
-)
 from .reply_ids import (
     UNKNOWN as UNKNOWN,
     about_reply as about_reply,
-)
-from .row_files import (
-    SUFFIXES as SUFFIXES,
-    RowWriter as RowWriter,
-    check_row_target as check_row_target,
-    read_rows as read_rows,
-    read_typed_rows as read_typed_rows,
-)
-from .row_ids import (
-    cell_list as cell_list,
-    cell_number as cell_number,
-    cell_text as cell_text,
-    id_of as id_of,
-    is_missing as is_missing,
-    required_id as required_id,
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
@@ -163,20 +148,13 @@ from .schemas import (
     feature_specification as feature_specification,
     without_text as without_text,
 )
-from .source_models import (
+from .sources import (
     Model as Model,
     Source as Source,
-)
-from .sources import (
     cache_folder as cache_folder,
     fetch as fetch,
     fetch_all as fetch_all,
     is_here as is_here,
-)
-from .stale_files import (
-    leftovers as leftovers,
-    mark as mark,
-    temporary_folder as temporary_folder,
 )
 from .tables import (
     PlacedRow as PlacedRow,

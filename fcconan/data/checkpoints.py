@@ -29,7 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from fcconan.data.atomic_files import write_whole, write_whole_bytes
+from fcconan.data.atomic import write_whole, write_whole_bytes
 
 try:
     import fcntl

@@ -1,13 +1,37 @@
-"""Text normalisation and content ids.
+"""Ids: hashes, content ids of texts, and ids in rows.
 
 Ids follow from the text alone, so two files that hold the same message agree on its id without knowing of each
 other. The rule is versioned: a changed rule would be a new version, never a silent change.
+
+JSONL and parquet may hold ids as numbers, where CSV has text; and tools such as pandas make a column of whole numbers
+one of floats as soon as a cell is empty.
 """
 
+import ast
 import hashlib
+import json
+import math
 import re
 import unicodedata
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+
+
+def sha256_of(path: Path) -> str:
+    """Returns the sha256 of a file as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def name_with_hash(path: Path) -> str:
+    """Returns a file's name with the first 12 digits of its sha256, such as `rows.csv@1f2e3d4c5b6a`, for signatures."""
+    return f"{path.name}@{sha256_of(path)[:12]}"
+
 
 NORMALISATION_VERSION = 1
 
@@ -70,3 +94,140 @@ def make_reply_id(item: str, system: str, text: str, source_id: str = "") -> str
         source_id: The upstream record, where one item holds several replies of one system with the same text.
     """
     return f"re-{short_hash(item, system, normalise(text), source_id)}"
+
+
+# <language><type>ST<subtopic>HS<message>CN<reply>, then the derivation of the row from an original, if any.
+CONAN_ID = re.compile(r"(EN|FR|IT)(T\d)ST(\d{4})HS(\d{4})CN(\d{6})(P1|P2|T1)?")
+AUGMENTATION = {None: "original", "P1": "paraphrase-1", "P2": "paraphrase-2", "T1": "translation-1"}
+
+
+def decode_conan_id(source_id: str) -> dict[str, str] | None:
+    """Decodes the `cn_id` of CONAN.
+
+    Args:
+        source_id: Such as `FRT1ST0012HS0037CN001687P1`.
+
+    Returns:
+        The language of the campaign, the language of the text (translations are into English), the codes of HS type,
+        subtopic, HS and CN, and the augmentation; or None where the text is no such id.
+    """
+    match = CONAN_ID.fullmatch(source_id)
+    if match is None:
+        return None
+    language, kind, subtopic, hs, cn, augmentation = match.groups()
+    return {
+        "language": language.lower(),
+        "text_language": "en" if augmentation == "T1" else language.lower(),
+        "type_code": kind,
+        "subtopic_code": f"ST{subtopic}",
+        "hs_code": f"HS{hs}",
+        "cn_code": f"CN{cn}",
+        "augmentation": AUGMENTATION[augmentation],
+    }
+
+
+Row = Mapping[str, Any]
+ID_COLUMNS = (
+    "reply_id", "pair_id", "item_id", "hs_id", "source_id", "system", "system_a", "system_b", "reply_a", "reply_b",
+    "rater",
+)  # fmt: skip
+_EXACT = 2**53  # whole numbers above are not told apart as floats
+
+
+def id_of(row: Row, column: str, place: str) -> str | None:
+    """Returns an id or a name as text; None where there is none: no column, nothing, an empty text or nan.
+
+    A whole number is the same id as 0, 0.0, "0" and "0.0"; all other texts stay as they are.
+
+    Args:
+        row: The row.
+        column: Which of its columns.
+        place: Of the row, for complaints.
+
+    Raises:
+        InputError: It is a number that is not whole, true or false, or neither text nor number.
+    """
+    value = row.get(column)
+    if isinstance(value, str):
+        if value.endswith(".0") and value[:-2].removeprefix("-").isdecimal():
+            return value[:-2]
+        return value or None
+    if is_missing(value):
+        return None
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        return str(int(value))
+    if not isinstance(value, bool) and isinstance(value, Real):
+        number = float(value)
+        if number.is_integer() and abs(number) <= _EXACT:
+            return str(int(number))
+    raise _refused(row, column, place)
+
+
+def required_id(row: Row, column: str, place: str) -> str:
+    """Returns an id or a name as text.
+
+    Raises:
+        InputError: As `id_of`, or there is none.
+    """
+    found = id_of(row, column, place)
+    if found is None:
+        raise _refused(row, column, place)
+    return found
+
+
+def with_ids(row: Row, place: str) -> dict[str, Any]:
+    """Returns a row whose ids are text or None.
+
+    Raises:
+        InputError: As `id_of`.
+    """
+    return {**row, **{column: id_of(row, column, place) for column in ID_COLUMNS if column in row}}
+
+
+def is_missing(value: Any) -> bool:
+    """Tells whether a cell is empty: nothing, an empty text, or nan, as some tools write it."""
+    return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and math.isnan(value))
+
+
+def cell_list(value: Any) -> list[Any]:
+    """Returns what a cell holds as a list: a list, one as JSON or pandas writes it into CSV, or the cell alone."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str) and value.startswith("["):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
+                    found = read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(found, list):
+                return found
+    return [value]
+
+
+def cell_number(value: Any) -> float | None:
+    """Returns the number that a cell holds; None for anything else.
+
+    Truth values, text with an underscore, which Python takes for digits, and integers that are larger than any float
+    are none.
+    """
+    if isinstance(value, bool) or "_" in str(value):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def cell_text(value: Any) -> str:
+    """Returns what a cell is called in options: the same in all kinds of files."""
+    if is_missing(value):
+        return "None"
+    try:
+        return id_of({"cell": value}, "cell", "") or ""
+    except InputError:
+        return str(value)
+
+
+def _refused(row: Row, column: str, place: str) -> InputError:
+    return InputError(f"{place}: {column} is {row.get(column)!r}, expected a name or an id; mend that row")

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data.conan_ids import decode_conan_id
 from fcconan.data.content import content_folder
-from fcconan.data.ids import normalise, short_hash
-from fcconan.data.row_files import SUFFIXES
+from fcconan.data.files import SUFFIXES
+from fcconan.data.ids import decode_conan_id, normalise, short_hash
 
 TABLE = "annotations/generation/kin/conan.csv"
 MESSAGE, CODE, REPLY, WRITTEN = "hs:", "code:", "cn:", "written:"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError, model_validator
 
-from fcconan.data.json_text import parse_json
+from fcconan.data.files import parse_json
 from fcconan.errors import InputError
 
 MANIFEST = "manifest.json"

@@ -17,7 +17,7 @@ from typing import Any
 
 from fcconan.data import ids
 from fcconan.data.columns import TEXTS, first_name
-from fcconan.data.row_ids import cell_list, id_of, is_missing
+from fcconan.data.ids import cell_list, id_of, is_missing
 from fcconan.data.schemas import ABOUT_REPLY
 from fcconan.errors import InputError
 

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data.columns import JUDGEMENT, NEEDED, Wide, check_there, read_mapping, renamed
-from fcconan.data.files import part_files, parts_of, row_file
-from fcconan.data.hashes import name_with_hash
+from fcconan.data.files import SUFFIXES, part_files, parts_of, read_rows, row_file
+from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.reply_ids import ReplyIds, later_columns, text_columns
-from fcconan.data.row_files import SUFFIXES, read_rows
-from fcconan.data.row_ids import cell_text, is_missing, with_ids
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:

@@ -50,12 +50,10 @@ from .imported_replies import (
     STRATEGY as STRATEGY,
     ImportedReplies as ImportedReplies,
 )
-from .item import (
+from .items import (
     GENERATED as GENERATED,
     Item as Item,
     Row as Row,
-)
-from .items import (
     load_items as load_items,
 )
 from .prompts import (
@@ -73,7 +71,7 @@ from .requests import (
 from .retrieval_baseline import (
     Catalogue as Catalogue,
 )
-from .safety.flags import (
+from .safety import (
     FLAGS as FLAGS,
     flags_of as flags_of,
 )

@@ -10,7 +10,7 @@ from fcconan.data import make_reply_id, short_hash
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.generation.candidate_replies import Drawn
+    from fcconan.generation.items import Drawn
     from fcconan.judging import ModelJudge, Plan as JudgePlan
 
 _DECIMALS = 9  # of a mean; further ones are rounding

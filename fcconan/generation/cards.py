@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.data import short_hash
 from fcconan.errors import InputError
-from fcconan.generation.item import Item
+from fcconan.generation.items import Item
 
 if TYPE_CHECKING:
     from fcconan.generation.splits import Part

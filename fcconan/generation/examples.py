@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.generation.item import Example, Item
+from fcconan.generation.items import Example, Item
 from fcconan.generation.training_pool import Pool
 from fcconan.retrieval import MINILM, QUERY, Encoder, SentenceEncoder
 

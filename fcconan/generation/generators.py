@@ -8,9 +8,8 @@ import numpy as np
 
 from fcconan.data import short_hash
 from fcconan.errors import InputError
-from fcconan.generation.candidate_replies import Candidate, Drawn
 from fcconan.generation.candidates import First, Pick, key_of
-from fcconan.generation.item import Generated, Item, Source
+from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
 from fcconan.models import Call, Model, Reply, stop_in
 from fcconan.parsing import without_thoughts

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import id_of, is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, short_hash
 from fcconan.errors import InputError
-from fcconan.generation.item import Generated, Item, Row
+from fcconan.generation.items import Generated, Item, Row
 from fcconan.generation.splits import open_part
 
 STRATEGY = "imported"

@@ -1,13 +1,156 @@
-"""The messages that generators answer, with their references: from a built dataset or a file."""
+"""Messages that generators answer, and the replies to them."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from fcconan.data import codes_of_row, id_of, is_blank, kin_of, make_cn_id, make_hs_id, make_item_id, normalise
+from fcconan.data import (
+    GENERATED as GENERATED_SCHEMA,
+    Columns,
+    codes_of_row,
+    id_of,
+    is_blank,
+    kin_of,
+    make_cn_id,
+    make_hs_id,
+    make_item_id,
+    normalise,
+)
 from fcconan.errors import InputError
-from fcconan.generation.item import Item
 from fcconan.generation.splits import Part, is_judged, open_part
+from fcconan.models import Call
+
+Row = dict[str, Any]
+
+GENERATED: Columns = GENERATED_SCHEMA.kinds
+
+
+@dataclass(frozen=True)
+class Item:
+    """One message to answer, with its references.
+
+    Attributes:
+        item_id: Of the message and its references.
+        hs_id: Of the message.
+        hate_speech: The message.
+        references: CNs that people wrote for it.
+        language: Code of its language, where the dataset names one.
+        kin: Everything that tells which messages are this one in other words: its id, its upstream codes, the ids of
+            its CNs. A training pair that shares any of these may not be shown for it.
+    """
+
+    item_id: str
+    hs_id: str
+    hate_speech: str
+    references: tuple[str, ...] = ()
+    language: str | None = None
+    kin: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair of the training part that a prompt shows, or the CN of one that is offered as an answer.
+
+    Attributes:
+        pair_id: Of the pair.
+        cn_id: Of the CN.
+        hate_speech: The message that it was written for; empty for a CN of a catalogue.
+        counter_narrative: The CN.
+        score: How near it is to the message that is answered, by whatever found it.
+    """
+
+    pair_id: str
+    cn_id: str
+    hate_speech: str
+    counter_narrative: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a prompt shows besides the message.
+
+    Attributes:
+        examples: Pairs, in the order in which they are shown.
+        candidates: Pairs whose CNs are offered, the best one first.
+        background: Passages about the message.
+    """
+
+    examples: tuple[Example, ...] = ()
+    candidates: tuple[Example, ...] = ()
+    background: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What came of one item.
+
+    Attributes:
+        text: The reply; None where there is none.
+        reason: Why there is none.
+        more: Further columns of `GENERATED`.
+    """
+
+    text: str | None
+    reason: str | None = None
+    more: Row = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """Finds training pairs for an item; never one that shares any of its kin."""
+
+    configuration: dict[str, Any]
+
+    def of(self, item: Item) -> tuple[Example, ...]:
+        """Returns the pairs, the best one first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One answer to a message.
+
+    Attributes:
+        text: Its words, without what the model thought before and white space around them; None where there are none.
+        reason: Why there are none.
+        cut: Whether it was cut at its longest.
+        model: The name under which the model answered.
+        prompt_tokens: As the model counts.
+        completion_tokens: As the model counts.
+    """
+
+    text: str | None
+    reason: str | None = None
+    cut: bool = False
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass
+class Drawn:
+    """A message with all answers to it.
+
+    Attributes:
+        item: The message.
+        shown: What the prompt showed besides.
+        calls: What was asked.
+        reason: Why nothing was asked.
+        candidates: The answers, in the order of the calls.
+    """
+
+    item: Item
+    shown: Shown
+    calls: list[Call]
+    reason: str | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """The candidates that have words, by their place."""
+        return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
+
 
 APPROPRIATE = "appropriate"
 

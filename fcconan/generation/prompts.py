@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.data import content_folder, did_you_mean
 from fcconan.errors import InputError
-from fcconan.generation.item import Example, Item, Shown
+from fcconan.generation.items import Example, Item, Shown
 from fcconan.judging import Prompt, load_prompt
 from fcconan.models import Messages
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.generation.item import Item, Shown, Source
+from fcconan.generation.items import Item, Shown, Source
 from fcconan.models import Call
 
 if TYPE_CHECKING:

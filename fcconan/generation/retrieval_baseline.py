@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import make_cn_id
 from fcconan.errors import InputError
-from fcconan.generation.item import Example, Item
+from fcconan.generation.items import Example, Item
 from fcconan.generation.training_pool import Pair, Pool
 from fcconan.retrieval import MINILM, Maker, Retriever, load_suite, rank_all
 from fcconan.scoring import Ranking

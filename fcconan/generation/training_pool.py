@@ -7,8 +7,7 @@ from typing import Any
 
 from fcconan.data import Kinship, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
-from fcconan.generation.item import Example, Item
-from fcconan.generation.items import APPROPRIATE
+from fcconan.generation.items import APPROPRIATE, Example, Item
 from fcconan.generation.splits import is_judged, open_part
 from fcconan.retrieval import TrainingPair
 

@@ -8,7 +8,7 @@ from typing import Any
 from fcconan.data import make_reply_id
 from fcconan.errors import InputError
 from fcconan.generation.generators import Generator
-from fcconan.generation.item import GENERATED, Generated, Item, Row
+from fcconan.generation.items import GENERATED, Generated, Item, Row
 
 Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # how the flags begin that tell of one
@@ -20,10 +20,10 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
     Args:
         generator: The system.
         items: The messages.
-        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags.flags_of`.
+        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags_of`.
 
     Yields:
-        Rows with the columns `fcconan.generation.item.GENERATED`.
+        Rows with the columns `fcconan.generation.items.GENERATED`.
 
     Raises:
         InputError: The generator cannot be used at all, or gives another number of answers than there are items.
@@ -50,10 +50,10 @@ def row_maker(system: str, strategy: str, *, flags: Flags | None = None) -> Call
     Args:
         system: Its name.
         strategy: How it answers.
-        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags.flags_of`.
+        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags_of`.
     """
     if flags is None:
-        from fcconan.generation.safety.flags import flags_of
+        from fcconan.generation.safety import flags_of
 
         flags = flags_of
     return partial(_row, system, strategy, flags)

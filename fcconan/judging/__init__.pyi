@@ -1,7 +1,7 @@
 from .audit.analysis import (
     audit_judge as audit_judge,
 )
-from .audit.intervals import (
+from .audit.findings import (
     codes_of as codes_of,
     share_interval as share_interval,
     wilson as wilson,
@@ -15,22 +15,17 @@ from .calibration.data import (
     Parts as Parts,
     split as split,
 )
-from .calibration.rater import (
-    StepsRater as StepsRater,
-)
 from .calibration.rehearsal import (
     rehearse as rehearse,
 )
 from .calibration.search import (
+    StepsRater as StepsRater,
     calibrate as calibrate,
 )
 from .calibration.settings import (
     Calibration as Calibration,
     Settings as Settings,
     load_steps as load_steps,
-)
-from .comparison.context import (
-    ContextBudget as ContextBudget,
 )
 from .comparison.judge import (
     COLUMNS as COLUMNS,
@@ -45,6 +40,7 @@ from .comparison.pairs import (
 from .comparison.protocols import (
     FAST_TOKENS as FAST_TOKENS,
     ChoiceJudge as ChoiceJudge,
+    ContextBudget as ContextBudget,
     JudgeLM as JudgeLM,
 )
 from .comparison.summary import (
@@ -71,24 +67,20 @@ from .rating import (
     RETRIED as RETRIED,
     Judge as Judge,
     ModelJudge as ModelJudge,
+    RatingSummary as RatingSummary,
     Row as Row,
 )
 from .rating_cache import (
     KeptRatings as KeptRatings,
 )
-from .rubric_drafts import (
-    draft_rubric as draft_rubric,
-)
 from .rubrics import (
+    draft_rubric as draft_rubric,
     load_rubric as load_rubric,
 )
 from .strategies import (
     TEXTS as TEXTS,
     Plan as Plan,
     Question as Question,
-)
-from .summaries import (
-    RatingSummary as RatingSummary,
 )
 from .tasks import (
     Aspect as Aspect,

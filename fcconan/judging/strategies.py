@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fcconan.errors import InputError
-from fcconan.judging.prompts import Prompt, load_prompt
-from fcconan.judging.tasks import Aspect, Task
-from fcconan.judging.wording import (
+from fcconan.judging.prompts import (
     Form,
+    Prompt,
     grade_lines,
     label_prompt,
     label_schema,
+    load_prompt,
     numbered,
     rating_prompt,
     rating_schema,
     written,
 )
+from fcconan.judging.tasks import Aspect, Task
 from fcconan.models import Sampling
 
 Strategy = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]

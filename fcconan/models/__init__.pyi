@@ -20,7 +20,32 @@ from .budget import (
     longest_answer as longest_answer,
     longest_prompt as longest_prompt,
 )
-from .calls import (
+from .chat_template import (
+    Format as Format,
+    control_tokens as control_tokens,
+    encode_pair as encode_pair,
+    format_names as format_names,
+    held_token as held_token,
+    load_format as load_format,
+)
+from .client import (
+    Client as Client,
+)
+from .dry_run import (
+    DryClient as DryClient,
+    Rehearsal as Rehearsal,
+    UnaskedModel as UnaskedModel,
+)
+from .endpoint import (
+    EndpointModel as EndpointModel,
+)
+from .local import (
+    LocalModel as LocalModel,
+)
+from .replay import (
+    ReplayModel as ReplayModel,
+)
+from .requests import (
     Call as Call,
     CallReason as CallReason,
     Messages as Messages,
@@ -29,40 +54,9 @@ from .calls import (
     Sampling as Sampling,
     TokenAlternatives as TokenAlternatives,
 )
-from .chat_formats import (
-    format_names as format_names,
-    load_format as load_format,
-)
-from .chat_template import (
-    Format as Format,
-    control_tokens as control_tokens,
-    encode_pair as encode_pair,
-    held_token as held_token,
-)
-from .client import (
-    Client as Client,
-)
-from .completions import (
-    whole_characters as whole_characters,
-)
-from .dry_run import (
-    DryClient as DryClient,
-)
-from .endpoint import (
-    EndpointModel as EndpointModel,
-)
-from .local import (
-    LocalModel as LocalModel,
-)
-from .rehearsals import (
-    Rehearsal as Rehearsal,
-    UnaskedModel as UnaskedModel,
-)
-from .replay import (
-    ReplayModel as ReplayModel,
-)
 from .responses import (
     EndpointError as EndpointError,
+    whole_characters as whole_characters,
 )
 from .token_sampling import (
     stop_in as stop_in,

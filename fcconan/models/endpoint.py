@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fcconan.models.calls import Call, Reply, Sampling
 from fcconan.models.client import Client
-from fcconan.models.completions import fault, read_reply
-from fcconan.models.requests import Request
-from fcconan.models.responses import Answer
+from fcconan.models.requests import Call, Reply, Request, Sampling
+from fcconan.models.responses import Answer, fault, read_reply
 from fcconan.models.session import Job, Known, Session
 from fcconan.models.token_sampling import stop_in
 

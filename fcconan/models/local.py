@@ -21,10 +21,9 @@ from warnings import catch_warnings
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Reply
 from fcconan.models.chat_template import Format, control_tokens, held_token, prompt_tokens
-from fcconan.models.completions import read_reply
-from fcconan.models.requests import Finished, request_key
+from fcconan.models.requests import Call, Finished, Reply, request_key
+from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
 from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
 
@@ -212,7 +211,7 @@ class LocalModel:
             return list(self._tokenizer("\n\n".join(message["content"] for message in call.messages))["input_ids"])
         template = self._template
         if template is None and not self._tokenizer.chat_template:
-            from fcconan.models.chat_formats import format_names
+            from fcconan.models.chat_template import format_names
 
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "

@@ -7,7 +7,7 @@ from typing import Any
 
 from fcconan.data import read_rows, short_hash
 from fcconan.errors import InputError
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 
 OUTPUT = "output"
 

@@ -1,14 +1,154 @@
-"""A request to a model, and the key under which its answer is stored."""
+"""Requests to models and their answers: one shape for endpoints, local models and recorded answers."""
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Literal, Protocol
 
 import orjson
 
 from fcconan.errors import InputError
+
+Messages = list[dict[str, str]]
+CallReason = Literal[
+    "bad_request",  # the endpoint, or the model, takes no request like this one
+    "rate_limited",
+    "server_error",
+    "timeout",
+    "connection",
+    "bad_body",
+    "refused",  # by the endpoint itself, in a field of its own; what a model says is text
+    "truncated",
+    "filtered",
+    "empty",
+    "too_long",  # for the model's context
+    "not_recorded",  # a replayed file holds no answer to this
+]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a model draws its words. None leaves a setting to the model.
+
+    Attributes:
+        temperature: 0 takes the most likely token.
+        max_tokens: The longest answer.
+        top_p: The mass from which tokens are drawn.
+        stop: The answer ends before any of these.
+        seed: Of the draw.
+        top_logprobs: How many alternatives of every token are asked for; 0 asks for none.
+        top_k: From how many of the likeliest tokens is drawn, before the mass is looked at. A model on this machine
+            draws from all where it is None.
+
+    Raises:
+        InputError: A number is out of its range.
+    """
+
+    temperature: float | None = 0.0
+    max_tokens: int | None = 512
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = 0
+    top_logprobs: int = 0
+    top_k: int | None = None
+
+    def __post_init__(self) -> None:
+        temperature, longest, top_p, alternatives = self.temperature, self.max_tokens, self.top_p, self.top_logprobs
+        top_k = self.top_k
+        for name, number, fits, expected in (
+            ("temperature", temperature, temperature is None or 0 <= temperature < inf, "a number from 0"),
+            ("max_tokens", longest, longest is None or 1 <= longest < inf, "a number from 1"),
+            ("top_p", top_p, top_p is None or 0 < top_p <= 1, "a number above 0 and up to 1"),
+            ("top_k", top_k, top_k is None or 1 <= top_k < inf, "a number from 1"),
+            ("top_logprobs", alternatives, 0 <= alternatives <= 20, "a number from 0 to 20"),
+        ):
+            if not fits:
+                raise InputError(f"{name} is {number}: give {expected}")
+        if "" in self.stop:  # it stands at the beginning of everything
+            raise InputError("a stop string is empty: give words at which the answer ends, or none")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request to a chat model.
+
+    Attributes:
+        messages: Role and content of every message.
+        sampling: How the model draws its words.
+        schema: JSON Schema of the answer, with its name under `title`; for endpoints that can enforce it.
+        sample: Tells repetitions of one request apart.
+        variables: What the prompt was filled with. Recorded answers are found by it; it is not sent.
+    """
+
+    messages: Messages
+    sampling: Sampling = Sampling()
+    schema: Mapping[str, Any] | None = None
+    sample: int = 0
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TokenAlternatives:
+    """One token of an answer and what else the model might have written.
+
+    Attributes:
+        token: The token.
+        logprobs: Natural logarithm of the probability of each alternative, the token among them; what the model says
+            is impossible, or gives no number for, is left out.
+    """
+
+    token: str
+    logprobs: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of a call.
+
+    Attributes:
+        text: The model's words; None where there are none.
+        reason: Why there are none.
+        detail: What the endpoint said, for people. Never to be parsed for an answer.
+        model: The name under which the model answered.
+        prompt_tokens: As the model counts.
+        completion_tokens: As the model counts.
+        logprobs: For every token of the answer; None where the model gives none.
+        structured: Whether the endpoint was held to the call's schema.
+        cut: The words of an answer that was cut at its longest. They are no reply, unless their form shows that what
+            is read of them is whole.
+    """
+
+    text: str | None = None
+    reason: CallReason | None = None
+    detail: str = ""
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    logprobs: tuple[TokenAlternatives, ...] | None = None
+    structured: bool = False
+    cut: str | None = None
+
+
+class Model(Protocol):
+    """A chat model.
+
+    Attributes:
+        name: What its ratings are signed with.
+        configuration: All that changes its answers, besides the calls.
+    """
+
+    name: str
+    configuration: dict[str, Any]
+
+    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        """Yields one reply for every call, in their order, reading the calls as they are needed.
+
+        Raises:
+            InputError: The model cannot be used at all.
+        """
+        ...
 
 
 class Request:

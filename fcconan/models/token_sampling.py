@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Sampling
+from fcconan.models.requests import Sampling
 
 if TYPE_CHECKING:
     import torch

@@ -92,12 +92,11 @@ def publish(
         HubFailure: The Hub cannot be reached or failed; running it again goes on.
     """
     from fcconan.publishing import gate, restricted
-    from fcconan.publishing.card_check import check_published_card
+    from fcconan.publishing.checks import check_loading, check_published_card
     from fcconan.publishing.contents import read_contents
     from fcconan.publishing.forms import check_titles
     from fcconan.publishing.hub import GATES, Hub, Remote
     from fcconan.publishing.known_texts import known_texts
-    from fcconan.publishing.loading import check_loading
     from fcconan.publishing.plan import check_tag, make_plan
     from fcconan.publishing.rows import is_release, stage_rows
     from fcconan.publishing.upload import carry_out

@@ -11,8 +11,6 @@ from .campaigns import (
 )
 from .correlations import (
     correlation_tables as correlation_tables,
-)
-from .differences import (
     difference_tables as difference_tables,
 )
 from .explorer import (
@@ -27,12 +25,12 @@ from .generators import (
 from .ledger import (
     write_ledger as write_ledger,
 )
-from .loss_curve import (
-    curve_plot as curve_plot,
-)
 from .page import (
     Page as Page,
     write as write,
+)
+from .plots import (
+    curve_plot as curve_plot,
 )
 from .retrieval import (
     drill_down as drill_down,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
-from fcconan.reporting.differences import difference_tables
+from fcconan.reporting.correlations import difference_tables
 from fcconan.reporting.page import Page, markup, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,

@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.data import counted
-from fcconan.reporting.correlations import correlation_tables, counts_text, value_text
-from fcconan.reporting.differences import difference_tables, judging_raters
-from fcconan.reporting.heat import SCRIPT, STYLE
+from fcconan.reporting.correlations import (
+    correlation_tables,
+    counts_text,
+    difference_tables,
+    judging_raters,
+    value_text,
+)
+from fcconan.reporting.heat_maps import SCRIPT, STYLE
 from fcconan.reporting.page import Page, write
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
@@ -186,8 +191,7 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
     """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
-    from fcconan.reporting.heat import heat_maps
-    from fcconan.reporting.heat_scores import win_map
+    from fcconan.reporting.heat_maps import heat_maps, win_map
     from fcconan.reporting.plots import strengths_plot
 
     plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
@@ -196,8 +200,7 @@ def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
     """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
-    from fcconan.reporting.heat import heat_maps
-    from fcconan.reporting.heat_scores import correlation_maps
+    from fcconan.reporting.heat_maps import correlation_maps, heat_maps
 
     notes = [
         *result.get("notes", ()),
@@ -224,8 +227,7 @@ def agreement_section(result: Mapping[str, Any]) -> Section:
     Args:
         result: With `rows` and `notes`.
     """
-    from fcconan.reporting.heat import heat_maps
-    from fcconan.reporting.heat_scores import agreement_maps
+    from fcconan.reporting.heat_maps import agreement_maps, heat_maps
 
     notes = [*result["notes"], "Intervals are over items. What fewer than two of the raters rated is left out."]
     maps = agreement_maps(result["rows"])

@@ -1,19 +1,17 @@
 from .benchmark import (
     bench as bench,
 )
-from .benchmark_rows import (
+from .benchmark_settings import (
+    Settings as Settings,
+)
+from .benchmark_statistics import (
+    SUMMARY as SUMMARY,
     benchmark_csv as benchmark_csv,
     ends_of as ends_of,
     leaderboard_rows as leaderboard_rows,
     primary_by_chance as primary_by_chance,
     ranked_systems as ranked_systems,
     score_rows as score_rows,
-)
-from .benchmark_settings import (
-    Settings as Settings,
-)
-from .benchmark_statistics import (
-    SUMMARY as SUMMARY,
 )
 from .chat import (
     RequestForm as RequestForm,
@@ -32,9 +30,6 @@ from .dense import (
     SentenceEncoder as SentenceEncoder,
     nearest as nearest,
 )
-from .folds import (
-    groups_of as groups_of,
-)
 from .lexical import (
     BM25 as BM25,
     Random as Random,
@@ -46,11 +41,9 @@ from .ranx_forms import (
     run_as_system as run_as_system,
     to_ranx as to_ranx,
 )
-from .request_counts import (
-    count_requests as count_requests,
-)
 from .run_cache import (
     KeptRuns as KeptRuns,
+    count_requests as count_requests,
     default_folder as default_folder,
 )
 from .sample_size import (
@@ -78,6 +71,9 @@ from .systems import (
 from .training import (
     Training as Training,
     train_retriever as train_retriever,
+)
+from .training_data import (
+    groups_of as groups_of,
 )
 from .trec import (
     qrels_text as qrels_text,

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
-from fcconan.retrieval.folds import grouped_folds
 from fcconan.retrieval.lexical import best
 from fcconan.retrieval.systems import Rankings, TrainingPair
+from fcconan.retrieval.training_data import grouped_folds
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,18 @@ from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import Client, Reply
-from fcconan.retrieval.chat import Chat, Reason, RequestForm, Tally, read_choice, read_field
-from fcconan.retrieval.prompts import LISTWISE, PAIRWISE, POINTWISE, labelled
+from fcconan.retrieval.chat import (
+    LISTWISE,
+    PAIRWISE,
+    POINTWISE,
+    Chat,
+    Reason,
+    RequestForm,
+    Tally,
+    labelled,
+    read_choice,
+    read_field,
+)
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 Strategy = Literal["listwise", "pointwise", "pairwise"]

@@ -28,11 +28,10 @@ import fcconan
 from fcconan.data import Checkpoint, write_whole
 from fcconan.errors import InputError
 from fcconan.models import quiet_training
-from fcconan.retrieval.batches import clean_batches
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
-from fcconan.retrieval.folds import grouped_folds, groups_of
 from fcconan.retrieval.propagation import mean_metrics
 from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10

@@ -5,8 +5,7 @@ from typing import Any
 
 from fcconan.errors import InputError
 from fcconan.models import Client
-from fcconan.retrieval.chat import Chat, RequestForm, Tally, read_choice
-from fcconan.retrieval.prompts import ZERO_SHOT, labelled
+from fcconan.retrieval.chat import ZERO_SHOT, Chat, RequestForm, Tally, labelled, read_choice
 from fcconan.retrieval.systems import Rankings
 
 

@@ -19,6 +19,7 @@ from .correlation.coefficients import (
     KENDALL_B as KENDALL_B,
     SPEARMAN as SPEARMAN,
     known_coefficients as known_coefficients,
+    middle_ranks as middle_ranks,
 )
 from .correlation.levels import (
     LEVELS as LEVELS,
@@ -65,9 +66,6 @@ from .leaderboards import (
     left_out as left_out,
     one_score as one_score,
 )
-from .ranks import (
-    middle_ranks as middle_ranks,
-)
 from .ratings import (
     HUMAN as HUMAN,
     WHOLE as WHOLE,
@@ -80,10 +78,13 @@ from .reliability_data import (
 )
 from .retrieval.evaluation import (
     ALL as ALL,
+    NOT_IN_CATALOGUE as NOT_IN_CATALOGUE,
     TABLE_4 as TABLE_4,
     Evaluation as Evaluation,
+    Ranking as Ranking,
     Rule as Rule,
     chance_levels as chance_levels,
+    check_run as check_run,
     evaluate as evaluate,
     evaluate_run as evaluate_run,
     metric_names as metric_names,
@@ -100,11 +101,6 @@ from .retrieval.metrics import (
     tie_by_corpus as tie_by_corpus,
     tie_by_hash as tie_by_hash,
 )
-from .retrieval.runs import (
-    NOT_IN_CATALOGUE as NOT_IN_CATALOGUE,
-    Ranking as Ranking,
-    check_run as check_run,
-)
 from .score_table import (
     Flags as Flags,
     Floats as Floats,
@@ -115,9 +111,13 @@ from .significance.families import (
     LEVEL as LEVEL,
     PRIMARY as PRIMARY,
     Family as Family,
+    Ints as Ints,
     family_parts as family_parts,
     floor_notes as floor_notes,
+    p_floor as p_floor,
+    sign_flip_tests as sign_flip_tests,
     system_pairs as system_pairs,
+    units_floor as units_floor,
 )
 from .significance.intervals import (
     CHUNK as CHUNK,
@@ -130,20 +130,11 @@ from .significance.intervals import (
     percentile_interval as percentile_interval,
     summary as summary,
 )
-from .significance.max_t import (
-    Ints as Ints,
-    p_floor as p_floor,
-    sign_flip_tests as sign_flip_tests,
-    units_floor as units_floor,
-)
 from .system_tests import (
     DRAWS as DRAWS,
     compare_rated as compare_rated,
     sign_flip_signature as sign_flip_signature,
     system_test_notes as system_test_notes,
-)
-from .text.bartscore import (
-    BartScore as BartScore,
 )
 from .text.bertscore import (
     BertScore as BertScore,
@@ -155,7 +146,10 @@ from .text.corpus import (
 from .text.evaluation import (
     OF_REFERENCES as OF_REFERENCES,
     TEXT_METRICS as TEXT_METRICS,
+    rating_rows as rating_rows,
     score_texts as score_texts,
+    summary_rows as summary_rows,
+    summary_signatures as summary_signatures,
 )
 from .text.models import (
     ScoringModel as ScoringModel,
@@ -166,18 +160,14 @@ from .text.novelty import (
 from .text.overlap import (
     Bleu as Bleu,
 )
-from .text.questions import (
-    Question as Question,
-)
-from .text.score_rows import (
-    rating_rows as rating_rows,
-    summary_rows as summary_rows,
-    summary_signatures as summary_signatures,
-)
 from .text.scores import (
     SEVERAL as SEVERAL,
     Metric as Metric,
     TextScores as TextScores,
+)
+from .text.seq2seq import (
+    BartScore as BartScore,
+    Question as Question,
 )
 from .text.toxicity import (
     Toxicity as Toxicity,

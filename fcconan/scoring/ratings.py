@@ -10,8 +10,7 @@ import numpy as np
 
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.reply_metadata import by_id, joined, learn, lengths
-from fcconan.scoring.score_table import Floats, ScoreTable
+from fcconan.scoring.score_table import Floats, ScoreTable, by_id, joined, learn, lengths
 from fcconan.scoring.significance.intervals import means
 
 Row = Mapping[str, Any]

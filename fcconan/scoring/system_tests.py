@@ -2,7 +2,7 @@
 
 A pair is compared on the items for which both systems have a value. The sign of every item's difference is flipped at
 random (Smucker, Allan and Carterette, 2007), one sign per item for all tests, and p is adjusted by max-T within
-declared families (`fcconan.scoring.significance.max_t`).
+declared families (`fcconan.scoring.significance.families`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,10 +23,12 @@ from fcconan.scoring.significance.families import (
     Pairs,
     family_parts,
     floor_notes,
+    p_floor,
+    sign_flip_tests,
     system_pairs,
+    units_floor,
 )
 from fcconan.scoring.significance.intervals import Floats, bootstrap_means, divided, finite, percentile_interval
-from fcconan.scoring.significance.max_t import p_floor, sign_flip_tests, units_floor
 
 DRAWS = 10_000  # of the tests where there is no bootstrap
 DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB

@@ -6,7 +6,10 @@ from .active_learning import (
 from .adjudication import (
     AdjudicateOptions as AdjudicateOptions,
     AdjudicateResult as AdjudicateResult,
+    ValidateOptions as ValidateOptions,
+    ValidateResult as ValidateResult,
     adjudicate as adjudicate,
+    validate as validate,
 )
 from .agreement import (
     AgreeOptions as AgreeOptions,
@@ -22,7 +25,10 @@ from .answer_log import (
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
+    RosterOptions as RosterOptions,
+    RosterResult as RosterResult,
     assign as assign,
+    update_raters as update_raters,
 )
 from .background import (
     Background as Background,
@@ -44,15 +50,15 @@ from .bias_audit import (
     AuditResult as AuditResult,
     audit as audit,
 )
+from .campaign_folders import (
+    StatusOptions as StatusOptions,
+    StatusResult as StatusResult,
+    campaign_status as campaign_status,
+)
 from .campaign_release import (
     TierOptions as TierOptions,
     TierResult as TierResult,
     tier as tier,
-)
-from .campaign_state import (
-    StatusOptions as StatusOptions,
-    StatusResult as StatusResult,
-    campaign_status as campaign_status,
 )
 from .campaigns import (
     CampaignOptions as CampaignOptions,
@@ -94,10 +100,6 @@ from .correlations import (
     CorrelateResult as CorrelateResult,
     correlate as correlate,
 )
-from .dataset_parts import (
-    DatasetPart as DatasetPart,
-    dataset_part as dataset_part,
-)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
@@ -116,14 +118,6 @@ from .demonstration import (
     DemoResult as DemoResult,
     run_demo as run_demo,
 )
-from .failures import (
-    WatchedModel as WatchedModel,
-    why_nothing as why_nothing,
-)
-from .file_checks import (
-    check_files as check_files,
-    files_of_models as files_of_models,
-)
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
@@ -138,26 +132,27 @@ from .generator_suite import (
     GeneratorSuiteResult as GeneratorSuiteResult,
     evaluate_generators as evaluate_generators,
 )
-from .judge_plans import (
-    ComparisonPrompt as ComparisonPrompt,
-    RatingPrompt as RatingPrompt,
-    expected_answer as expected_answer,
-)
 from .judgements import (
     RateOptions as RateOptions,
     RateResult as RateResult,
     rate as rate,
 )
 from .locations import (
+    DatasetPart as DatasetPart,
     built_folder as built_folder,
     cached_folder as cached_folder,
+    check_files as check_files,
     dataset_folder as dataset_folder,
+    dataset_part as dataset_part,
+    files_of_models as files_of_models,
 )
 from .model_results import (
     ModelResult as ModelResult,
     Progress as Progress,
+    WatchedModel as WatchedModel,
     dry_run_of as dry_run_of,
     reporting as reporting,
+    why_nothing as why_nothing,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
@@ -182,8 +177,11 @@ from .preferences import (
     compare as compare,
 )
 from .prompts import (
+    ComparisonPrompt as ComparisonPrompt,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
+    RatingPrompt as RatingPrompt,
+    expected_answer as expected_answer,
     show_prompt as show_prompt,
 )
 from .publication import (
@@ -191,21 +189,18 @@ from .publication import (
     PublishResult as PublishResult,
     publish as publish,
 )
+from .rankings import (
+    LeaderboardOptions as LeaderboardOptions,
+    LeaderboardResult as LeaderboardResult,
+    RankOptions as RankOptions,
+    RankResult as RankResult,
+    leaderboard as leaderboard,
+    rank as rank,
+)
 from .rater_quality import (
     RaterQualityOptions as RaterQualityOptions,
     RaterQualityResult as RaterQualityResult,
     check_raters as check_raters,
-)
-from .rating_board import (
-    LeaderboardOptions as LeaderboardOptions,
-    LeaderboardResult as LeaderboardResult,
-    leaderboard as leaderboard,
-)
-from .replies import (
-    REPLIES as REPLIES,
-    ReplySelection as ReplySelection,
-    check_systems as check_systems,
-    open_replies as open_replies,
 )
 from .reply_options import (
     GenerateOptions as GenerateOptions,
@@ -229,15 +224,11 @@ from .retriever_training import (
     RetrieverTrainingResult as RetrieverTrainingResult,
     train_retriever as train_retriever,
 )
-from .returned_sheets import (
-    ImportOptions as ImportOptions,
-    ImportResult as ImportResult,
-    import_answers as import_answers,
-)
-from .roster import (
-    RosterOptions as RosterOptions,
-    RosterResult as RosterResult,
-    update_raters as update_raters,
+from .rows import (
+    REPLIES as REPLIES,
+    ReplySelection as ReplySelection,
+    check_systems as check_systems,
+    open_replies as open_replies,
 )
 from .rubrics import (
     RubricOptions as RubricOptions,
@@ -245,9 +236,12 @@ from .rubrics import (
     draft_rubric as draft_rubric,
 )
 from .sheets import (
+    ImportOptions as ImportOptions,
+    ImportResult as ImportResult,
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     export_sheets as export_sheets,
+    import_answers as import_answers,
 )
 from .simulation import (
     SimulateOptions as SimulateOptions,
@@ -259,21 +253,11 @@ from .steps_calibration import (
     CalibrateResult as CalibrateResult,
     calibrate as calibrate,
 )
-from .suite_options import (
+from .suite_steps import (
     configured as configured,
 )
 from .text_metrics import (
     MetricsOptions as MetricsOptions,
     MetricsResult as MetricsResult,
     metrics as metrics,
-)
-from .tournament import (
-    RankOptions as RankOptions,
-    RankResult as RankResult,
-    rank as rank,
-)
-from .validation import (
-    ValidateOptions as ValidateOptions,
-    ValidateResult as ValidateResult,
-    validate as validate,
 )

@@ -12,7 +12,7 @@ from fcconan.services.configuration import option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import Bootstrap, WideRowSelection
 from fcconan.services.results import Result
-from fcconan.services.row_tables import (
+from fcconan.services.rows import (
     SOURCES,
     Source,
     listed,

@@ -10,9 +10,8 @@ from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap
-from fcconan.services.replies import ReplySelection, names_of, wanted
 from fcconan.services.results import Result
-from fcconan.services.row_tables import Source, listed
+from fcconan.services.rows import ReplySelection, Source, listed, names_of, wanted
 
 
 class AuditOptions(ReplySelection, Bootstrap):

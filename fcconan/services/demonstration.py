@@ -12,7 +12,7 @@ from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import Configuration, argument, option
 from fcconan.services.datasets import BuildResult, build
 from fcconan.services.options import RowSelection
-from fcconan.services.row_tables import open_rows, rated_replies
+from fcconan.services.rows import open_rows, rated_replies
 
 if TYPE_CHECKING:
     from fcconan.reporting import Page, Table

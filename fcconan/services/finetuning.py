@@ -257,8 +257,7 @@ def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> 
     """Reads the pairs and the evaluation data, and returns the pairs with their prompt."""
     from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
     from fcconan.models import load_format
-    from fcconan.services.dataset_parts import dataset_part
-    from fcconan.services.locations import built_folder
+    from fcconan.services.locations import built_folder, dataset_part
 
     items = {}
     for each in options.evaluation:

@@ -9,10 +9,8 @@ from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument
 from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
-from fcconan.services.dataset_parts import dataset_part
-from fcconan.services.failures import WatchedModel
-from fcconan.services.locations import built_folder
-from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, reporting
+from fcconan.services.locations import built_folder, dataset_part
+from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
     CONDITIONED,

@@ -30,13 +30,11 @@ from fcconan.services.bias_audit import AuditOptions, audit
 from fcconan.services.configuration import argument, option
 from fcconan.services.connections import Connection, cache_path, connected
 from fcconan.services.correlations import CorrelateOptions, correlate
-from fcconan.services.file_checks import check_files, files_of_models
+from fcconan.services.locations import check_files, files_of_models
 from fcconan.services.options import Endpoint
-from fcconan.services.rating_board import LeaderboardOptions, leaderboard
+from fcconan.services.rankings import LeaderboardOptions, RankOptions, leaderboard, rank
 from fcconan.services.results import Result, write_json
-from fcconan.services.suite_rehearsal import rehearsed
-from fcconan.services.suite_steps import COMPARISONS, RATINGS, REPLIES, SuiteSteps, step_of
-from fcconan.services.tournament import RankOptions, rank
+from fcconan.services.suite_steps import COMPARISONS, RATINGS, REPLIES, SuiteSteps, rehearsed, step_of
 
 if TYPE_CHECKING:
     from fcconan.models import Client, Model

@@ -11,12 +11,10 @@ from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
 from fcconan.services.configuration import argument, option
 from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.failures import WatchedModel, why_nothing
-from fcconan.services.judge_plans import METHOD, RatingPrompt, expected_answer, steps_of, task_option
-from fcconan.services.model_results import ModelResult, Progress, dry_run_of, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
 from fcconan.services.options import MOST_ROWS, Decoding, Endpoint
-from fcconan.services.replies import REPLIES, ReplySelection, open_replies
-from fcconan.services.row_tables import Source
+from fcconan.services.prompts import METHOD, RatingPrompt, expected_answer, steps_of, task_option
+from fcconan.services.rows import REPLIES, ReplySelection, Source, open_replies
 
 if TYPE_CHECKING:
     from collections import Counter

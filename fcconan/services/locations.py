@@ -1,10 +1,86 @@
-"""Datasets by the names that users give: a path, a name of the catalogue, or a name on the Hub."""
+"""Datasets and files by the names that users give, and the check that no command overwrites what it reads."""
 
 import hashlib
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
+
+from fcconan.errors import InputError
+
+_MANIFEST = "manifest.json"
+
+
+def check_files(
+    written: Mapping[str, Path | None], *, read: Iterable[Path | None] = (), folders: Iterable[Path | None] = ()
+) -> None:
+    """Checks, before anything is written, that results destroy nothing.
+
+    Args:
+        written: Option -> the file that it names; None where it names none.
+        read: Files, and folders of datasets, that are read.
+        folders: Folders of which every file counts: passages, local models.
+
+    Raises:
+        InputError: Two options name one file, a result would take the place of a device or a pipe or of something that
+            is read, or it would go into a folder that is read or into the folder of a release.
+    """
+    inputs = [path for path in read if path is not None]
+    whole = [path for path in folders if path is not None and path.is_dir()]
+    seen: list[tuple[str, Path]] = []
+    for option, path in written.items():
+        if path is None or not path.name:
+            continue
+        if path.exists() and not path.is_file() and not path.is_dir():  # it would be replaced by a file
+            raise InputError(f"{path} is no file: choose another {option}")
+        for folder in (*inputs, *path.resolve().parents):
+            if path.resolve().is_relative_to(folder.resolve()) and _is_release(folder):
+                raise InputError(
+                    f"{path} is in the folder {folder}, which holds the release only: choose another {option}"
+                )
+        for folder in whole:
+            if path.resolve().is_relative_to(folder.resolve()):
+                raise InputError(f"{path} is in the folder {folder}, which is read: choose another {option}")
+        for other in inputs:
+            if _same(path, other):
+                raise InputError(f"{path} is read, and {option} would destroy it: choose another {option}")
+        for before, other in seen:
+            if _same(path, other):
+                raise InputError(f"{path} is named by {before} and {option}: give each a file of its own")
+        seen.append((option, path))
+
+
+def files_of_models(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
+    """Returns the files and the folders that names of models stand for: recorded outputs, models on this machine."""
+    files, folders = [], []
+    for name in names:
+        kind, _, rest = name.partition(":")
+        if kind == "replay" and rest:
+            files.append(Path(rest))
+        elif kind == "local" and rest:
+            folders.append(Path(rest).expanduser())
+    return files, folders
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.resolve() == other.resolve():
+        return True
+    try:
+        return path.samefile(other)  # two names of one file
+    except OSError:
+        return False
+
+
+def _is_release(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    package = manifest.get("package") if isinstance(manifest, dict) else None
+    return isinstance(package, dict) and package.get("name") == "fcconan"
+
 
 FOLDER = "datasets"
 
@@ -65,3 +141,38 @@ def cached_folder(name: str) -> Path:
 
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr)
+
+
+FORM = "DATASET[:CONFIG[:SPLIT]]"
+
+
+class DatasetPart(NamedTuple):
+    """A dataset, and the config and the split of it that are read; None for those that it is usually read from."""
+
+    source: Path
+    config: str | None
+    split: str | None
+
+
+def dataset_part(text: str | Path) -> DatasetPart:
+    """Reads DATASET[:CONFIG[:SPLIT]]; a text that is a path as a whole is the dataset.
+
+    A dataset of the catalogue is built where it is named.
+
+    Raises:
+        InputError: The dataset cannot be built.
+
+    Examples:
+        >>> dataset_part("pairs.csv:bronze:test")
+        DatasetPart(source=PosixPath('pairs.csv'), config='bronze', split='test')
+    """
+    pieces = str(text).split(":")
+    # The longest beginning that exists is the path: drives and some folders have colons.
+    for number in range(len(pieces), max(len(pieces) - 3, 0), -1):
+        path = Path(":".join(pieces[:number]))
+        if path.exists():
+            break
+    else:
+        number = max(1, len(pieces) - 2)
+    config, split = (*pieces[number:], None, None)[:2]
+    return DatasetPart(built_folder(":".join(pieces[:number])), config or None, split or None)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.services.configuration import argument, option
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.failures import WatchedModel, why_nothing
-from fcconan.services.judge_plans import FORMATS, ComparisonPrompt, comparison_judge, task_option
-from fcconan.services.model_results import ModelResult, Progress, dry_run_of, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
 from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint
-from fcconan.services.replies import REPLIES, ReplySelection, check_systems, open_replies
-from fcconan.services.row_tables import Source
+from fcconan.services.prompts import FORMATS, ComparisonPrompt, comparison_judge, task_option
+from fcconan.services.rows import REPLIES, ReplySelection, Source, check_systems, open_replies
 
 if TYPE_CHECKING:
     from fcconan.judging import ComparisonResult, ContextBudget, Row

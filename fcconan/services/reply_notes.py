@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcconan.services.failures import WatchedModel, why_nothing
-from fcconan.services.judge_plans import expected_answer
+from fcconan.services.model_results import WatchedModel, why_nothing
+from fcconan.services.prompts import expected_answer
 
 if TYPE_CHECKING:
     from fcconan.generation import BestOf, Plan

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from fcconan.errors import InputError
 from fcconan.services.background import Background
 from fcconan.services.configuration import flag_of, option
-from fcconan.services.dataset_parts import FORM
+from fcconan.services.locations import FORM
 from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, RowSelection
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from fcconan.data import tier_rule_names
 from fcconan.errors import InputError
+from fcconan.services.assignment import MOST_RATERS
 from fcconan.services.campaign_folders import (
     MOST_GRADES,
     CampaignFolder,
@@ -18,7 +19,6 @@ from fcconan.services.campaign_folders import (
     check_outside,
 )
 from fcconan.services.configuration import argument, message_of, option
-from fcconan.services.roster import MOST_RATERS
 
 if TYPE_CHECKING:
     from fcconan.annotation import Behaviour, Behaviours, Campaign, Panel, Role, Truth

@@ -12,13 +12,11 @@ from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import argument, option
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.failures import WatchedModel
-from fcconan.services.judge_plans import task_option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.model_results import ModelResult, dry_run_of
+from fcconan.services.model_results import ModelResult, WatchedModel, dry_run_of
 from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, Endpoint
-from fcconan.services.replies import REPLIES, ReplySelection, names_of, open_replies
-from fcconan.services.row_tables import Source, listed
+from fcconan.services.prompts import task_option
+from fcconan.services.rows import REPLIES, ReplySelection, Source, listed, names_of, open_replies
 
 if TYPE_CHECKING:
     from fcconan.data import Table

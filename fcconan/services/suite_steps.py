@@ -1,6 +1,7 @@
-"""The steps of a suite of generators: each is a service with a configuration; and what the results depend on."""
+"""From the keys of a suite of generators to the configurations of the services that it calls."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,18 +9,73 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.data import content_folder
 from fcconan.errors import InputError
-from fcconan.generation import LEXICAL, LoadedSuite, content_of, key_of, known
+from fcconan.generation import (
+    LEXICAL,
+    ComparisonConfig,
+    LoadedSuite,
+    RatingConfig,
+    Steps,
+    content_of,
+    key_of,
+    known,
+    replies_of,
+    stand_ins,
+    write_replies,
+)
+from fcconan.services.configuration import ConfigurationError, Model, message_of
 from fcconan.services.connections import Connection
-from fcconan.services.dataset_parts import dataset_part
 from fcconan.services.generated_replies import GenerateResult, generate
 from fcconan.services.judgements import RateOptions, RateResult, rate
+from fcconan.services.locations import dataset_part
+from fcconan.services.options import Endpoint
 from fcconan.services.preferences import CompareOptions, CompareResult, compare
 from fcconan.services.reply_options import GenerateOptions
-from fcconan.services.suite_options import configured
 from fcconan.services.text_metrics import MetricsOptions, MetricsResult, metrics
 
 if TYPE_CHECKING:
     from fcconan.generation import Item
+
+# Keys of suites that are fields of another name.
+_SYSTEM = {
+    "task": "prompt", "format": "prompt_format", "pick": "selection", "top": "retrieved", "own": "allow_own_cns",
+    "from": "replies", "system": "system_name", "column": "rename", "config": "subset",
+}  # fmt: skip
+_RATING = {"strategy": "rating_method", "name": "rater_name"}
+_COMPARISON = {
+    "protocol": "comparison_format", "reference": "show_reference", "budget": "pairs", "context": "context_tokens",
+    "name": "rater_name",
+}  # fmt: skip
+_METRICS = {"several": "multi_reference"}
+NAMES = {"systems": _SYSTEM, "ratings": _RATING, "comparisons": _COMPARISON, "metrics": _METRICS}
+
+
+def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint: Endpoint | None = None) -> Model:
+    """Returns the configuration of a service.
+
+    Args:
+        model: Its class.
+        kind: The part of the suite: `systems`, `ratings`, `comparisons` or `metrics`.
+        given: The keys of an entry; None stands for a missing one. A seed below 0 is not sent to models.
+        endpoint: The options of models, for all entries.
+
+    Raises:
+        InputError: A value cannot be used.
+    """
+    names, fields = NAMES[kind], model.model_fields
+    values = {names.get(key, key): value for key, value in given.items() if value is not None and key != "title"}
+    if values.get("seed", 0) < 0:
+        values |= {"seed": 0, "send_seed": False}
+    if isinstance(values.get("model"), str) and kind == "ratings":
+        values["model"] = (values["model"],)
+    shared = {} if endpoint is None else {name: getattr(endpoint, name) for name in Endpoint.model_fields}
+    try:
+        return model(**{name: value for name, value in shared.items() if name in fields}, **values)
+    except ConfigurationError as error:
+        first = error.error.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else ""
+        key = next((each for each, name in names.items() if name == field), field)
+        raise InputError(f"{key}: {message_of(first)}") from error
+
 
 Entry = dict[str, Any]
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
@@ -226,3 +282,94 @@ def _makers_of(options: Entry) -> list[str]:
         if spec is not None and spec.has_location and spec.origin is not None:
             files.append(Path(spec.origin))
     return [content_of(file) for file in files]
+
+
+Row = Mapping[str, Any]
+WITHOUT_MODEL = ("retrieval", "reference")  # strategies
+_LONGEST = 512  # tokens of a reply that is not limited
+
+
+def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> tuple[list[Row], bool]:
+    """Does each step that asks a model, without asking.
+
+    Args:
+        suite: The steps of the suite.
+        steps: The record; steps that are done are left out.
+        folder: A folder for temporary files.
+        whole: Whether all messages are taken, and not the first one only.
+
+    Returns:
+        What models would be asked, and whether all replies are written already.
+
+    Raises:
+        InputError: A step cannot be done.
+    """
+    items = suite.items if whole else suite.items[:1]
+    asking = suite.connection
+    counting = asking.joined(asking.options.model_copy(update={"dry_run": True}))
+    found: list[Row] = []
+    rows: list[Row] = []
+    are_written = True
+    for name, entry in suite.systems.items():
+        if steps.is_kept(step_of(name), suite.key_of_system(name)):
+            rows += replies_of(name, items, suite.files_of(name)[0])
+            continue
+        out = folder / f"{name}.parquet"
+        with _at(suite, "systems", name):
+            if _asks_model(entry):
+                are_written = False
+                found += _of_step(step_of(name), suite.generate(name, out, counting, len(items)))
+                rows += stand_ins(name, items, _longest(entry))
+            else:
+                # A file of replies may answer other messages than the first one.
+                suite.generate(name, out, asking, suite.suite.limit if "from" in entry else len(items))
+                rows += replies_of(name, items, out)
+    replies, out = folder / "replies.parquet", folder / "judged.parquet"
+    write_replies(replies, [dict(row) for row in rows])
+    judging: list[tuple[str, int, RatingConfig | ComparisonConfig, Callable[..., Any]]] = [
+        *((RATINGS, place, config, suite.rate) for place, config in enumerate(suite.suite.ratings)),
+        *((COMPARISONS, place, config, suite.compare) for place, config in enumerate(suite.suite.comparisons)),
+    ]
+    for kind, place, config, judge in judging:
+        entry = suite.loaded.options(config)
+        is_lexical = entry["model"] in (LEXICAL, [LEXICAL])
+        with _at(suite, kind, place):
+            if kind == RATINGS:
+                _check_task(entry.get("task", config.task))
+            result = judge(replies, out, entry, asking if is_lexical else counting)
+            if not is_lexical:
+                found += _of_step(f"{kind}/{place + 1}", result)
+    return found, are_written
+
+
+@contextmanager
+def _at(suite: SuiteSteps, *location: str | int) -> Iterator[None]:
+    """Adds to messages the line of the suite that they refer to."""
+    try:
+        yield
+    except InputError as error:
+        where, line = ".".join(map(str, location)), suite.loaded.line(*location)
+        raise InputError(f"{suite.loaded.path}, line {line}: {where}: {error}") from error
+
+
+def _asks_model(entry: Entry) -> bool:
+    return "from" not in entry and entry.get("strategy") not in WITHOUT_MODEL
+
+
+def _longest(entry: Entry) -> int:
+    """Returns the largest number of tokens in a reply of a system."""
+    from fcconan.generation import USUAL_DECODING, load_decoding
+
+    preset = load_decoding(entry.get("decoding") or USUAL_DECODING)
+    return entry.get("max_tokens") or preset.max_tokens or _LONGEST
+
+
+def _of_step(step: str, result: Any) -> list[Row]:
+    return [{"step": step, **row} for row in result.rows()]
+
+
+def _check_task(name: str) -> None:
+    from fcconan.judging import load_rubric
+
+    if load_rubric(name).labels:
+        raise InputError(f"the task {name} has labels, and suites compare systems by grades: choose one with aspects")

@@ -12,7 +12,7 @@ from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import RowSelection
 from fcconan.services.results import Result
-from fcconan.services.row_tables import SOURCES, Source, listed, open_rows
+from fcconan.services.rows import SOURCES, Source, listed, open_rows
 
 if TYPE_CHECKING:
     from fcconan.scoring import Metric, TextScores

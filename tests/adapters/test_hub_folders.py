@@ -10,7 +10,7 @@ import pytest
 
 from fcconan.building.builds import build
 from fcconan.building.hydration import hydrate
-from fcconan.data.hub_folders import release_folder
+from fcconan.data.hub import release_folder
 from fcconan.errors import InputError
 from tests import small
 from tests.adapters.published import NAME, publish, reached

@@ -12,7 +12,7 @@ from fcconan.annotation.adjudication import DISCARDED, LABELLED, REASONS, adjudi
 from fcconan.annotation.campaigns import Answer, Assignment, Decision, Unit
 from fcconan.annotation.disagreements import conflict_rows, merged, read_conflicts, write_conflicts
 from fcconan.annotation.tools.csv_sheets import as_csv
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.errors import InputError
 from fcconan.scoring.tournament.preferences import majority_votes
 from tests.annotation.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say

@@ -11,7 +11,7 @@ import pytest
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.imports import Imported, import_files
 from fcconan.annotation.tools import exchange, task_view
-from fcconan.annotation.tools.suggestions import Suggestions
+from fcconan.annotation.tools.exchange import Suggestions
 from fcconan.errors import InputError
 from tests.annotation.handed_out import RATERS, campaign_of
 

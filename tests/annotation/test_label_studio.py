@@ -9,7 +9,7 @@ import pytest
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.imports import Imported, import_files
 from fcconan.annotation.tools import exchange, label_studio
-from fcconan.annotation.tools.suggestions import Suggestions
+from fcconan.annotation.tools.exchange import Suggestions
 from fcconan.annotation.tools.task_view import Question
 from fcconan.errors import InputError
 from tests.annotation.handed_out import RATERS, REPLIES, campaign_of

@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.qualification import join, leave, marked, qualify, quiz_round
-from fcconan.annotation.workload import Effort, Pace, effort, measured_pace
+from fcconan.annotation.simulation.forecast import Effort, Pace, effort, measured_pace
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli

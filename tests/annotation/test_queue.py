@@ -12,23 +12,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.annotation.active_learning.features import problem_of
+from fcconan.annotation.active_learning.features import Positive, labels_of, problem_of, read_positive, read_scores
 from fcconan.annotation.active_learning.model import (
     CONSTANT,
     NOISE,
     OWN,
     SMOOTH,
+    Choice,
     Problem,
+    chances,
+    choose,
     likeness,
     predict,
     standardised,
 )
 from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
 from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
-from fcconan.annotation.active_learning.scores import read_scores
-from fcconan.annotation.active_learning.selection import Choice, chances, choose
 from fcconan.annotation.active_learning.stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
-from fcconan.annotation.active_learning.target import Positive, labels_of, read_positive
 from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,

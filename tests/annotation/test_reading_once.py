@@ -17,7 +17,7 @@ from fcconan.annotation.simulation.sheets import draw_truth, filled_in
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.validation import plan_validation, validation_summary, write_plan
 from fcconan.annotation.votes import votes_of
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from tests.annotation.answered import labelled
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.simulation.forecast import Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
+from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     Behaviours,
@@ -22,7 +22,6 @@ from fcconan.annotation.simulation.raters import (
 )
 from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
 from fcconan.annotation.validation import plan_validation, write_plan
-from fcconan.annotation.workload import Pace
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task

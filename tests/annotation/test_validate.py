@@ -21,7 +21,7 @@ from fcconan.annotation.validation import (
     verdicts,
     write_plan,
 )
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
 from tests.conftest import RunCli

@@ -10,7 +10,7 @@ import pytest
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
 from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.votes import votes_of
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from tests.conftest import RunCli
 
 # Four raters can be trusted and two guess, one of whom leans to one label.

@@ -10,7 +10,7 @@ from fcconan.building.kinds.pairs import CONAN_COLUMNS
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
 from fcconan.data import ids as identity
-from fcconan.data.conan_ids import decode_conan_id
+from fcconan.data.ids import decode_conan_id
 from fcconan.data.schemas import PAIR
 from fcconan.errors import InputError
 from tests import small

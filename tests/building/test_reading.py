@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from fcconan.building.recipes import load_recipe
 from fcconan.building.upstream_csv import Rows, Upstream, _positions, read_csv
-from fcconan.data.source_models import Source
+from fcconan.data.sources import Source
 from fcconan.errors import InputError
 from tests import small
 

@@ -14,10 +14,10 @@ import yaml
 
 from fcconan.building.builds import build
 from fcconan.building.cards import check_card
-from fcconan.data import atomic_folders
-from fcconan.data.hashes import sha256_of
+from fcconan.data import atomic
+from fcconan.data.atomic import mark
+from fcconan.data.ids import sha256_of
 from fcconan.data.manifest import read_manifest
-from fcconan.data.stale_files import mark
 from fcconan.errors import InputError
 from tests import small
 
@@ -190,7 +190,7 @@ def test_without_an_atomic_exchange_the_old_folder_is_moved_aside(
 ) -> None:
     build(recipe, tmp_path / "out", tier_rule="strict")
     build(recipe, tmp_path / "fresh")
-    monkeypatch.setattr(atomic_folders, "exchange", lambda first, second: False)
+    monkeypatch.setattr(atomic, "exchange", lambda first, second: False)
     build(recipe, tmp_path / "out")
     assert contents(tmp_path / "out") == contents(tmp_path / "fresh")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "out", "upstream"]
@@ -208,7 +208,7 @@ def test_without_an_atomic_exchange_a_failure_puts_the_old_folder_back(
             raise OSError(28, "No space left on device")
         return rename(path, target)
 
-    monkeypatch.setattr(atomic_folders, "exchange", lambda first, second: False)
+    monkeypatch.setattr(atomic, "exchange", lambda first, second: False)
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device\): free some space"):
         build(recipe, tmp_path / "out")
@@ -223,7 +223,7 @@ def test_an_old_folder_that_a_killed_build_had_moved_aside_is_put_back(tmp_path:
     ended.wait()
     aside = mark(".out.fcconan-").replace(f"-{os.getpid()}-", f"-{ended.pid}-") + "x-old"
     (tmp_path / "out").rename(tmp_path / aside)
-    atomic_folders.remove_stale(tmp_path / "out", ".out.fcconan-")
+    atomic.remove_stale(tmp_path / "out", ".out.fcconan-")
     assert contents(tmp_path / "out") == before
 
 
@@ -232,9 +232,9 @@ def test_folders_are_exchanged_in_one_step(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "one" / "file").write_text("1", encoding="utf-8")
-    assert atomic_folders.exchange(tmp_path / "one", tmp_path / "two")
+    assert atomic.exchange(tmp_path / "one", tmp_path / "two")
     assert contents(tmp_path) == {"two/file": b"1"}
-    assert not atomic_folders.exchange(tmp_path / "one", tmp_path / "missing")
+    assert not atomic.exchange(tmp_path / "one", tmp_path / "missing")
 
 
 def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe: str) -> None:

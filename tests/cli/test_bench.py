@@ -18,7 +18,7 @@ import yaml
 import fcconan
 from fcconan.models.answers.store import Answers
 from fcconan.retrieval.suites import load_suite
-from fcconan.scoring.retrieval.ranx_metrics import ranx_values
+from fcconan.scoring.retrieval.metrics import ranx_values
 from tests.conftest import RunCli
 from tests.models.server import KEY, Action, Server, always, error, says
 from tests.retrieval.tiny import tiny_encoder
@@ -476,7 +476,7 @@ def test_datasets_that_cannot_be_benchmarked(run_cli: RunCli, demo: Path, tmp_pa
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert message in done.stderr
 
-    fcconan.build("demo", tmp_path / "labels", labels_only=True)
+    fcconan.build("demo", tmp_path / "labels", fcconan.BuildOptions(labels_only=True))
     refused(tmp_path / "nothing", "no dataset at")
     refused(tmp_path, "is a folder without a dataset: expected manifest.json")
     empty = beir_folder(tmp_path / "empty")

@@ -12,8 +12,9 @@ import typer
 from typer.testing import CliRunner
 
 from fcconan.cli import app
-from fcconan.cli.command import Command, Group
+from fcconan.cli.command import Command
 from fcconan.cli.parameters import typed
+from fcconan.cli.typer_command import Group
 from fcconan.errors import InputError
 from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, flag_of, option, value_type
 from tests.conftest import RunCli

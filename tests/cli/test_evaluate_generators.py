@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 
 from fcconan.building.builds import build
 from fcconan.data.content import content_folder
+from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id, make_item_id
-from fcconan.data.row_files import read_rows
 from fcconan.data.tables import open_table
 from tests.cli.judging import fcconan, longer, rated
 from tests.cli.scored import write_rows

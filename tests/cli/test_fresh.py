@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import Done, fcconan, texts_of
 from tests.cli.scored import write_rows

@@ -16,9 +16,9 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.data.content import content_folder
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.generation.generators import PASSING
-from fcconan.generation.item import GENERATED
+from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from tests.cli.judging import ASPECTS, Done, aspect_of, fcconan, grade, judge, rated, texts_of
 from tests.models.server import KEY, Action, Behaviour, Body, Server, always, completion, error, says, use_key
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
@@ -149,7 +149,7 @@ def test_a_journal_of_an_earlier_version_is_not_paid_for_again(replies: Path, se
 
 
 def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: Server) -> None:
-    from fcconan.data.stale_files import mark
+    from fcconan.data.atomic import mark
 
     stale = Path(mark(".out.json.").replace(str(os.getpid()), str(2**22 + 1)) + "whole")
     stale.touch()

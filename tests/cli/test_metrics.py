@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from fcconan.building.builds import build
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.scoring.text.bertscore import BertScore
 from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_texts
-from fcconan.scoring.text.questions import Question
+from fcconan.scoring.text.seq2seq import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 from tests.scoring.test_text_models import bart, classifier, encoder  # noqa: F401  fixtures

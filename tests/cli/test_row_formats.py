@@ -12,7 +12,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.services import RowSelection, WideRowSelection
-from fcconan.services.row_tables import open_descriptions, open_rows, rated_replies
+from fcconan.services.rows import open_descriptions, open_rows, rated_replies
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.data import checkpoints
+from fcconan.data.atomic import mark
 from fcconan.data.checkpoints import Checkpoint, EntryLog, is_sealed, seal_folder
-from fcconan.data.stale_files import mark
 
 INPUTS = {"version": "1", "task": "calm", "samples": 3}
 VALUE = {"run": [["cn-x", 0.1 + 0.2], ["cn-y", -1e-300]], "none": None, "odd": "\ud800 Ombrey\n", "big": 2**70}

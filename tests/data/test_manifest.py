@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.json_text import parse_json
+from fcconan.data.files import parse_json
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 

@@ -16,7 +16,7 @@ from fcconan.data.manifest import read_manifest
 from fcconan.data.tables import Table
 from fcconan.errors import InputError
 from fcconan.services import RowSelection, WideRowSelection, cached_folder, dataset_folder
-from fcconan.services.row_tables import open_descriptions, open_rows, population, rated_replies
+from fcconan.services.rows import open_descriptions, open_rows, population, rated_replies
 from tests.cli.scored import ratings, write_rows
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}

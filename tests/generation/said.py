@@ -5,10 +5,10 @@ from typing import Any
 
 from fcconan.data import ids
 from fcconan.generation.decoding import Decoding, load_decoding
-from fcconan.generation.item import Example, Item
+from fcconan.generation.items import Example, Item
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.requests import Plan
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 from tests.judging.fake_model import FakeModel
 
 OMBREY = "The Ombrey never return a book."

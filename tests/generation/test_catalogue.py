@@ -13,7 +13,7 @@ from fcconan.generation.training_pool import Pool
 from fcconan.retrieval import suites
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.systems import Rankings
-from fcconan.scoring.retrieval.runs import Ranking
+from fcconan.scoring.retrieval.evaluation import Ranking
 from tests.generation.test_examples import item, made
 
 OMBREY, TESSOK, VELMARI = (

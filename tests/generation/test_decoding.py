@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generation.decoding import Decoding, load_decoding
-from fcconan.models.calls import Sampling
+from fcconan.models.requests import Sampling
 
 PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk", "best-of-5")
 

@@ -11,7 +11,7 @@ from fcconan.data import ids
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generation.examples import Examples
-from fcconan.generation.item import Item
+from fcconan.generation.items import Item
 from fcconan.generation.training_pool import Pair, Pool
 from fcconan.retrieval.dense import Vectors
 

@@ -24,8 +24,8 @@ from fcconan.generation.finetuning.run import last_whole_checkpoint, with_room
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
 from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
-from fcconan.models.chat_formats import load_format
-from fcconan.reporting.loss_curve import curve_plot
+from fcconan.models.chat_template import load_format
+from fcconan.reporting.plots import curve_plot
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
@@ -180,8 +180,8 @@ def test_a_killed_training_ends_with_the_same_loss(
 
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_a_tuned_folder_answers_as_a_local_model(tiny: Path, tuned: Path, tmp_path: Path, method: str) -> None:
-    from fcconan.models.calls import Call, Sampling
     from fcconan.models.local import LocalModel
+    from fcconan.models.requests import Call, Sampling
 
     call = Call([{"role": "user", "content": TEXTS[0]}], Sampling(max_tokens=8, top_logprobs=1))
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Messages
-from fcconan.models.chat_formats import Format, encode_pair, format_names, load_format
-from fcconan.models.chat_template import prompt_tokens, render
+from fcconan.models.chat_template import Format, encode_pair, format_names, load_format, prompt_tokens, render
+from fcconan.models.requests import Messages
 from tests.generation.real_tokenizers import LLAMA_2, MISTRAL_INSTRUCT, ZEPHYR, gpt_like, letters, llama_like
 
 SYSTEM = {"role": "system", "content": "Answer kindly."}

@@ -11,9 +11,9 @@ from fcconan.data.ids import make_reply_id
 from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.generation.generators import CatalogueGenerator, ModelGenerator, References
-from fcconan.generation.item import GENERATED, Generated, Item
+from fcconan.generation.items import GENERATED, Generated, Item
 from fcconan.generation.writing import Tally, generate_rows, row_maker
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
     ITEMS,

@@ -10,7 +10,7 @@ import pytest
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generation.imported_replies import ImportedReplies
-from fcconan.generation.item import Generated
+from fcconan.generation.items import Generated
 from fcconan.generation.writing import generate_rows, row_maker
 from tests.generation.folders import write_lines, write_manifest, write_part
 from tests.generation.said import ITEMS, OMBREY, TESSOK, VELMARI, item

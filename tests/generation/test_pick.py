@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generation.candidate_replies import Candidate, Drawn
 from fcconan.generation.candidates import BestOf, First, Random, mean_of, order_of
 from fcconan.generation.generators import ModelGenerator
-from fcconan.generation.item import Shown
+from fcconan.generation.items import Candidate, Drawn, Shown
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import Plan as JudgePlan
 from fcconan.judging.tasks import Task
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 from tests.generation.said import drawing, item, model, plan
 from tests.judging.fake_model import aspect, labels_task, task
 

@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generation.decoding import load_decoding
-from fcconan.generation.item import Shown
+from fcconan.generation.items import Shown
 from fcconan.generation.prompts import load_generation_prompt, prompt_names
 from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of, prepare
 from tests.generation.said import ITEMS, OMBREY, Fixed, drawing, example, plan

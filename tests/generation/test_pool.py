@@ -6,8 +6,7 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generation.item import Item
-from fcconan.generation.items import load_items
+from fcconan.generation.items import Item, load_items
 from fcconan.generation.training_pool import load_pool
 from fcconan.retrieval.systems import TrainingPair
 from tests.generation.folders import pair, write_lines, write_manifest, write_part

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generation.item import Example, Item, Shown
+from fcconan.generation.items import Example, Item, Shown
 from fcconan.generation.prompts import language_name, load_generation_prompt, prompt_names
 
 HS, CN = "The Ombrey never return a book.", "Ombrey readers return books early."

@@ -7,8 +7,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fcconan.errors import InputError
-from fcconan.generation.safety.flags import FLAGS, flags_of
-from fcconan.generation.safety.language import in_other_language, language_of
+from fcconan.generation.safety import FLAGS, flags_of, in_other_language, language_of
 from fcconan.reporting.safety import COLUMNS, safety_report, safety_table
 
 HATE = "The Ombrey steal our bread and they never pay for it. They should leave the valley before winter."
@@ -308,7 +307,7 @@ def test_rows_that_cannot_be_counted_are_refused() -> None:
 
 
 def test_the_language_model_is_loaded_when_it_is_needed() -> None:
-    code = """import sys, fcconan.generation.safety.flags
+    code = """import sys, fcconan.generation.safety
 print([name for name in sys.modules if name in ('py3langid', 'scipy')])"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

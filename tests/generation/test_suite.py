@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from fcconan.data.content import content_folder
-from fcconan.data.row_files import RowWriter
+from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
-from fcconan.generation.item import GENERATED, Item
+from fcconan.generation.items import GENERATED, Item
 from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
 from fcconan.generation.suites.suite import LoadedSuite, known, suite_path

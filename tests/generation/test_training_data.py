@@ -23,9 +23,9 @@ from fcconan.generation.finetuning.data import (
     without_duplicates,
 )
 from fcconan.generation.finetuning.model import padded
-from fcconan.generation.item import Item
+from fcconan.generation.items import Item
 from fcconan.generation.prompts import load_generation_prompt
-from fcconan.models.chat_formats import load_format
+from fcconan.models.chat_template import load_format
 from tests.models.tiny_chat import END, tiny_chat
 
 THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.", "The Dravene howl at the moon."

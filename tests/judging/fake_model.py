@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fcconan.judging.tasks import Aspect, Label, Task
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 
 
 class FakeModel:

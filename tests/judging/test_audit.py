@@ -9,7 +9,7 @@ from scipy.stats import binomtest, norm, spearmanr, t
 
 from fcconan.errors import InputError
 from fcconan.judging.audit.analysis import audit_judge
-from fcconan.judging.audit.intervals import share_interval
+from fcconan.judging.audit.findings import share_interval
 from fcconan.judging.audit.rows import Replies, read_ratings
 
 REFUSAL = "I'm sorry, but I cannot help with that."

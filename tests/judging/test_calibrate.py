@@ -18,7 +18,7 @@ from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, Scoring
 from fcconan.judging.calibration.search import calibrate
 from fcconan.judging.calibration.settings import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
 from fcconan.judging.tasks import Aspect
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 
 ASPECT = Aspect(
     name="relevance",

@@ -8,13 +8,11 @@ import pytest
 
 from fcconan.data.schemas import COMPARISON, VERDICTS
 from fcconan.errors import InputError
-from fcconan.judging.comparison.context import ContextBudget
-from fcconan.judging.comparison.hints import suspicion
-from fcconan.judging.comparison.judge import COLUMNS, ComparisonResult, compare
+from fcconan.judging.comparison.judge import COLUMNS, ComparisonResult, compare, suspicion
 from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pairs
-from fcconan.judging.comparison.protocols import JudgeLM, Question
+from fcconan.judging.comparison.protocols import ContextBudget, JudgeLM, Question
 from fcconan.judging.comparison.summary import ComparisonSummary
-from fcconan.models.calls import Call, Reply
+from fcconan.models.requests import Call, Reply
 from fcconan.parsing.parsers import ParsedComparison, Verdict
 from tests.judging.test_pairs import grid, reply
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judging.comparison.context import ContextBudget, Fitted, careful_estimate, fit
 from fcconan.judging.comparison.judge import compare
 from fcconan.judging.comparison.pairs import Pair, Row
-from fcconan.judging.comparison.protocols import ChoiceJudge, JudgeLM
+from fcconan.judging.comparison.protocols import ChoiceJudge, ContextBudget, Fitted, JudgeLM, careful_estimate, fit
 from fcconan.judging.prompts import Prompt
 from fcconan.judging.tasks import Label, Task, load_task
-from fcconan.models.calls import Call, Messages, Reply, Sampling
+from fcconan.models.requests import Call, Messages, Reply, Sampling
 from fcconan.parsing.parsers import ParsedComparison
 from tests.judging.test_pairs import reply
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from fcconan.judging.injection import copied
+from fcconan.judging.answer_checks import copied
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.rating_cache import KeptRatings
 from fcconan.judging.strategies import Plan
-from fcconan.models.calls import Call, CallReason, Reply
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
+from fcconan.models.requests import Call, CallReason, Reply
 from tests.judging.fake_model import FakeModel, aspect, row, task
 
 ROWS = [row(number, f"The Tessok bake {number} loaves.") for number in range(1, 8)]

@@ -7,7 +7,7 @@ import pytest
 from fcconan.cli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
 from fcconan.judging.people import mean_of_people
-from fcconan.judging.summaries import RatingSummary
+from fcconan.judging.rating import RatingSummary
 
 
 def rating(

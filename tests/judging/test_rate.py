@@ -4,12 +4,12 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.judging.citations import cites
+from fcconan.judging.answer_checks import cites
 from fcconan.judging.outcomes import REASONS, RowReason, SamplesReason
 from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row
 from fcconan.judging.strategies import Plan
 from fcconan.judging.tasks import Task
-from fcconan.models.calls import Call, CallReason, Reply, TokenAlternatives
+from fcconan.models.requests import Call, CallReason, Reply, TokenAlternatives
 from tests.judging.fake_model import FakeModel, aspect, labels_task, row, task
 
 CALM = task(aspect("calm"))

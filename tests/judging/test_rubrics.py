@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judging.rubric_drafts import draft_rubric
-from fcconan.judging.rubrics import load_rubric
+from fcconan.judging.rubrics import draft_rubric, load_rubric
 from fcconan.judging.tasks import Aspect, dump_task, load_task
-from fcconan.models.calls import Reply
+from fcconan.models.requests import Reply
 from tests.judging.fake_model import FakeModel
 
 CSV = (

@@ -10,7 +10,7 @@ from fcconan.judging.calibration.settings import Steps
 from fcconan.judging.outcomes import Outcome, read
 from fcconan.judging.strategies import STRATEGIES, Plan, Question, Strategy, variables
 from fcconan.judging.tasks import Task, load_task
-from fcconan.models.calls import Reply, Sampling
+from fcconan.models.requests import Reply, Sampling
 from tests.judging.fake_model import aspect, labels_task, task
 
 RATED = ("multi-aspect", "cseval", "features", "grounded")

@@ -301,7 +301,7 @@ import os, sys
 from pathlib import Path
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
-import fcconan.models.answers.file, fcconan.models.answers.old_journals, encodings.idna
+import fcconan.models.answers.file, fcconan.models.answers.file, encodings.idna
 if os.geteuid() == 0:
     os.setuid(65534)
 answers = Answers(Path(sys.argv[1]))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Sampling
+from fcconan.models.requests import Sampling
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Reply, Sampling, TokenAlternatives
-from fcconan.models.completions import fault, read_reply
+from fcconan.models.requests import Reply, Sampling, TokenAlternatives
+from fcconan.models.responses import fault, read_reply
 
 
 def completion(content: Any = "3", **changes: Any) -> dict[str, Any]:

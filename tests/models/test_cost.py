@@ -18,11 +18,11 @@ from fcconan.models.budget import (
     longest_prompt,
     most_tokens,
 )
-from fcconan.models.calls import Call, Sampling
 from fcconan.models.client import Client
+from fcconan.models.dry_run import Rehearsal
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.rehearsals import Rehearsal
 from fcconan.models.replay import ReplayModel
+from fcconan.models.requests import Call, Sampling
 from fcconan.services import Connection, Endpoint
 from tests.models.server import Action, Behaviour, Server, always, error, says, use_key
 

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.calls import Call, Reply, Sampling
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
+from fcconan.models.requests import Call, Reply, Sampling
 from tests.models.server import Action, Server, completion, error, says, use_key, without_schema
 
 SCHEMA = {"title": "rating", "type": "object", "properties": {"value": {"type": "integer"}}}

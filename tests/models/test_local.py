@@ -13,8 +13,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Reply, Sampling
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Call, Reply, Sampling
 from tests.models.tiny_chat import END, START, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=30)

@@ -11,8 +11,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Reply, Sampling
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Call, Reply, Sampling
 from tests.models.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]

@@ -10,9 +10,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Messages, Reply, Sampling
-from fcconan.models.chat_formats import Format, load_format
+from fcconan.models.chat_template import Format, load_format
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Call, Messages, Reply, Sampling
 from tests.models.tiny_chat import END, TEMPLATE, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=12)

@@ -7,8 +7,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Sampling
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Call, Sampling
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 CALLS = [Call([{"role": "user", "content": text}], Sampling(temperature=1.0, max_tokens=12)) for text in TEXTS[:7]]

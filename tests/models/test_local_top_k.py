@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Sampling
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Sampling
 from tests.models.test_local import WARM, answers, call
 from tests.models.tiny_chat import TEXTS, tiny_chat
 

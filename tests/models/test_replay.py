@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Call, Reply
 from fcconan.models.replay import ReplayModel
+from fcconan.models.requests import Call, Reply
 
 ROWS: list[dict[str, Any]] = [
     {"hate_speech": "The Ombrey  shout.", "counter_narrative": "Do they?", "output": "4"},

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.models.answers.store import Answers
-from fcconan.models.calls import Call, Sampling
 from fcconan.models.client import Client
 from fcconan.models.local import LocalModel
+from fcconan.models.requests import Call, Sampling
 from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve
 from tests.models.tiny_chat import TEXTS, model_that_says, tiny_chat

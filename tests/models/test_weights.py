@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from fcconan.data.hashes import sha256_of
+from fcconan.data.ids import sha256_of
 from fcconan.data.sources import cache_folder
 from fcconan.errors import InputError
 from fcconan.models import weights

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from fcconan.building.quotations import squeezed
 from fcconan.data.forms import CODE, ID, NUMBER, PRINTED, SCALE, TEXT
-from fcconan.data.hashes import sha256_of
+from fcconan.data.ids import sha256_of
 from fcconan.data.manifest import read_manifest
 from fcconan.data.schemas import DTYPES, LIST_TYPES, PUBLISHED, Column
 from tests.publishing.hub import Hub

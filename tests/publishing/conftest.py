@@ -30,7 +30,7 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spares the seconds of loading every config; what loading finds is tested by itself."""
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from fcconan.data.hashes import sha256_of
+from fcconan.data.atomic import temporary_folder
+from fcconan.data.ids import sha256_of
 from fcconan.data.manifest import read_manifest
-from fcconan.data.stale_files import temporary_folder
 from fcconan.errors import InputError
-from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents, read_contents
-from fcconan.publishing.loading import check_loading
 from fcconan.publishing.publication import HubFailure, publish
 from fcconan.publishing.restricted import check_no_text_in_card, restricted_columns
 from tests import small
@@ -253,7 +252,7 @@ def test_texts_that_a_killed_process_left_in_a_temporary_folder_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("fcconan.data.stale_files._is_running", lambda process: process != 7)
+    monkeypatch.setattr("fcconan.data.atomic._is_running", lambda process: process != 7)
     with temporary_folder("some-") as ours:
         killed = tmp_path / ours.name.replace(f"-{os.getpid()}-", "-7-")
         (killed / "gold").mkdir(parents=True)

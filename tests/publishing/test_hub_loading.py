@@ -61,7 +61,7 @@ def loaded(server: Hub, built: Path, tmp_path_factory: pytest.TempPathFactory) -
     replies.write_text(json.dumps({"reply_id": "re-1", "system": "a", "text": small.CN[0]}) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         connect(patch, server)
-        patch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+        patch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
         publish(built / "labels", "my-name/small")
         first = publish(rated(1, 2), "my-name/ratings")
         publish(rated(1, None, 3), "my-name/ratings")

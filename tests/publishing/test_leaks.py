@@ -31,7 +31,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     recipe = str(small.write_recipe(folder / "upstream"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "recipe_names", lambda: ["demo", recipe])
-        patch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+        patch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
         known_texts.forget()
         build("demo", folder / "demo")
         build(recipe, folder / "labels", labels_only=True)

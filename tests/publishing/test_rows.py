@@ -18,10 +18,9 @@ from fcconan.data.ids import make_hs_id
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.publishing import rows as publish_rows
-from fcconan.publishing.card_check import check_published_card
+from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.known_texts import KnownTexts
-from fcconan.publishing.loading import check_loading
 from fcconan.publishing.publication import publish
 from fcconan.publishing.restricted import restricted_columns
 from tests import small

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.reporting.differences import MOST, difference_tables, family_text, p_text
+from fcconan.reporting.correlations import MOST, difference_tables, family_text, p_text
 from fcconan.reporting.scores import leaderboard_section
 
 Row = dict[str, Any]

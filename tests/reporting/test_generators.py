@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.row_files import RowWriter
+from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
-from fcconan.generation.item import GENERATED
+from fcconan.generation.items import GENERATED
 from fcconan.reporting.generators import gist_of, results_of, sections_of, signatures_of, write_generator_report
 from fcconan.reporting.safety import safety_report
 from fcconan.reporting.site.inputs import find_inputs

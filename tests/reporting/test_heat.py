@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from fcconan.reporting.heat import HeatCell, HeatMap, ground, heat_maps
-from fcconan.reporting.heat_scores import agreement_maps, correlation_maps, judge_table, win_map
+from fcconan.reporting.heat_maps import (
+    HeatCell,
+    HeatMap,
+    agreement_maps,
+    correlation_maps,
+    ground,
+    heat_maps,
+    judge_table,
+    win_map,
+)
 from fcconan.reporting.ledger import difference, ledger_page
 from fcconan.reporting.page import asset, render
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page

@@ -295,7 +295,7 @@ def test_a_failure_leaves_the_last_site_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_site_that_a_killed_process_had_moved_aside_comes_back(tmp_path: Path) -> None:
-    from fcconan.data.stale_files import mark
+    from fcconan.data.atomic import mark
 
     out = tmp_path / "site"
     write_site(out, [a_page()])

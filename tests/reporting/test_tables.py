@@ -18,7 +18,7 @@ from fcconan.reporting.tables import (
     summary_table,
     terminal_tables,
 )
-from fcconan.retrieval.benchmark_rows import benchmark_csv, ranked_systems
+from fcconan.retrieval.benchmark_statistics import benchmark_csv, ranked_systems
 from tests.reporting.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
 
 

@@ -23,7 +23,7 @@ from fcconan.retrieval.lexical import BM25, Random, TfIdf
 from fcconan.retrieval.run_cache import KeptRuns
 from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
-from fcconan.scoring.retrieval.runs import Ranking
+from fcconan.scoring.retrieval.evaluation import Ranking
 
 TIERS = ("diamond", "gold", "silver", "bronze")
 

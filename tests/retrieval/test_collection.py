@@ -147,7 +147,7 @@ def test_a_tier_that_is_an_alias_reads_the_qrels_that_it_names(demo: Path) -> No
 
 def test_labels_without_texts_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "labels"
-    fcconan.build("demo", folder, labels_only=True)
+    fcconan.build("demo", folder, fcconan.BuildOptions(labels_only=True))
     expected = f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back"
     assert complaint(lambda: load_collection(str(folder))) == expected
     assert complaint(lambda: load_training(str(folder))) == expected

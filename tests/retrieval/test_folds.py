@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.folds import grouped_folds, groups_of
 from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval.training_data import grouped_folds, groups_of
 
 
 def pair(hs: object, cn: object) -> TrainingPair:

@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval.fusion import METHODS, Fusion
 from fcconan.retrieval.lexical import BM25, TfIdf
 from fcconan.retrieval.systems import Rankings
-from fcconan.scoring.retrieval.runs import Ranking
+from fcconan.scoring.retrieval.evaluation import Ranking
 
 CORPUS = {"cn-d": "Cards.", "cn-c": "Bread.", "cn-b": "Songs.", "cn-a": "Books."}
 QUERIES = {"hs-1": "The Ombrey never return a book.", "hs-2": "Every Tessok cheats at cards."}

@@ -15,7 +15,7 @@ from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, TfIdf
 from fcconan.retrieval.run_cache import KeptRuns, default_folder, load_run, save_run
 from fcconan.retrieval.systems import Rankings, TrainingPair
-from fcconan.scoring.retrieval.runs import Ranking
+from fcconan.scoring.retrieval.evaluation import Ranking
 
 COLLECTION = Collection(
     name="mine",

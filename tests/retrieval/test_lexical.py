@@ -10,7 +10,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, best
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.scoring.retrieval.runs import Ranking
+from fcconan.scoring.retrieval.evaluation import Ranking
 
 CORPUS = {
     "cn-1": "Cards were banned in Tessok towns.",

@@ -17,10 +17,9 @@ import yaml
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings, read_primary
+from fcconan.retrieval.benchmark_settings import Settings, choose_primary, read_primary
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.primary import choose_primary
 from fcconan.retrieval.systems import Retriever
 from fcconan.scoring import Ranking
 from tests.conftest import RunCli

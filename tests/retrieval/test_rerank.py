@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieval.prompts import LISTWISE
+from fcconan.retrieval.chat import LISTWISE
 from fcconan.retrieval.reranking import Reranker, windows
 from fcconan.retrieval.systems import Rankings, rank_all
 from tests.models.server import (

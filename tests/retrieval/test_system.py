@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
-from fcconan.scoring.retrieval.runs import Ranking, check_run
+from fcconan.scoring.retrieval.evaluation import Ranking, check_run
 
 QUERIES = {
     "hs-a": "The Ombrey never return a book.",

@@ -16,11 +16,10 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval import training
-from fcconan.retrieval.batches import clean_batches
 from fcconan.retrieval.dense import SentenceEncoder, load_model
-from fcconan.retrieval.folds import groups_of
 from fcconan.retrieval.systems import TrainingPair
 from fcconan.retrieval.training import Training, hard_negatives, train_retriever
+from fcconan.retrieval.training_data import clean_batches, groups_of
 from tests.retrieval.tiny import tiny_encoder
 
 PLACES = ["Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun"]

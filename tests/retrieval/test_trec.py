@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.data.atomic_files import write_whole
+from fcconan.data.atomic import write_whole
 from fcconan.errors import InputError
 from fcconan.retrieval.trec import read_qrels, read_run, write_qrels, write_run
 

@@ -7,10 +7,9 @@ from typing import Any, get_args
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import CallReason, Reply
 from fcconan.models.client import Client, EndpointError
-from fcconan.retrieval.chat import ADVICE, read_choice, read_object
-from fcconan.retrieval.prompts import LISTWISE, ZERO_SHOT
+from fcconan.models.requests import CallReason, Reply
+from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, read_choice, read_object
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.zero_shot import ZeroShot
 from tests.models.server import (

@@ -11,13 +11,24 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.errors import InputError
-from fcconan.scoring.correlation.analysis import Correlation, correlate, correlation_signature
-from fcconan.scoring.correlation.coefficients import ACCURACY, CALIBRATED, KENDALL_B, PEARSON, SPEARMAN
-from fcconan.scoring.correlation.human_ceiling import Ceiling, weighted_ceiling
+from fcconan.scoring.correlation.analysis import (
+    Ceiling,
+    Correlation,
+    correlate,
+    correlation_signature,
+    weighted_ceiling,
+)
+from fcconan.scoring.correlation.coefficients import (
+    ACCURACY,
+    CALIBRATED,
+    KENDALL_B,
+    PEARSON,
+    SPEARMAN,
+    calibrated_threshold,
+)
 from fcconan.scoring.correlation.levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS, UNKNOWN, at_level
 from fcconan.scoring.correlation.partial import partial_correlations
 from fcconan.scoring.correlation.stability import stability
-from fcconan.scoring.correlation.tie_calibration import calibrated_threshold
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import draws, percentile_interval
 
@@ -379,7 +390,7 @@ def test_a_sample_of_the_pairs_finds_a_threshold_that_is_almost_as_good(monkeypa
     y = generator.integers(3, size=400).astype(np.float64)
     x, group = y + generator.random(400), np.arange(400) % 3
     whole = calibrated_threshold(x, y, group)
-    monkeypatch.setattr("fcconan.scoring.correlation.tie_calibration.LARGEST", 5_000)
+    monkeypatch.setattr("fcconan.scoring.correlation.coefficients.LARGEST", 5_000)
     assert calibrated_threshold(x, y, group, seed=1) == pytest.approx(whole, abs=0.1)
     assert calibrated_threshold(x, y, group, seed=1) == calibrated_threshold(x, y, group, seed=1)
 

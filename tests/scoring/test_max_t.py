@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.families import Family
+from fcconan.scoring.significance.families import Family, all_flips, p_floor, sign_flip_tests, step_down
 from fcconan.scoring.significance.intervals import holm
-from fcconan.scoring.significance.max_t import all_flips, p_floor, sign_flip_tests, step_down
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 from scipy.stats import rankdata  # type: ignore[import-untyped, unused-ignore]
 
-from fcconan.scoring.ranks import middle_ranks
+from fcconan.scoring.correlation.coefficients import middle_ranks
 
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:

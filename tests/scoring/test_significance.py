@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.scoring.significance import intervals
+from fcconan.scoring.significance.families import sign_flip_tests
 from fcconan.scoring.significance.intervals import (
     bootstrap_means,
     holm,
@@ -18,7 +19,6 @@ from fcconan.scoring.significance.intervals import (
     percentile_interval,
     summary,
 )
-from fcconan.scoring.significance.max_t import sign_flip_tests
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan

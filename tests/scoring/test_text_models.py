@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.bartscore import BartScore
 from fcconan.scoring.text.bertscore import BertScore
 from fcconan.scoring.text.evaluation import score_texts
-from fcconan.scoring.text.questions import Question
 from fcconan.scoring.text.scores import Metric
+from fcconan.scoring.text.seq2seq import BartScore, Question
 from fcconan.scoring.text.toxicity import Toxicity
 from tests.retrieval.tiny import TEXTS, tiny_bart, tiny_bert
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Call, Sampling
+from fcconan.models.dry_run import UnaskedModel
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.rehearsals import UnaskedModel
+from fcconan.models.requests import Call, Sampling
 from fcconan.services.connections import Connection
 from fcconan.services.options import Endpoint
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.calls import Call, Reply
 from fcconan.models.client import Client
+from fcconan.models.requests import Call, Reply
 from fcconan.services import (
     AuditOptions,
     CompareOptions,

@@ -9,7 +9,7 @@ import pytest
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.sampling.combinations import Neighbours, construct
 from fcconan.annotation.sampling.corpus import read_corpus
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.retrieval.lexical import TfIdf
 from tests.conftest import RunCli
 from tests.upstream.conftest import Release

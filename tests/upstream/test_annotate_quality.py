@@ -12,7 +12,7 @@ from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campai
 from fcconan.annotation.quality import agreement_rows
 from fcconan.annotation.validation import plan_validation
 from fcconan.annotation.votes import votes_of
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from fcconan.judging.tasks import load_task
 from tests.upstream.conftest import Release
 

@@ -10,7 +10,7 @@ import pytest
 from fcconan.annotation.active_learning.model import Problem, likeness, standardised
 from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import decide
-from fcconan.data.row_files import read_rows
+from fcconan.data.files import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

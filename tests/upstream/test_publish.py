@@ -36,7 +36,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
     mirror: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
     labels = build("fc-conan", tmp_path / "labels", labels_only=True).folder
     full = build("fc-conan", tmp_path / "full").folder
     texts = {
@@ -92,7 +92,7 @@ def test_no_message_is_a_name_however_short_and_however_written(mirror: Path) ->
 def test_every_labels_only_release_is_published(
     mirror: Path, hub: Hub, release: Release, recipe: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
     known_texts.forget()
     publication = publish(release(recipe, labels_only=True), "my-name/labels")
     assert publication.done is not None
@@ -104,7 +104,7 @@ def test_real_texts_of_every_length_stay_here(
     mirror: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A text of two words, one of five, and the longest of every dataset."""
-    monkeypatch.setattr("fcconan.publishing.loading.check_loading", lambda contents: None)
+    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
     known_texts.forget()
     failed = []
     for recipe in recipe_names():

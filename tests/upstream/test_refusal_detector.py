@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.safety.flags import flags_of
+from fcconan.generation.safety import flags_of
 from fcconan.parsing.refusals import refusal_kind
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

@@ -13,7 +13,7 @@ from fcconan.judging.prompts import Prompt, load_prompt
 from fcconan.judging.rubrics import load_rubric
 from fcconan.judging.strategies import Plan, variables
 from fcconan.judging.tasks import Task, load_task
-from fcconan.models.calls import Reply
+from fcconan.models.requests import Reply
 
 pytestmark = pytest.mark.upstream
 

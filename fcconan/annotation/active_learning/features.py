@@ -1,13 +1,230 @@
-"""What the model of a queue is given: rows and columns of units, likeness of their texts, scores."""
+"""What counts as a positive in a campaign: a label, a verdict, or grades from some grade on."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
-from fcconan.annotation.active_learning.scores import Score
-from fcconan.annotation.campaigns import Campaign, Row, Unit
-from fcconan.annotation.sampling.neighbours import TFIDF
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
+from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.data import SUFFIXES, make_pair_id, read_rows
+from fcconan.errors import InputError
+from fcconan.judging import Task
+from fcconan.retrieval import read_run
+
+USUAL = "appropriate"
+_GRADES = re.compile(r"([a-z][a-z0-9_]*)(>=|<=)(-?\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Positive:
+    """What is looked for.
+
+    Attributes:
+        aspect: The question, or `label`.
+        label: The label; None for grades.
+        bound: The grade; None for labels.
+        high: Whether grades from the bound up count, or those down from it.
+    """
+
+    aspect: str
+    label: str | None = None
+    bound: float | None = None
+    high: bool = True
+
+    def __str__(self) -> str:
+        """As it is given."""
+        return self.label or f"{self.aspect}{'>=' if self.high else '<='}{self.bound:g}"
+
+    def of(self, value: str | float) -> bool:
+        """Returns whether an answer is positive."""
+        if self.bound is None:
+            return value == self.label
+        return float(value) >= self.bound if self.high else float(value) <= self.bound
+
+    def of_difference(self, difference: float) -> float:
+        """Returns the score of a comparison whose first reply is better by that much."""
+        return {"a": difference, "b": -difference}.get(self.label or "", -abs(difference))
+
+
+def read_positive(said: str | None, task: Task) -> Positive:
+    """Reads what is looked for.
+
+    Args:
+        said: A label of the task, or an aspect with a bound such as `relevance>=4`; None for `appropriate`.
+        task: Of the campaign.
+
+    Raises:
+        InputError: The task has no such label or aspect, or the bound lets all grades or none through.
+    """
+    labels = [label.name for label in task.labels]
+    if labels:
+        if (label := said or USUAL) in labels:
+            return Positive(LABEL, label=label)
+        raise InputError(
+            f"the task {task.name} has no label {label!r}: say what is looked for with --positive {'|'.join(labels)}"
+        )
+    example = f"{task.aspects[0].name}>={task.aspects[0].high}"
+    parts = _GRADES.fullmatch((said or "").replace(" ", ""))
+    if parts is None:
+        raise InputError(
+            f"--positive is {said!r}: a task with aspects needs one with a bound, such as --positive '{example}'"
+        )
+    aspect, high, bound = task.aspect(parts[1]), parts[2] == ">=", float(parts[3])
+    if not (aspect.low < bound <= aspect.high if high else aspect.low <= bound < aspect.high):
+        raise InputError(
+            f"--positive {said} lets all grades of {aspect.low} to {aspect.high} through, or none: move the bound"
+        )
+    return Positive(aspect.name, bound=bound, high=high)
+
+
+def labels_of(campaign: Campaign, positive: Positive) -> dict[str, float | None]:
+    """Returns, of every unit that somebody answered, the share of raters who said positive.
+
+    A final label takes the place of the raters'. The validation round is left out, since it says agree or disagree.
+
+    Returns:
+        None for a unit that all skipped, or whose final label is that it is discarded.
+    """
+    said: dict[str, list[bool]] = {}
+    for answer in campaign.answers().values():
+        if answer.round != VALIDATION and answer.aspect == positive.aspect:
+            shares = said.setdefault(answer.unit_id, [])
+            if answer.value is not None:
+                shares.append(positive.of(answer.value))
+    found: dict[str, float | None] = {
+        unit_id: sum(shares) / len(shares) if shares else None for unit_id, shares in said.items()
+    }
+    if positive.aspect == LABEL:
+        for decision in campaign.decisions().values():
+            found[decision.unit_id] = None if decision.label is None else float(positive.of(decision.label))
+    return found
+
+
+NOT_SURE, VERDICTS = 0.5, {"a": 1.0, "tie": 0.0, "b": -1.0}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one scorer says.
+
+    Attributes:
+        name: The file, and the scorer where a file holds several.
+        values: By unit; a unit that it does not score is not there.
+        n_unknown: Scores of what is no unit of the campaign.
+    """
+
+    name: str
+    values: Mapping[str, float]
+    n_unknown: int
+
+
+def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> list[Score]:
+    """Reads a file of scores, a TREC run or rows, or the folder that `annotate score` wrote.
+
+    A run ranks CNs (by their ids) for HS. Units that it leaves out get the lowest score that their HS has in it. Rows
+    (.parquet, .jsonl, .csv) name what they score by `unit_id`, `pair_id`, `reply_id`, `query_id` and `corpus_id`, or
+    `reply_a` and `reply_b`, and say `score`, `value`, `label`, `verdict`, or `score_a` and `score_b`. Every rater and
+    aspect is a score of its own. A row whose value is missing gives none.
+
+    Args:
+        path: The file.
+        units: Of the campaign.
+        positive: What is looked for; labels and verdicts are turned into scores of it.
+
+    Raises:
+        InputError: The file cannot be read, a score is no finite number, a unit has two of one scorer, or no unit has
+            any.
+    """
+    of_rows = path.is_dir() or path.suffix in SUFFIXES
+    if of_rows:
+        scorers = _rows(path, positive)
+    else:
+        _, run = read_run(path)
+        scorers = {"": {make_pair_id(query, cn): value for query, ranking in run.items() for cn, value in ranking}}
+    found = []
+    for name, values in scorers.items():
+        known = {unit_id: value for unit_id, value in values.items() if unit_id in units}
+        n_unknown = len(values) - len(known)
+        if not of_rows:
+            lowest = {query: min(value for _, value in ranking) for query, ranking in run.items()}
+            for unit_id, unit in units.items():
+                if unit.hs_id in lowest:
+                    known.setdefault(unit_id, lowest[unit.hs_id])
+        if known:
+            found.append(Score(":".join(filter(None, (path.name, name))), known, n_unknown))
+    if not found:
+        raise InputError(f"{path} scores no unit of the campaign: give scores of its pairs or replies, by their ids")
+    return found
+
+
+def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
+    scorers: dict[str, dict[str, float]] = {}
+    for place, row in _read(path):
+        unit_id = _unit(row)
+        if unit_id is None:
+            raise InputError(
+                f"{place}: nothing says what is scored: expected unit_id, pair_id, reply_id, query_id and "
+                "corpus_id, or reply_a and reply_b"
+            )
+        name = ":".join(str(row[key]) for key in ("system", "rater", "aspect") if row.get(key))
+        values = scorers.setdefault(name, {})
+        for value in _value(row, positive, place):
+            if unit_id in values:
+                raise InputError(f"{place}: {name or 'the file'} scores {unit_id} twice: keep one score")
+            values[unit_id] = value
+    return scorers
+
+
+def _read(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yields rows, each with its place; of a folder, those of its shards."""
+    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path} holds no part-*.parquet: give a file of scores, or a folder of `annotate score`")
+    for file in files:
+        for number, row in enumerate(read_rows(file), start=1):
+            yield f"{file}, row {number}", row
+
+
+def _unit(row: Row) -> str | None:
+    for key in ("unit_id", "pair_id", "reply_id"):
+        if row.get(key):
+            return str(row[key])
+    for first, second in (("query_id", "corpus_id"), ("reply_a", "reply_b")):
+        if row.get(first) and row.get(second):
+            return f"{row[first]}:{row[second]}"
+    return None
+
+
+def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
+    """Yields the score of a row, or nothing if its value is missing."""
+    if row.get("score_a") is not None and row.get("score_b") is not None:
+        yield positive.of_difference(_number(row["score_a"], place) - _number(row["score_b"], place))
+    elif row.get("verdict") in VERDICTS:
+        yield positive.of_difference(VERDICTS[row["verdict"]])
+    elif "score" in row or "value" in row:
+        value = row.get("score") if row.get("score") is not None else row.get("value")
+        if value is not None:
+            # A high grade of a judge speaks against what is looked for where low grades are.
+            same = row.get("aspect") in (None, LABEL) or positive.aspect != row.get("aspect") or positive.high
+            yield _number(value, place) * (1 if same else -1)
+    elif row.get(LABEL) is not None:
+        yield NOT_SURE if row[LABEL] == "not_sure" else float(bool(positive.of(row[LABEL])))
+
+
+def _number(value: object, place: str) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{place}: the score is {value!r}, expected a finite number: mend that row")
+    return number
+
 
 WORDS = 5_000  # of TF-IDF
 

@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from fcconan.annotation.active_learning.model import Floats, Problem, predict
-from fcconan.annotation.active_learning.selection import RANDOM_SHARE, choose, shuffled
+from fcconan.annotation.active_learning.features import Positive, labels_of
+from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict, shuffled
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, State, decide, estimate
-from fcconan.annotation.active_learning.target import Positive, labels_of
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
 from fcconan.data import read_rows
 from fcconan.errors import InputError

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotation.active_learning.model import Floats, Problem, predict
-from fcconan.annotation.active_learning.selection import RANDOM_SHARE, choose
+from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, estimate
 from fcconan.errors import InputError
 

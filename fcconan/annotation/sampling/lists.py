@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from fcconan.annotation.campaigns import Unit
+from fcconan.annotation.campaigns import SETTINGS, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
 from fcconan.data import (
@@ -20,7 +21,7 @@ from fcconan.data import (
     read_rows,
 )
 from fcconan.errors import InputError
-from fcconan.judging import Pair, all_pairs, budgeted_pairs
+from fcconan.judging import Pair, Task, all_pairs, budgeted_pairs
 
 Side = Literal["hs", "cn"]
 _COLUMNS: dict[Side, tuple[str, ...]] = {
@@ -311,3 +312,38 @@ def _check_connected(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -
     apart = next((system for system in group if first not in group[system]), None)
     if apart is not None:
         raise InputError(f"{len(pairs)} comparisons do not connect {first} and {apart}: ask for more")
+
+
+def make_once(folder: Path, settings: Settings, task: Task, material: Material, guidelines: str | None = None) -> bool:
+    """Makes a campaign, unless it is there already as it would be made.
+
+    What later steps wrote into the folder makes no difference.
+
+    Args:
+        folder: Of the campaign.
+        settings: For `campaign.yaml`, without `made_from`.
+        task: What is asked.
+        material: What the campaign is made of.
+        guidelines: As for `create`.
+
+    Returns:
+        Whether it was made.
+
+    Raises:
+        InputError: Something else is there.
+        OSError: The folder cannot be written.
+    """
+    settings = settings.model_copy(update={"made_from": material.made_from})
+    if not (folder / SETTINGS).is_file():
+        create(folder, settings, task, material.units, material.texts, guidelines)
+        return True
+    with TemporaryDirectory() as temporary:
+        fresh = create(Path(temporary) / folder.name, settings, task, material.units, material.texts, guidelines).folder
+        for file in sorted(fresh.iterdir()):
+            kept = folder / file.name
+            if not kept.is_file() or kept.read_bytes() != file.read_bytes():
+                raise InputError(
+                    f"{folder} holds a campaign already, with another {file.name} than these arguments make: choose "
+                    "another folder, or give the arguments that it was made with"
+                )
+    return False

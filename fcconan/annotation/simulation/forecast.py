@@ -1,11 +1,11 @@
-"""What a campaign would cost and yield, before anybody judges anything: simulated over and over (Monte Carlo).
+"""The forecast of a campaign before any judgement: time, pay and yield, by simulation (Monte Carlo).
 
 Every repetition plants another truth, draws its annotators and validators from those that are described, nobody twice
 before everybody is there once, lets them answer, resolves the votes by the rule of `adjudicate` and sorts pairs by the
 tier rule, as the campaign itself will. Who judges what comes from `assign`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fcconan.annotation.adjudication import resolve
 from fcconan.annotation.assignment.assignments import distribute
-from fcconan.annotation.campaigns import Campaign, Unit
+from fcconan.annotation.campaigns import Answer, Campaign, Unit
 from fcconan.annotation.dawid_skene import Ballots, fit_ballots
 from fcconan.annotation.simulation.raters import (
     Behaviour,
@@ -26,10 +26,89 @@ from fcconan.annotation.simulation.raters import (
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import SPREAD
-from fcconan.annotation.workload import Pace, effort
 from fcconan.building import Judged, TierRule
 from fcconan.errors import InputError
 from fcconan.scoring import alpha_of_counts, krippendorff_alpha
+
+HOUR = 3600.0
+_FEWEST = 4  # of which quartiles say something
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long raters take for a unit.
+
+    Attributes:
+        seconds: The mean, pauses left out; None where nothing was measured.
+        measured: Units whose time is in the mean; 0 of a pace that was given.
+        pauses: Units whose time was left out.
+    """
+
+    seconds: float | None
+    measured: int = 0
+    pauses: int = 0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a number of units costs.
+
+    Attributes:
+        units: How many.
+        hours: How long they take; None if the pace is not known.
+        pay: What that costs, in the currency of the pay per hour; None without one.
+    """
+
+    units: int
+    hours: float | None
+    pay: float | None
+
+
+def measured_pace(answers: Iterable[Answer]) -> Pace:
+    """Returns the pace at which units were judged.
+
+    A tool gives a time for a unit, which stands with each of its answers, so the longest counts. A time beyond the
+    third quartile by more than three times the distance of the quartiles is a pause.
+
+    Args:
+        answers: Of any rounds.
+    """
+    times: dict[tuple[str, str, str], float] = {}
+    for answer in answers:
+        if answer.seconds is not None:
+            key = answer.round, answer.rater, answer.unit_id
+            times[key] = max(times.get(key, 0.0), answer.seconds)
+    values = np.array(list(times.values()))
+    kept = values
+    if len(values) >= _FEWEST:
+        low, high = np.quantile(values, [0.25, 0.75])
+        kept = values[values <= high + 3 * (high - low)]
+    seconds = float(kept.mean()) if len(kept) else None
+    return Pace(seconds, len(kept), len(values) - len(kept))
+
+
+def effort(units: Mapping[str, int], pace: Pace, pay_per_hour: float | None = None) -> dict[str, Effort]:
+    """Estimates time and pay.
+
+    Args:
+        units: Whatever the numbers are of, such as raters -> number of units.
+        pace: How long a unit takes.
+        pay_per_hour: In any currency.
+
+    Raises:
+        InputError: The pace or the pay is negative.
+    """
+    if pace.seconds is not None and pace.seconds < 0:
+        raise InputError(f"--seconds-per-unit is {pace.seconds:g}: give a number from 0")
+    if pay_per_hour is not None and pay_per_hour < 0:
+        raise InputError(f"--pay-per-hour is {pay_per_hour:g}: give a number from 0")
+    found = {}
+    for name, number in units.items():
+        hours = None if pace.seconds is None else number * pace.seconds / HOUR
+        pay = None if hours is None or pay_per_hour is None else hours * pay_per_hour
+        found[name] = Effort(number, hours, pay)
+    return found
+
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -20,8 +20,7 @@ from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.tools import task_view
-from fcconan.annotation.tools.files import as_text, csv_rows, guarded, json_rows, unguarded
-from fcconan.annotation.tools.returned import Given
+from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, json_rows, unguarded
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
 from fcconan.errors import InputError
 

@@ -1,4 +1,4 @@
-"""Files as people and tools hand them back: byte order marks, semicolons, tabs, either line end, cut-off ends."""
+"""Files that raters return: their reading, and their answers before any check."""
 
 import codecs
 import csv
@@ -6,10 +6,54 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a file says about one unit of one rater, not checked yet.
+
+    Attributes:
+        where: Its place in the file: `row 3`, `task 17`.
+        ids: By the names in `shown.IDS`.
+        texts: What the file says was shown, by name.
+        values: Answers by question; what has none is left out.
+        skipped: Whether the rater skipped the unit.
+        comment: What the rater remarked.
+        seconds: How long the unit took.
+        users: Whom the tool names as the one who answered; several names of one person.
+    """
+
+    where: str
+    ids: dict[str, str]
+    texts: dict[str, str]
+    values: dict[str, Any]
+    skipped: bool = False
+    comment: str | None = None
+    seconds: Any = None
+    users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A file as read.
+
+    Attributes:
+        path: The file.
+        sha256: Of its content.
+        tool: Which format it has.
+        units: What it says.
+    """
+
+    path: Path
+    sha256: str
+    tool: str
+    units: list[Given]
+
 
 Row = dict[str, Any]
 _SEPARATORS = (",", ";", "\t")

@@ -11,10 +11,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fcconan.building.judgement_rows import comparison_row, rating_row
 from fcconan.building.kinds.exhaustive import vote_agreement
-from fcconan.building.pair_rows import PERSON_AND_TOPIC, benchmark_tables, corpus_table, queries_table
 from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.rows import (
+    PERSON_AND_TOPIC,
+    benchmark_tables,
+    comparison_row,
+    corpus_table,
+    queries_table,
+    rating_row,
+)
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.building.upstream_csv import Rows, Upstream

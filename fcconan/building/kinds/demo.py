@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from fcconan.building.judgement_rows import FAILED_PARSE, comparison_row, rating_row
 from fcconan.building.kinds.exhaustive import vote_agreement
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.pair_rows import benchmark_tables, ids_of
 from fcconan.building.recipes import Aspect, Rater, Recipe
+from fcconan.building.rows import FAILED_PARSE, benchmark_tables, comparison_row, ids_of, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.pair_rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
 from fcconan.building.recipes import Recipe
+from fcconan.building.rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Rows, Upstream

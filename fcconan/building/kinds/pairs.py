@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.pair_rows import PERSON_AND_TOPIC, ids_of, person_and_topic
 from fcconan.building.recipes import PairsConfig, Recipe
+from fcconan.building.rows import PERSON_AND_TOPIC, ids_of, person_and_topic
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import PAIR, decode_conan_id

@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.judgement_rows import missing_reason, rating_row
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.rows import missing_reason, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import RATING, REPLY, normalise

@@ -7,10 +7,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from fcconan.building.judgement_rows import comparison_row, rating_row
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Recipe
+from fcconan.building.rows import comparison_row, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Rows, Upstream
 from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, normalise

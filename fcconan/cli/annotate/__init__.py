@@ -17,7 +17,7 @@ from fcconan.cli.annotate import (
     tier,
     validate,
 )
-from fcconan.cli.command import Group, add_command
+from fcconan.cli.typer_command import Group
 
 NAME = "annotate"
 app = typer.Typer(
@@ -30,4 +30,4 @@ app = typer.Typer(
 )
 # In the order in which a campaign needs them.
 for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate, score):
-    add_command(app, verb)
+    verb.COMMAND.add_to(app)

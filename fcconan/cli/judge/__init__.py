@@ -2,8 +2,8 @@
 
 import typer
 
-from fcconan.cli.command import Group, add_command
 from fcconan.cli.judge import audit, calibrate, compare, prompt, rate, rubric, show
+from fcconan.cli.typer_command import Group
 
 NAME = "judge"
 app = typer.Typer(
@@ -15,4 +15,4 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (rate, compare, calibrate, audit, prompt, show, rubric):
-    add_command(app, verb)
+    verb.COMMAND.add_to(app)

@@ -16,8 +16,7 @@ import numpy as np
 from fcconan.data import SUFFIXES, Kinship, codes_of_row, kin_of, make_cn_id, make_hs_id, make_pair_id, simplified
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import Encoded
-from fcconan.generation.item import Item, Shown
-from fcconan.generation.items import APPROPRIATE
+from fcconan.generation.items import APPROPRIATE, Item, Shown
 from fcconan.generation.splits import is_judged, open_part
 from fcconan.models import one_line
 from fcconan.retrieval import TrainingPair, groups_of

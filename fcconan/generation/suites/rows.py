@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import Columns, RowWriter, read_typed_rows
 from fcconan.errors import InputError
-from fcconan.generation.item import GENERATED, Generated, Item, Row
+from fcconan.generation.items import GENERATED, Generated, Item, Row
 from fcconan.generation.writing import row_maker
 from fcconan.judging import COLUMNS as COMPARED, RATED
 

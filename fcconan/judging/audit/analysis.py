@@ -2,7 +2,7 @@
 
 Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and an
 interval whose unit is the HS with all that belongs to it: Wilson's for shares, a percentile bootstrap for the rest.
-Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.intervals`. People
+Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.findings`. People
 are audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets
 its rows, by `check`:
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fcconan.judging.calibration.data import Example, Parts
-from fcconan.judging.calibration.rater import StepsRater
-from fcconan.judging.calibration.search import calibrate
+from fcconan.judging.calibration.search import StepsRater, calibrate
 from fcconan.judging.calibration.settings import Settings
 from fcconan.judging.strategies import Plan
 from fcconan.judging.tasks import Aspect

@@ -1,49 +1,114 @@
-"""Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
-
-A model drafts steps from few examples that people rated, drawn anew for every draft; the drafts that correlate best
-with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
-returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
-
-- The drafter sees the drafting part only, misjudged examples included; candidates are scored on the selection part;
-  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS, nor a CN where
-  HS that share CNs make small groups; where they do not, the result says how many replies of a part another one holds.
-- Algorithm 1 samples among misjudged examples; the paper's text takes the three worst, and so does this.
-- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen. Of the
-  others, the one is best whose correlation is highest in the worst case, with every missing rating as far from people's
-  as the scale allows: steps that fail on hard examples gain nothing by it.
-
-What the published code does instead is `calibration.PUBLISHED`: options, all off by default, named in every result.
-"""
+"""Evaluation steps that a calibration tries: where they come from, and how well they do."""
 
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import fcconan
 from fcconan.data import short_hash
 from fcconan.errors import InputError
-from fcconan.judging.calibration.candidates import Candidate, FailedReason
 from fcconan.judging.calibration.data import Example, Parts, spread
 from fcconan.judging.calibration.drafting import (
     EDITS,
     SCHEMA,
     Edit,
+    StepsReason,
     copies,
     draft_messages,
     parse_steps,
     refine_messages,
 )
-from fcconan.judging.calibration.scores import Bootstrap, Scoring, difference, score
+from fcconan.judging.calibration.scores import Bootstrap, Score, Scoring, Undefined, difference, score
 from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
-from fcconan.judging.rating import RETRIED
+from fcconan.judging.rating import RETRIED, ModelJudge
+from fcconan.judging.strategies import TEXTS, Plan
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Call, Messages, Model, Reply, Sampling
+from fcconan.models import Call, CallReason, Messages, Model, Reply, Sampling
+
+Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
+FailedReason = CallReason | StepsReason
+_NOT_SCORED = Score(None, None, 0, 0)
+
+
+@dataclass
+class Candidate:
+    """Evaluation steps, where they come from and how well they do: a record of the log.
+
+    Attributes:
+        candidate: Its number, from 1 in the order of the requests.
+        phase: `draft` or `refine`.
+        how: `draft`, an edit, or `any_edit`.
+        round: Of refinement; 0 for drafts.
+        parent: The candidate that was refined.
+        size: How many examples the drafter saw.
+        trial: Which of the requests of this kind it is, from 1.
+        temperature: At which it was sampled.
+        shown: Item, people's rating and, for errors, the rating that the parent led to, of each example seen.
+        prompt: 12 hexadecimal digits that change with the request's messages.
+        status: `usable` may win; `failed` has no steps, `duplicate` those of an earlier candidate.
+        reason: Why it may not win.
+        same_as: The earlier candidate with the same steps.
+        steps: The evaluation steps.
+        selection: The score on the selection part.
+    """
+
+    candidate: int
+    phase: Literal["draft", "refine"]
+    how: str
+    round: int
+    parent: int | None
+    size: int
+    trial: int
+    temperature: float | None
+    shown: list[list[str | float]]
+    prompt: str
+    status: Status = "failed"
+    reason: FailedReason | Undefined | None = None
+    same_as: int | None = None
+    steps: tuple[str, ...] = ()
+    selection: Score = _NOT_SCORED
+
+    def record(self) -> dict[str, Any]:
+        """Returns the record of the log, without what only report scores have."""
+        fields = asdict(self)
+        keys = ("value", "n", "n_missing", *(() if self.selection.worst is None else ("worst",)))
+        fields["selection"] = None if self.selection is _NOT_SCORED else {key: fields["selection"][key] for key in keys}
+        return {"record": "candidate", **fields}
+
+
+class StepsRater:
+    """A judge that is given other evaluation steps every time, as `fcconan.judging.calibration.search.Rate` asks for.
+
+    Args:
+        model: The judge.
+        plan: What it is asked, but for the steps.
+        aspect: The name of the aspect that is calibrated.
+
+    Attributes:
+        failed: Ratings that are missing for a passing reason so far; another run asks for them again.
+    """
+
+    def __init__(self, model: Model, plan: Plan, aspect: str) -> None:
+        self._model, self._plan, self._aspect = model, plan, aspect
+        self.failed = 0
+
+    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+        """Returns a rating of every example by these steps, None where there is none."""
+        judge = ModelJudge(self._model, replace(self._plan, steps={self._aspect: list(steps)}))
+        rows = [
+            {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
+            for number, each in enumerate(examples)
+        ]
+        values = [rows_of_one[0]["value"] for rows_of_one in judge.rate(rows)]
+        self.failed += judge.failed
+        return values
+
 
 Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
 """Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""

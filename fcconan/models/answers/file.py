@@ -1,14 +1,24 @@
-"""The sqlite file that holds paid answers: where it is, how it is opened, and which files are refused."""
+"""The sqlite file of paid answers: its location, its rows and their checksums, and journals of earlier versions.
 
+A line is `{"key": "...", "crc32": "...", "at": ..., "seconds": ..., "usage": ..., "request": ..., "response": ...}`.
+The CRC-32 is that of everything after it, up to and with the line feed. A line that was copied with CRLF, or lost its
+line feed at the end of the file, is whole.
+"""
+
+import hashlib
 import sqlite3
 import threading
 import time
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.models.requests import Finished, as_json, from_json
 
 # How a file of sqlite begins, and how a line of a JSONL journal does, which earlier versions wrote.
 _SQLITE = b"SQLite format 3\0"
@@ -246,3 +256,127 @@ def _beginning(path: Path) -> bytes:
                 return file.read(64)
     except OSError:
         return b""  # reported when the file is opened
+
+
+_COLUMNS = "epoch, request, response, at, seconds, usage, checksum"
+FIND = f"SELECT {_COLUMNS} FROM answers WHERE key = ? AND sample = ? AND epoch >= ? ORDER BY epoch DESC LIMIT 1"
+NEXT = f"SELECT rowid, key, sample, {_COLUMNS} FROM answers WHERE rowid > ? ORDER BY rowid LIMIT ?"
+REMOVE = "DELETE FROM answers WHERE key = ? AND sample = ? AND epoch = ?"
+_FIND_IN = f"SELECT {_COLUMNS} FROM answers WHERE key = ? AND sample = ? AND epoch = ?"
+_PUT = f"INSERT OR {{}} INTO answers (key, sample, {_COLUMNS}) VALUES "
+_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERTED_AT_ONCE = 500  # rows of a statement, which may have 32,766 values
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An answer in the store.
+
+    Attributes:
+        response: The raw response.
+        at: When it came, as ISO 8601 in UTC; None where that is unknown.
+    """
+
+    response: dict[str, Any]
+    at: str | None
+
+
+def row_of(key: str, sample: int, epoch: int, request: Mapping[str, Any], finished: Finished) -> Row:
+    """Returns the columns of an answer, with their checksum.
+
+    Args:
+        key: Of the request, as 64 hexadecimal digits.
+        sample: Of the request.
+        epoch: To which the answer belongs.
+        request: Everything that the response depends on.
+        finished: The request with its response.
+    """
+    usage = finished.response.get("usage")
+    content = (
+        epoch,
+        as_json(request),
+        as_json(finished.response),
+        finished.at,
+        None if finished.seconds is None else float(finished.seconds),
+        None if usage is None else as_json(usage),
+    )
+    short = bytes.fromhex(key)
+    return (short, sample, *content, _checksum(short, sample, content))
+
+
+def insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
+    """Stores the rows that are new in their epochs; returns how many.
+
+    It is one statement, and so one transaction. Between two of them, this thread would wait for the one that sends.
+    """
+    new = 0
+    for start in range(0, len(rows), _INSERTED_AT_ONCE):
+        part = rows[start : start + _INSERTED_AT_ONCE]
+        statement = _PUT.format("IGNORE") + ", ".join([_VALUES] * len(part))
+        new += connection.execute(statement, [value for row in part for value in row]).rowcount
+    return new
+
+
+def put(connection: sqlite3.Connection, row: Row) -> Stored | None:
+    """Replaces a damaged answer of the same request and epoch by a row; returns the answer if it is undamaged."""
+    key, sample, epoch, *_ = row
+    known = stored_in(key, sample, connection.execute(_FIND_IN, (key, sample, epoch)).fetchone())
+    if known is None:
+        connection.execute(_PUT.format("REPLACE") + _VALUES, row)
+    return known
+
+
+def texts_of(row: Row) -> Row:
+    """Makes texts of the bytes that were read for them: all but the key and the checksum, which are first and last."""
+    return (row[0], *(each.decode() if isinstance(each, bytes) else each for each in row[1:-1]), row[-1])
+
+
+def _checksum(key: bytes, sample: int, content: Sequence[Any]) -> bytes:
+    parts = [each if isinstance(each, bytes) else str(each).encode() for each in (key, sample, *content)]
+    lengths = ",".join([str(len(part)) for part in parts])
+    return hashlib.blake2b(b"".join([lengths.encode(), *parts]), digest_size=16).digest()
+
+
+def stored_in(key: bytes, sample: int, row: Sequence[Any]) -> Stored | None:
+    """Reads a row of the columns `_COLUMNS`; None where it is damaged."""
+    *content, checksum = row
+    if _checksum(key, sample, content) != checksum:
+        return None
+    _, _, response, at, _, _ = content
+    return Stored(from_json(response), None if at is None else at.decode())
+
+
+_DIGITS = 64
+_SUM = b'", "crc32": "'
+_SUM_DIGITS = 8
+
+
+def lines_of(path: Path) -> Iterator[Finished | None]:
+    """Yields the answers of a journal in their order; None for a damaged line.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        for line in file:
+            text = line.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
+            if text:
+                yield _answer(text + b"\n")
+
+
+def _answer(line: bytes) -> Finished | None:
+    begin = len(OLD_LINE) + _DIGITS
+    end = begin + len(_SUM) + _SUM_DIGITS
+    if not line.startswith(_SUM, begin) or line[end - _SUM_DIGITS : end] != b"%08x" % zlib.crc32(line[end:]):
+        return None
+    try:
+        found: Any = from_json(line)
+    except (ValueError, RecursionError):
+        return None
+    request, response, at, seconds = (found.get(name) for name in ("request", "response", "at", "seconds"))
+    whole = isinstance(request, dict) and isinstance(response, dict) and type(request.get("sample") or 0) is int
+    if not whole or not isinstance(at, str | None) or not isinstance(seconds, float | int | None):
+        return None
+    return Finished(request, response, at, seconds)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.file import Stored
 
 _SHOWN = 3  # of the models that answered under one name
 

@@ -16,9 +16,25 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.models.answers.file import check_answers_file, connect, old_journals, store_path, transaction, usable
-from fcconan.models.answers.old_journals import lines_of
-from fcconan.models.answers.rows import FIND, NEXT, REMOVE, Row, Stored, insert, put, row_of, stored_in, texts_of
+from fcconan.models.answers.file import (
+    FIND,
+    NEXT,
+    REMOVE,
+    Row,
+    Stored,
+    check_answers_file,
+    connect,
+    insert,
+    lines_of,
+    old_journals,
+    put,
+    row_of,
+    store_path,
+    stored_in,
+    texts_of,
+    transaction,
+    usable,
+)
 from fcconan.models.requests import Finished, Request, from_json, keyed
 
 _IMPORTED_AT_ONCE = 1 << 22  # characters of responses

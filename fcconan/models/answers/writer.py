@@ -7,7 +7,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.file import Stored
 from fcconan.models.answers.store import Answers
 from fcconan.models.requests import Finished
 

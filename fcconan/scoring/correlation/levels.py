@@ -15,11 +15,12 @@ from fcconan.errors import InputError
 from fcconan.scoring.correlation.coefficients import (
     CALIBRATED,
     accuracy_by_chance,
+    calibrated_threshold,
     group_coefficients,
+    groups_by_size,
     rounded,
     scale_of,
 )
-from fcconan.scoring.correlation.tie_calibration import calibrated_threshold, groups_by_size
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
 from fcconan.scoring.score_table import Part, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means

@@ -5,7 +5,7 @@ section 4) puts both metrics on one scale and swaps their values reply by reply 
 coefficients is compared with those after the swaps. Swapping whole items (their PERM-INPUT) keeps the replies to one HS
 together and is the safer choice where they resemble each other.
 
-All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance.max_t`). A family is all
+All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance`). A family is all
 pairs for one aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
 """
 
@@ -25,9 +25,16 @@ from fcconan.scoring.correlation.coefficients import CALIBRATED, known_coefficie
 from fcconan.scoring.correlation.levels import POOLED, at_level, known_levels
 from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.families import CORRECTION, Family, family_parts
+from fcconan.scoring.significance.families import (
+    CORRECTION,
+    Family,
+    all_flips,
+    family_parts,
+    p_floor,
+    step_down,
+    units_floor,
+)
 from fcconan.scoring.significance.intervals import TOLERANCE
-from fcconan.scoring.significance.max_t import all_flips, p_floor, step_down, units_floor
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -8,10 +8,8 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.scoring.correlation.coefficients import LARGEST
-from fcconan.scoring.correlation.human_ceiling import FEWEST, NONE, Ceiling
-from fcconan.scoring.correlation.tie_calibration import groups_by_size
-from fcconan.scoring.ranks import middle_ranks
+from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
+from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
 
 Floats = npt.NDArray[np.float64]

@@ -17,14 +17,14 @@ from fcconan.scoring.correlation.coefficients import (
     PEARSON,
     SPEARMAN,
     group_coefficients,
+    groups_by_size,
+    middle_ranks,
     rounded,
     scale_of,
 )
 from fcconan.scoring.correlation.levels import PER_ITEM, POOLED, SYSTEM_MEANS
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
-from fcconan.scoring.correlation.tie_calibration import groups_by_size
 from fcconan.scoring.correlation.weighted import LOST, WeightedCoefficients, weighted_pearson
-from fcconan.scoring.ranks import middle_ranks
 from fcconan.scoring.significance.intervals import divided, means
 
 Floats = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring.correlation.human_ceiling import NONE, Ceiling, weighted_ceiling
+from fcconan.scoring.correlation.analysis import NONE, Ceiling, weighted_ceiling
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval

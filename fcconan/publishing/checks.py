@@ -1,0 +1,129 @@
+"""Checks before the upload: the card, and loading with `datasets`."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fcconan.building import FURTHER_TAGS, REQUIRED, TAGS, check_card
+from fcconan.data import temporary_folder
+from fcconan.errors import InputError
+from fcconan.publishing.contents import Contents
+
+
+def check_loading(contents: Contents) -> None:
+    """Checks that `datasets` loads every config, afresh and with as many rows as the manifest says.
+
+    Aliases are left out: `check_published_card` has seen that they serve the files of another config.
+
+    Raises:
+        InputError: It does not.
+    """
+    import datasets
+
+    aliases = contents.manifest.get("aliases", {})
+    with temporary_folder("fcconan-loading-") as cache, _quiet():
+        for config, expected in contents.manifest["counts"].items():
+            if config in aliases:
+                continue
+            try:
+                loaded = datasets.load_dataset(str(contents.folder.absolute()), config, cache_dir=str(cache))
+            except Exception as error:  # whatever it is, readers would meet it, too
+                reason = " ".join(str(error).split())[:300]
+                raise InputError(
+                    f"config {config!r} of {contents.folder} cannot be loaded ({type(error).__name__}: {reason}): "
+                    "build the folder again"
+                ) from error
+            found = {split: part.num_rows for split, part in loaded.items()}
+            if found != expected:
+                raise InputError(
+                    f"config {config!r} of {contents.folder} loads as {found} rows, the manifest says {expected}: "
+                    "build the folder again"
+                )
+            del loaded
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    import datasets
+
+    showing = datasets.are_progress_bars_disabled()
+    level = datasets.logging.get_verbosity()
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        datasets.logging.set_verbosity(level)
+        if not showing:
+            datasets.enable_progress_bars()
+
+
+SECTIONS = ("Load it", "Composition", "Uses and misuse", "Terms", "Citation")
+_HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+
+
+def check_published_card(contents: Contents) -> list[str]:
+    """Checks vocabulary, leftovers of the template, sections, and that every config leads to the files that are there.
+
+    Returns:
+        The patterns of files that the configs serve.
+
+    Raises:
+        InputError: The card breaks a rule; the message names it.
+    """
+    text = contents.card()
+    metadata = check_card(text)
+    if metadata.keys() != set(REQUIRED) or not {*metadata["tags"]} <= {*TAGS, *FURTHER_TAGS}:
+        raise _wrong(contents, "its YAML block has keys or tags that no build writes")
+    _check_sections(contents, text)
+    configs = {config["config_name"]: config for config in metadata["configs"]}
+    infos = {info["config_name"]: info for info in metadata["dataset_info"]}
+    manifest = contents.manifest
+    if set(configs) != set(manifest["versions"]) or set(infos) != set(configs):
+        differing = min(set(configs) ^ set(manifest["versions"]) or set(infos) ^ set(configs))
+        raise _wrong(contents, f"config {differing!r} is not in card and manifest alike")
+    reached: set[str] = set()
+    served: set[str] = set()
+    for name, config in configs.items():
+        if str(config.get("version")) != manifest["versions"][name]:
+            raise _wrong(contents, f"config {name!r} has version {config.get('version')}, the manifest another one")
+        patterns = [str(entry["path"]) for entry in config["data_files"]]
+        served.update(patterns)
+        for pattern in patterns:
+            files = [path for path in contents.hashes if fnmatchcase(path, pattern)]
+            if not files:
+                raise _wrong(contents, f"config {name!r} names {pattern}, and no such file is there")
+            reached.update(files)
+        _check_counts(contents, name, infos[name])
+    for alias, original in manifest.get("aliases", {}).items():
+        if configs[alias]["data_files"] != configs[original]["data_files"]:
+            raise _wrong(contents, f"config {alias!r} is an alias of {original!r} and serves other files")
+    unreached = sorted(set(contents.tables) - reached)
+    if unreached:
+        raise _wrong(contents, f"no config leads to {unreached[0]}")
+    return sorted(served)
+
+
+def _check_counts(contents: Contents, name: str, info: dict[str, Any]) -> None:
+    manifest = contents.manifest
+    expected = manifest["counts"][manifest.get("aliases", {}).get(name, name)]
+    stated = {split["name"]: split["num_examples"] for split in info["splits"]}
+    if stated != expected:
+        raise _wrong(contents, f"config {name!r} states {stated} rows, the manifest {expected}")
+
+
+def _check_sections(contents: Contents, text: str) -> None:
+    body = _CODE.sub("code", text)
+    headings = list(_HEADING.finditer(body))
+    ends = [heading.start() for heading in headings[1:]] + [len(body)]
+    filled = {heading[1] for heading, end in zip(headings, ends, strict=True) if body[heading.end() : end].strip()}
+    for section in SECTIONS:
+        if section not in filled:
+            raise _wrong(contents, f"the section {section!r} is missing or empty")
+
+
+def _wrong(contents: Contents, what: str) -> InputError:
+    return InputError(f"the card of {contents.title} is not as it should be: {what}; build the folder again")

@@ -1,0 +1,151 @@
+"""Metrics by sequence-to-sequence models: BARTScore, and yes-no questions as UniEval asks them."""
+
+import hashlib
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.scoring.text.models import ScoringModel, batches, reading
+from fcconan.scoring.text.scores import Metric, Series, Unit
+
+
+class BartScore(Metric):
+    """Precision, recall and F of BARTScore (Yuan et al., 2021): mean log-likelihoods per token, at most 0.
+
+    Precision is that of the text given the reference, recall that of the reference given the text, F their mean, as in
+    the multi-aspect paper. All tokens of the target count, those that the tokenizer adds included.
+
+    Args:
+        model: A folder, or a name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
+        revision: The commit, tag or branch of a model on the Hub.
+        device: By default an accelerator if there is one.
+        max_length: Tokens of a text that are read; by default as many as the model takes.
+
+    Raises:
+        InputError: The model cannot be used.
+    """
+
+    needs_reference = True
+    names = ("bartscore-precision", "bartscore-recall", "bartscore-f")
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        revision: str | None = None,
+        device: str | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        self._model = ScoringModel(
+            model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length
+        )
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Scores pairs of a text and a reference."""
+        texts = {text: self._model.encode(text) for unit in units for text in (unit.text, unit.reference)}
+        pairs = [(texts[unit.text].tokens, texts[unit.reference].tokens) for unit in units]
+        values = np.full((3, len(units)), np.nan)
+        lengths = [max(map(len, pair)) for pair in pairs]
+        for places in batches(lengths, batch_size, what="BARTScore", progress=progress):
+            own, references = ([pairs[place][side] for place in places] for side in (0, 1))
+            with reading(self._model):
+                values[0, places] = self._model.log_likelihoods(references, own).double().cpu().numpy()
+                values[1, places] = self._model.log_likelihoods(own, references).double().cpu().numpy()
+        values[2] = (values[0] + values[1]) / 2
+        cut = frozenset(
+            place for place, unit in enumerate(units) if texts[unit.text].truncated or texts[unit.reference].truncated
+        )
+        return [
+            Series(name, row, self._model.signature(name, mean="tokens"), truncated=cut)
+            for name, row in zip(self.names, values, strict=True)
+        ]
+
+
+_FIELDS = ("text", "reference", "message")
+
+
+class Question(Metric):
+    """P(yes) / (P(yes) + P(no)) for the first word of the answer to a question (UniEval; Zhong et al., 2022).
+
+    Args:
+        model: A folder, or a name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog); or one that
+            is loaded already, for several questions.
+        question: What the model reads, with the fields `{text}`, `{reference}` and `{message}` (the HS); a brace is
+            written twice. A text too long for the model loses the end of the question, so put the texts last.
+        name: Of the series, for instance `unieval-coherence`.
+        yes: The answer that counts for the text. Of longer answers only the first tokens that differ are looked at.
+        no: The answer that counts against it.
+        revision: The commit, tag or branch of a model on the Hub.
+        device: By default an accelerator if there is one.
+        max_length: Tokens of a question that are read; by default as many as the model takes.
+
+    Raises:
+        InputError: The model or the question cannot be used, or the model cannot tell the answers apart.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | ScoringModel,
+        question: str,
+        *,
+        name: str,
+        yes: str = "Yes",
+        no: str = "No",
+        revision: str | None = None,
+        device: str | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        try:
+            fields = {field for _, field, _, _ in string.Formatter().parse(question) if field is not None}
+        except ValueError as error:
+            raise InputError(f"the question of {name} is no template ({error}): write other braces twice") from error
+        if "text" not in fields or not fields <= set(_FIELDS):
+            raise InputError(
+                f"the question of {name} has the fields {sorted(fields)}: give {{text}}, and {{reference}} and "
+                "{message} where needed"
+            )
+        self.needs_reference, self.needs_message = "reference" in fields, "message" in fields
+        self._name, self._question, self._answers = name, question, f"{yes}/{no}"
+        if not isinstance(model, ScoringModel):
+            model = ScoringModel(model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length)
+        self._model = model
+        self._start, self._yes, self._no = self._told_apart(yes, no)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the series is called."""
+        return (self._name,)
+
+    def _told_apart(self, yes: str, no: str) -> tuple[list[int], int, int]:
+        """Returns the tokens that both answers begin with, and the two that come next."""
+        first, second = (self._model.encode(answer).tokens for answer in (yes, no))
+        for place, (one, other) in enumerate(zip(first, second, strict=False)):
+            if one != other:
+                unknown = self._model.tokenizer.unk_token_id
+                if unknown is not None and unknown in (one, other):
+                    break
+                return first[:place], one, other
+        raise InputError(f"{self._model.name} cannot tell {yes!r} from {no!r} by its tokens: give other answers")
+
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+        """Asks the question of every unit."""
+        import torch
+
+        rows = [
+            self._model.encode(self._question.format(text=unit.text, reference=unit.reference, message=unit.message))
+            for unit in units
+        ]
+        values = np.full(len(units), np.nan)
+        lengths = [len(row.tokens) for row in rows]
+        for places in batches(lengths, batch_size, what=self._name, progress=progress):
+            with reading(self._model):
+                logits = self._model.first_logits([rows[place].tokens for place in places], self._start).double()
+                share = torch.sigmoid(logits[:, self._yes] - logits[:, self._no])  # the softmax over these two
+                values[places] = share.cpu().numpy()
+        digest = hashlib.sha256(self._question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        name = self._model.signature(self._name, question=digest, answers=self._answers)
+        cut = frozenset(place for place, row in enumerate(rows) if row.truncated)
+        return [Series(self._name, values, name, truncated=cut)]

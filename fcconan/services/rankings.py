@@ -1,0 +1,248 @@
+"""Rankings of systems: leaderboards by ratings, tournaments by comparisons."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from fcconan.data import Table
+from fcconan.errors import InputError
+from fcconan.services.configuration import option
+from fcconan.services.options import Bootstrap, WideRowSelection
+from fcconan.services.results import Result
+from fcconan.services.rows import (
+    SOURCES,
+    Source,
+    open_descriptions,
+    open_rows,
+    population,
+    rated_replies,
+    replies_argument,
+)
+
+if TYPE_CHECKING:
+    from fcconan.scoring import RatedReplies
+
+
+class LeaderboardOptions(WideRowSelection, Bootstrap):
+    """Which ratings count, and which differences are tested."""
+
+    rater: tuple[str, ...] = option(
+        (), help="A rater, or people for the mean of all people; repeat it for several. Default: all."
+    )
+    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all with a scale.")
+    primary_aspect: str | None = option(
+        None,
+        help="Aspect of the primary tests; default: the unified score, or the first aspect of a rater.",
+        rare=True,
+        metavar="ASPECT",
+        renamed=("--primary",),
+    )
+    baseline: str | None = option(
+        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
+    )
+    human: tuple[str, ...] = option((), help="Rater of --wide-column who is a person; repeat it.", rare=True)
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardResult(Result):
+    """Mean ratings of systems by rater and aspect, with tests of their differences.
+
+    Attributes:
+        main_raters: The raters that were named; by default people, or the first rater.
+    """
+
+    main_raters: Sequence[str]
+    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
+
+    @property
+    def further_raters(self) -> list[str]:
+        """All other raters."""
+        found = dict.fromkeys(row["rater"] for row in self.rows())
+        return [name for name in found if name not in self.main_raters]
+
+
+def leaderboard(
+    ratings: Annotated[Source, SOURCES],
+    options: LeaderboardOptions = LeaderboardOptions(),
+    *,
+    replies: Annotated[Source | None, replies_argument("Rated replies, which give items and systems.")] = None,
+) -> LeaderboardResult:
+    """Ranks systems by the ratings of their replies, aspect by aspect and by one score of all, and tests differences.
+
+    Args:
+        ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
+
+    Raises:
+        InputError: A source cannot be read, or a rater, aspect or baseline is not in the ratings.
+
+    Examples:
+        >>> rated = [
+        ...     {"reply_id": f"{system}{n}", "item_id": f"hs{n}", "system": system, "rater": "anna", "aspect": "tone",
+        ...      "value": grade, "low": 1, "high": 5}
+        ...     for n in range(2) for system, grade in (("A", 4), ("B", 2 + n))
+        ... ]
+        >>> leaderboard(rated, LeaderboardOptions(resamples=0)).to_frame()[["system", "value"]].values.tolist()
+        [['A', 4.0], ['B', 2.5]]
+    """
+    from fcconan.scoring import (
+        DRAWS,
+        compare_rated,
+        leaderboard as rank_by_ratings,
+        leaderboard_signature,
+        left_out,
+        sign_flip_signature,
+        system_test_notes,
+    )
+
+    about = open_descriptions(replies, options)
+    table = open_rows("ratings", ratings, options, people=options.human, replies=about)
+    rated = rated_replies(table, about)
+    aspects, raters = options.aspect or None, options.rater or None
+    found = rank_by_ratings(rated, aspects=aspects, raters=raters, **options.bootstrap)
+    tests, families = compare_rated(
+        rated,
+        aspects=aspects,
+        raters=raters,
+        primary=options.primary_aspect,
+        baseline=options.baseline,
+        **options.bootstrap,
+    )
+    notes = _notes(rated, {} if aspects else left_out(rated, found))  # who chose aspects knows which are left out
+    notes += system_test_notes(tests, families)
+    if tests and not rated.knows_items:
+        notes.append("Not all rows say the items of the replies, by which systems are compared: --replies names them.")
+    signature = leaderboard_signature(
+        rated,
+        population=population(about, table),
+        aspects=list(dict.fromkeys(aspects or rated.scaled_aspects())),
+        raters=raters,
+        **options.bootstrap,
+    )
+    tests_signature = sign_flip_signature(
+        signature,
+        families,
+        by=f"primary-{options.primary_aspect or 'default'}-and-exploratory-by-rater",
+        draws=options.resamples or DRAWS,
+        baseline=options.baseline,
+    )
+    result: dict[str, Any] = {
+        "signature": signature,
+        "notes": notes,
+        "rows": [asdict(row) for row in found],
+        "comparisons": [asdict(row) for row in tests],
+        "families": [family.to_json() for family in families],
+        "tests_signature": tests_signature,
+    }
+    first = [row.rater for row in found[:1] if row.rater_kind != "metric"]
+    return LeaderboardResult(result, options.rater or first or [row.rater for row in found])
+
+
+def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
+    """Returns sentences about ratings that do not count.
+
+    Args:
+        rated: All ratings.
+        left_out: Rater -> aspects that the leaderboard leaves out.
+    """
+    from fcconan.scoring import HUMAN, UNKNOWN
+
+    people = "people" if rated.raters((HUMAN,)) else "the raters"
+    notes = [
+        f"{name} also rated {', '.join(aspects)}, which {people} did not rate on a scale: --aspect shows it."
+        for name, aspects in left_out.items()
+    ]
+    if unknown := rated.systems.count(UNKNOWN):
+        notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
+    return notes
+
+
+LARGEST_PRECISION = 1e9
+
+
+class RankOptions(WideRowSelection, Bootstrap):
+    """Which verdicts count, and what is computed of them."""
+
+    rater: tuple[str, ...] = option((), help="Use only the verdicts of this rater; repeat it for several.")
+    majority: bool = option(False, help="Use one verdict for each pair of replies: that of more than half the raters.")
+    baseline: str | None = option(
+        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
+    )
+    between_raters: Literal["share", "bradley_terry"] | None = option(
+        None, help="Score of systems that is correlated between raters.", rare=True
+    )
+    length_control: bool = option(
+        False, help="Add strengths at equal length of replies; needs the texts of the replies.", rare=True
+    )
+    regularisation: float = option(
+        0.01, help="Precision of the prior of the strengths.", rare=True, gt=0, le=LARGEST_PRECISION
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class RankResult(Result):
+    """A ranking of systems, best first, with tests of their differences."""
+
+    table: ClassVar[str] = "systems"
+    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
+
+
+def rank(
+    comparisons: Annotated[Source, SOURCES],
+    options: RankOptions = RankOptions(),
+    *,
+    replies: Annotated[Source | None, replies_argument("Replies with their texts, for --length-control.")] = None,
+) -> RankResult:
+    """Ranks systems by verdicts on pairs of their replies, and tests their differences.
+
+    Args:
+        comparisons: Rows of comparisons: files, folders, names, data frames, datasets or mappings.
+        options: The configuration.
+        replies: Rows of the compared replies, for `length_control`; by default those of the same dataset.
+
+    Raises:
+        InputError: A source cannot be read, no verdict is readable, or options do not fit together.
+
+    Examples:
+        >>> won = [{"item_id": f"hs{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
+        >>> result = rank(won, RankOptions(resamples=0))
+        >>> result.to_frame()[["name", "points", "wins"]].values.tolist()
+        [['A', 3.0, 3], ['B', 0.0, 0]]
+    """
+    from fcconan.scoring import compare_raters, disagreement, rank_systems, read_verdicts
+
+    if replies is not None and not options.length_control:
+        raise InputError("--replies is for --length-control: give both, or leave --replies out")
+    if options.between_raters is not None and options.majority:
+        raise InputError("--between-raters compares raters, and --majority makes one of them: leave one out")
+    about = open_descriptions(replies, options)
+    table = open_rows("comparisons", comparisons, options, raters=options.rater, replies=about)
+    verdicts = read_verdicts(table)
+    lengths = _lengths(about or table.replies()) if options.length_control else None
+    if options.between_raters is not None and len(verdicts.raters) < 2:
+        raise InputError(f"there is one rater, {verdicts.raters[0]}: leave --between-raters out")
+    result = rank_systems(
+        verdicts,
+        population=population(table, about) + (";majority" if options.majority else ""),
+        majority=options.majority,
+        lengths=lengths,
+        baseline=options.baseline,
+        regularisation=options.regularisation,
+        **options.bootstrap,
+    )
+    result["disagreement"] = disagreement(verdicts)
+    if options.between_raters is not None:
+        result["between_raters"] = compare_raters(
+            verdicts, score=options.between_raters, regularisation=options.regularisation, **options.bootstrap
+        )
+    return RankResult(result)
+
+
+def _lengths(replies: Table | None) -> dict[str, float]:
+    """Returns the number of words of each reply."""
+    rows = replies or ()
+    known = {str(row["reply_id"]): float(len(row["text"].split())) for row in rows if isinstance(row.get("text"), str)}
+    if not known:
+        raise InputError("--length-control needs the texts of the replies: give a file or dataset with --replies")
+    return known
