@@ -41,7 +41,6 @@ class Client:
             holds back all requests.
         requests_per_minute: The most that are sent in a minute, evenly spread; None for no limit.
         budget: Counts what chat completions use, and keeps their cost at or below a limit.
-        own_thread: For one of several clients that are waited for in turn: it goes on while others are waited for.
         progress: Receives the number of results so far, after each one.
 
     Attributes:
@@ -64,7 +63,6 @@ class Client:
         backoff: float = 1.0,
         requests_per_minute: float | None = None,
         budget: Budget | None = None,
-        own_thread: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> None:
         for name, number, least, most in (
@@ -85,7 +83,7 @@ class Client:
         self._key_variable = api_key_variable
         self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
         self._gap = 60 / requests_per_minute if requests_per_minute else 0.0
-        self.budget, self._own_thread = budget, own_thread
+        self.budget = budget
         self._progress, self._results = progress, 0
 
     def send_all(
@@ -189,7 +187,6 @@ class Client:
             self._backoff,
             self._gap,
             self.budget,
-            self._own_thread,
         )
 
 

@@ -30,11 +30,11 @@ from fcconan.models.responses import (
     said_by,
     too_large,
 )
-from fcconan.models.signals import signals_held
 
 Result = TypeVar("Result")
 
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
+_PATIENCE = 3  # signals, of which the last one does not wait for the end of a session
 _WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
 
 
@@ -62,7 +62,6 @@ class Settings:
         backoff: Seconds before the first repetition.
         gap: Seconds between two requests.
         budget: Keeps the cost at or below a limit.
-        own_thread: Work in a thread of its own even if the caller has no loop.
     """
 
     endpoint: str
@@ -77,14 +76,12 @@ class Settings:
     backoff: float
     gap: float
     budget: Budget | None
-    own_thread: bool = False
 
 
 class Session:
-    """Runs jobs in an event loop of its own.
+    """Runs jobs in an event loop, in a thread of its own.
 
-    The loop runs in the caller's thread while the caller waits for a result: two threads would wait for one another. A
-    caller who has a loop already, as notebooks do, gets a thread, and so does one who waits for several clients.
+    Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop.
 
     Args:
         settings: How requests are sent.
@@ -100,14 +97,11 @@ class Session:
         self._settings = settings
         self.sent = 0
         self._loop = asyncio.new_event_loop()
-        self._thread: threading.Thread | None = None
-        if settings.own_thread or _has_loop():
-            self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
-            self._thread.start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
+        self._thread.start()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._over: list[asyncio.Task[Any]] = []  # what was waited for last
         self._error: BaseException | None = None
-        # What is being asked, so that nothing is asked twice at the same time.
+        # Requests under way, so that none is sent twice at the same time.
         self._asked: dict[str, asyncio.Future[Answer]] = {}
         self._storing = Storing(settings.answers, self._loop)
         self._free = asyncio.Semaphore(settings.concurrency)
@@ -120,7 +114,7 @@ class Session:
         self._is_closed = False
         atexit.register(self._close_at_exit)
         try:
-            self._wait(self._begin(self._connect))
+            self._begin(self._connect).result()
         except BaseException:
             self.close()
             raise
@@ -137,26 +131,38 @@ class Session:
             InputError: What else ended all jobs.
         """
         try:
-            return self._wait(begun)
-        except (CancelledError, asyncio.CancelledError):
+            return begun.result()
+        except CancelledError:
             if self._error is not None:
                 raise self._error from None
             raise
 
     def close(self) -> None:
-        """Ends all jobs; what was answered until now is on the disk when this returns, or does what a signal asked."""
+        """Ends all jobs; all answers until now are on the disk when this returns, or raises the exception of a signal.
+
+        The third signal is obeyed at once.
+        """
         if self._is_closed:
             return
         self._is_closed = True
-        atexit.unregister(self._close_at_exit)
-        with signals_held():
-            self._wait(self._begin(self._end))
-            if self._settings.budget is not None:
-                self._settings.budget.purse.waiting.remove(self._wake)
-            if self._thread is not None:
+        interruption: BaseException | None = None
+        ending: Begun[None] | None = None
+        for _ in range(_PATIENCE):
+            try:
+                ending = ending or self._begin(self._end)
+                ending.result()
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
+                break
+            except (KeyboardInterrupt, SystemExit) as error:
+                interruption = interruption or error
+        atexit.unregister(self._close_at_exit)
+        if self._settings.budget is not None:
+            self._settings.budget.purse.waiting.remove(self._wake)
+        if not self._thread.is_alive():
             self._loop.close()
+        if interruption is not None:
+            raise interruption
 
     def _close_at_exit(self) -> None:
         """Closes a session that is still open when Python ends, while there are modules and an event loop."""
@@ -164,25 +170,22 @@ class Session:
             self.close()
 
     def _begin(self, work: "Callable[..., Coroutine[Any, Any, Result]]", *given: Any) -> "Begun[Result]":
-        with signals_held(self._loop if self._thread is None else None):
-            if self._thread is not None:
-                return asyncio.run_coroutine_threadsafe(work(*given), self._loop)
-            task = self._loop.create_task(work(*given))
-            task.add_done_callback(seen)
-            return task
+        begun: Begun[Result] = Future()
 
-    def _wait(self, begun: "Begun[Result]") -> Result:
-        while isinstance(begun, asyncio.Task):
-            with signals_held(self._loop):
-                # Python passes over what is raised while it lets go of a task, a signal's exception, too.
-                self._over.clear()
-                self._over.append(begun)
-                try:
-                    return self._loop.run_until_complete(begun)
-                except RuntimeError:
-                    if begun.done() or self._loop.is_closed() or _has_loop():
-                        raise  # and otherwise a signal has stopped the loop
-        return begun.result()
+        def start() -> None:  # in the loop: a signal between making a coroutine and its task would lose it
+            self._loop.create_task(work(*given)).add_done_callback(finish)
+
+        def finish(task: asyncio.Task[Result]) -> None:
+            if task.cancelled():
+                begun.cancel()
+                begun.set_running_or_notify_cancel()
+            elif (error := task.exception()) is not None:
+                begun.set_exception(error)
+            else:
+                begun.set_result(task.result())
+
+        self._loop.call_soon_threadsafe(start)
+        return begun
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
         """Answers a request from the store, or sends it; when this returns, an answer is on the disk.
@@ -379,7 +382,7 @@ class Session:
 
 
 Job = Callable[[Session], Awaitable[Result]]
-Begun = asyncio.Task[Result] | Future[Result]
+Begun = Future[Result]
 
 
 def is_done(begun: "Known[Any] | Begun[Any]") -> bool:
@@ -401,11 +404,3 @@ def answer_from(answers: Answers, origins: Origins, request: Request, check: Che
         return None
     origins.add(request.body.get("model"), stored)
     return Answer(stored.response)
-
-
-def _has_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -154,7 +154,6 @@ class Connection:
             concurrency=max(1, share + (sharing.index(name) < more)),
             requests_per_minute=None if limit is None else limit / len(sharing),
             budget=Budget(self.purse, price),
-            own_thread=bool(beside),
         )
         return EndpointModel(client, name, structured=structured, further=further)
 
