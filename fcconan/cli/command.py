@@ -93,7 +93,9 @@ class Command:
         flags = {declared.flag for declared in interface.arguments.values()}
 
         def common(name: str, kind: Any, *flags: str, help: str, default: Any = None) -> None:
-            found.add(name, kind, typer.Option(*flags, help=help, rich_help_panel=COMMON, show_default=False), default)
+            form = None if kind is bool else "FILE"
+            info = typer.Option(*flags, help=help, metavar=form, rich_help_panel=COMMON, show_default=False)
+            found.add(name, kind, info, default)
 
         if interface.model is not None:
             common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
@@ -165,7 +167,7 @@ class Command:
                     given[name] = plain(value_type(declared), values[name], how.metavar or "NAME=VALUE")
                 except ValueError as error:
                     raise refusal(context, name, str(error)) from error
-        file = None if values[CONFIG] is None else open_configuration(values[CONFIG])
+        file = None if values[CONFIG] is None else open_configuration(values[CONFIG], "subset" in described)
         try:
             return model.from_values(given, file)
         except ConfigurationError as error:

@@ -68,6 +68,10 @@ COMPARE = "compare replies.csv --model stub --base-url URL"
             f"{RATE} --out here/x.csv --rating-method grounded --background here",
             "here/x.csv is in the folder here, which ",
         ),
+        (
+            f"{RATE} --out x.csv --config pairs",
+            "found no configuration file pairs: give a YAML file, or the part of a dataset by --subset",
+        ),
         (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
         (
             f"{COMPARE} --out x.csv --response-cache x.csv",
@@ -104,6 +108,18 @@ def test_nothing_that_is_read_or_named_twice_is_written(
     said = fcconan("judge", *command.replace("URL", server.url).split()).complaint
     assert said.startswith(message)
     assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("command", [RATE, COMPARE])
+@pytest.mark.parametrize("text", ["my notes\n", "rater,verdict\nanna,a\n"])
+def test_a_file_of_something_else_is_replaced_by_force_only(
+    replies: Path, server: Server, command: str, text: str
+) -> None:
+    Path("mine.csv").write_text(text, encoding="utf-8")
+    said = fcconan("judge", *command.replace("URL", server.url).split(), "--out", "mine.csv").complaint
+    assert said == "mine.csv exists already: choose another --out, or replace it with --force"
+    assert Path("mine.csv").read_text(encoding="utf-8") == text
     assert server.requests == []
 
 
