@@ -246,8 +246,8 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rater", "dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
-        (["--filter", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
+        (["--rater", "dora"], "found no row with the rater dora: choose among anna"),
+        (["--filter", "rater=dora"], "found no row with the rater dora: choose among anna"),
         (["--rename", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
         (["--split", "test"], "verdicts.csv is a file and has no splits: leave --split out"),
         (["--confidence", "95"], "Invalid value for '--confidence': Input should be less than 1 (found 95.0)."),
