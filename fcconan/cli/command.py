@@ -42,6 +42,7 @@ class Command:
         ignored: Older switch -> the reason for which it has no effect.
         companions: Returns the files that are written next to a file of results, by the name of each in messages.
         keywords: Further arguments of the service, such as `progress`.
+        next_step: Returns the line that names the command that comes next, from the values of this one.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Command:
     ignored: Mapping[str, str] = field(default_factory=dict)
     companions: Callable[[Path], Mapping[str, Path]] = lambda path: {}
     keywords: Mapping[str, Any] = field(default_factory=dict)
+    next_step: Callable[[Mapping[str, Any]], str] | None = None
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
         """Adds the command to an application, in a section of its help."""
@@ -148,6 +150,8 @@ class Command:
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")
+        if self.next_step is not None:
+            typer.echo(self.next_step(values))
         for line in result.signature_lines():
             typer.echo(line)
 

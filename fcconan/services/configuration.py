@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 
@@ -86,6 +87,17 @@ class Argument:
 argument = Argument
 
 
+def names_by(function: str) -> Names:
+    """Returns what calls a function of another package, which is imported when the shell completes a value.
+
+    Examples:
+        >>> names_by("fcconan.data.recipe_names")()[:3]
+        ['cn-ranking', 'conan', 'cseval']
+    """
+    module, _, name = function.rpartition(".")
+    return lambda: getattr(import_module(module), name)()
+
+
 def option(
     default: Any = PydanticUndefined,
     *,
@@ -152,7 +164,7 @@ class Configuration(BaseModel):
         ...     SampleOptions(size=0)
         ... except ConfigurationError as error:
         ...     print(error)
-        SampleOptions: size: Input should be greater than or equal to 1
+        SampleOptions: size: Input should be greater than or equal to 1 (found 0)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -286,8 +286,27 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     ],
 )
 def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: set[str]) -> None:
+    assert _completed(grove, words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("generate demo --decoding t", {"top-pk"}),
+        ("generate demo --prompt b", {"brief"}),
+        ("generate demo --retriever bm25", {"bm25", "bm25-fast"}),
+        ("bench demo --system bm25", {"bm25", "bm25-fast"}),
+        ("evaluate-generators ", {"generation"}),
+        ("build m", {"mt-conan", "multi-aspect"}),
+    ],
+)
+def test_the_shell_completes_names_of_the_catalogue(words: str, expected: set[str]) -> None:
+    assert _completed(app, words) == expected
+
+
+def _completed(commands: typer.Typer, words: str) -> set[str]:
     done = CliRunner().invoke(
-        grove,
+        commands,
         [],
         prog_name="fcconan",
         env={
@@ -296,7 +315,7 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
             "COMP_CWORD": str(len(words.split(" "))),
         },
     )
-    assert set(done.stdout.split()) == expected
+    return set(done.stdout.split())
 
 
 def _declared(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
