@@ -365,9 +365,9 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     new |= {"cost": 16 * (7 * 1000 + 3 * 10000) / 1e6, "answered_by": [by | {"from_store": 0, "new": 16}]}
     assert summary()["used"] == [used | new]
     assert "stored ones" not in done.stdout
-    assert "What was sent in this run" in done.stdout and "0.592" in done.stdout
+    assert "Requests of this run" in done.stdout and "0.592" in done.stdout
     again = rate(replies, server, *priced)
-    assert again.status == 0 and "What was sent" not in again.stdout
+    assert again.status == 0 and "Requests of" not in again.stdout
     days = [each["at"][:10] for each in Answers(Path("journal")).records()]
     period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     assert f"stub: 16 of 16 answers were stored ones, of {period}; --fresh asks again" in again.stdout
@@ -412,7 +412,7 @@ def test_a_rehearsed_calibration_counts_tokens_and_cost(
     asked = ("--aspect", "relevance", "--prices", "prices.yaml", "--json", "out.json")
     done = calibrate(server, *asked, "--dry-run")
     assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.startswith("What would be asked at most (nothing was sent)")
+    assert done.stdout.startswith("Requests, at most (nothing was sent)")
     assert server.requests == [] and not Path("steps.yaml").exists() and not Path("journal").exists()
     drafting, judging = summary()["dry_run"]
     assert (drafting["asked_for"], judging["asked_for"]) == ("drafts", "ratings")
