@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fcconan.services import without_constraints
 
 _FORMS = {int: "INTEGER", float: "FLOAT", str: "TEXT", Path: "PATH"}
-_LARGEST = 100_000  # limits from here on are technical: nobody gets near them
+_LARGEST = 100_000  # larger limits are technical and not shown
 _RANGE = re.compile(r"\S+<=x\S*|x[<>]=\S+")  # as Typer writes it
 
 
