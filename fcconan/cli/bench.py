@@ -43,9 +43,10 @@ def print_benchmark(result: "BenchResult", verbose: bool) -> None:
         verbose: Whether all tables are printed.
     """
     from fcconan.cli.output import print_table
-    from fcconan.reporting import leaderboard_table, terminal_tables
+    from fcconan.reporting import answer_tables, terminal_tables
 
-    for table in [leaderboard_table(result.data), *(terminal_tables(result.data) if verbose else ())]:
+    answer = answer_tables(result.data)
+    for table in [answer[0], *terminal_tables(result.data)] if verbose else answer:
         print_table(*table)
     for note in result.data["notes"]:
         typer.echo(f"- {note}")

@@ -42,6 +42,7 @@ class Command:
         ignored: Older switch -> the reason for which it has no effect.
         companions: Returns the files that are written next to a file of results, by the name of each in messages.
         keywords: Further arguments of the service, such as `progress`.
+        next_step: Returns the line that names the command that comes next, from the values of this one.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Command:
     ignored: Mapping[str, str] = field(default_factory=dict)
     companions: Callable[[Path], Mapping[str, Path]] = lambda path: {}
     keywords: Mapping[str, Any] = field(default_factory=dict)
+    next_step: Callable[[Mapping[str, Any]], str] | None = None
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
         """Adds the command to an application, in a section of its help."""
@@ -93,7 +95,9 @@ class Command:
         flags = {declared.flag for declared in interface.arguments.values()}
 
         def common(name: str, kind: Any, *flags: str, help: str, default: Any = None) -> None:
-            found.add(name, kind, typer.Option(*flags, help=help, rich_help_panel=COMMON, show_default=False), default)
+            form = None if kind is bool else "FILE"
+            info = typer.Option(*flags, help=help, metavar=form, rich_help_panel=COMMON, show_default=False)
+            found.add(name, kind, info, default)
 
         if interface.model is not None:
             common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
@@ -146,6 +150,8 @@ class Command:
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")
+        if self.next_step is not None:
+            typer.echo(self.next_step(values))
         for line in result.signature_lines():
             typer.echo(line)
 
@@ -165,7 +171,7 @@ class Command:
                     given[name] = plain(value_type(declared), values[name], how.metavar or "NAME=VALUE")
                 except ValueError as error:
                     raise refusal(context, name, str(error)) from error
-        file = None if values[CONFIG] is None else open_configuration(values[CONFIG])
+        file = None if values[CONFIG] is None else open_configuration(values[CONFIG], "subset" in described)
         try:
             return model.from_values(given, file)
         except ConfigurationError as error:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
+from fcconan.cli.model_output import print_dry_run
 from fcconan.cli.output import print_table, tell_progress
 
 if TYPE_CHECKING:
@@ -16,11 +17,9 @@ def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
 
     if result.is_dry_run:
         if rows := result.rows():
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            cells = [["" if row.get(name) is None else row[name] for name in names] for row in rows]
-            print_table("What would be asked (nothing was sent)", names, cells)
+            print_dry_run(rows)
         else:
-            typer.echo("No model would be asked anything.")
+            typer.echo("No model would get a request.")
         if not result.are_replies_written:
             typer.echo("Replies that are not written yet are counted at their longest.")
         return

@@ -39,6 +39,11 @@ def _card_of(out: Path) -> dict[str, Path]:
     return {"--out (its card)": card_path(out)}
 
 
+def _is_output(out: Path) -> bool:
+    """Returns whether an existing file is an output of this command, which has a card, or is empty."""
+    return out.is_dir() or not out.stat().st_size or all(card.is_file() for card in _card_of(out).values())
+
+
 COMMAND = Command(
     name="generate",
     help="Reply to every message of a dataset by a model, from a catalogue, or with replies that were made elsewhere.",
@@ -46,6 +51,8 @@ COMMAND = Command(
     example="fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet",
     show=_show,
     detailed=True,
+    protected=True,
+    resumes=_is_output,
     companions=_card_of,
     removed={"--system": "--system-name NAME, or --filter system=NAME with --replies"},
     keywords={"progress": CountProgress("generating")},

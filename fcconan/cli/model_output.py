@@ -40,9 +40,10 @@ def print_dry_run(rows: Sequence[Mapping[str, Any]], *, at_most: bool = False) -
     """
     from fcconan.cli.output import print_table
 
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [["" if name in row and row[name] is None else row.get(name, "") for name in names] for row in rows]
-    print_table(f"What would be asked{' at most' if at_most else ''} (nothing was sent)", names, cells)
+    names = list(dict.fromkeys(name for row in rows for name in row if row[name] is not None))
+    cells = [["" if row.get(name) is None else row[name] for name in names] for row in rows]
+    title = f"Requests{', at most' if at_most else ''} (nothing was sent)"
+    print_table(title, [name.replace("_", " ") for name in names], cells)
 
 
 def print_usage(used: Sequence[Mapping[str, Any]]) -> None:
@@ -51,7 +52,8 @@ def print_usage(used: Sequence[Mapping[str, Any]]) -> None:
 
     if used:
         shown = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
-        print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in used])
+        heads = [name.replace("_", " ") for name in shown]
+        print_table("Requests of this run", heads, [[each[name] for name in shown] for each in used])
 
 
 def print_stored_answers(notices: "Notices") -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from fcconan.cli.help_text import form_of
 from fcconan.services import (
     Argument,
     Configuration,
@@ -92,7 +93,7 @@ class Parameters:
         annotation = list[kind] if declared.many else kind
         how: dict[str, Any] = {
             "help": declared.help,
-            "metavar": declared.metavar,
+            "metavar": declared.metavar or (form_of(kind) if declared.flag else None),
             "autocompletion": completed(declared.complete),
             "show_default": default is not None,
             "hidden": declared.rare,
@@ -120,7 +121,7 @@ class Parameters:
                 *names,
                 *([how.short] if how.short else []),
                 help=(declared.description or "") + (REQUIRED if declared.is_required() else ""),
-                metavar=how.metavar,
+                metavar=how.metavar or form_of(kind),
                 min=lowest,
                 max=highest,
                 hidden=how.rare,

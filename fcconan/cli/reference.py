@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from fcconan.cli.help_text import record_of
 from fcconan.errors import InputError
 
 _HEAD = """# Options
@@ -82,7 +83,7 @@ def _sentence(command: Any) -> str:
 def _row(parameter: Any, command: Any, context: Any) -> str:
     shown = copy.copy(parameter)
     shown.hidden = False
-    name, meaning = shown.get_help_record(context)
+    name, meaning = record_of(shown, context)
     notes = []
     model = _model(command)
     if model is not None and parameter.name in model.model_fields:

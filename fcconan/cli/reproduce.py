@@ -1,5 +1,6 @@
 """`fcconan reproduce`."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,22 +16,25 @@ def _show(result: "ReproduceResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reproduction import STATUSES, counts, from_print
 
-    cells = list(result.cells)
-    print_table(
-        "All values" if verbose else "Values that differ, or are cut off or rounded twice",
-        _COLUMNS,
-        [
-            tuple(row[name] if name != "recomputed" else _shown(row[name]) for name in _COLUMNS)
-            for row in result.rows()
-            if verbose or row["status"] in ("differs", "rounding")
-        ],
-    )
+    cells, by_paper = list(result.cells), dict[str, Counter[str]]()
+    tables = list(counts(cells))
+    for paper, _, number in tables:
+        by_paper.setdefault(paper, Counter()).update(number)
+    rows = [(paper, *(number[status] for status in STATUSES)) for paper, number in by_paper.items()]
+    print_table("Number of values of each paper", ("paper", *STATUSES), rows)
+    if not verbose:
+        print("--verbose prints every value with the reason for which it differs; --report writes them as a page.")
+        return
     printed = from_print(cells)
     print_table(
         "Number of values of each table",
         ("paper", "table", *STATUSES, "exact, from print"),
-        [(paper, table, *number.values(), printed[paper, table]) for paper, table, number in counts(cells)],
+        [(paper, table, *number.values(), printed[paper, table]) for paper, table, number in tables],
     )
+    values = [
+        tuple(row[name] if name != "recomputed" else _shown(row[name]) for name in _COLUMNS) for row in result.rows()
+    ]
+    print_table("All values", _COLUMNS, values)
 
 
 def _shown(value: float | None) -> str:

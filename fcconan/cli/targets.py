@@ -6,7 +6,9 @@ from typing import Any
 
 from fcconan.cli.output import check_json_target
 from fcconan.errors import InputError
-from fcconan.services import Argument, check_files, files_of_models, flag_of
+from fcconan.services import Argument, check_files, default_cache, files_of_models, flag_of
+
+CACHE = "--response-cache"
 
 
 def check_targets(
@@ -50,6 +52,8 @@ def check_targets(
         check_page(results["--report"])
     folders = [*paths.get("folder", []), *local]
     written = {flag: path for role, flag, path in used if role == "write"}
+    if written.get(CACHE, Path()) is None:
+        written[CACHE] = default_cache()
     for name, declared in arguments.items():
         if declared.role == "write" and values[name] is not None:
             written |= companions(values[name])

@@ -102,18 +102,32 @@ class ServiceCommand(TyperCommand):
             if not error.message:  # a value is missing
                 error.param_hint = spelling(ctx, error.param.name)
                 raise
-            raise refusal(ctx, error.param.name, error.message) from error
+            found = getattr(error.__cause__, "errors", None)  # of pydantic, by which Typer reads values
+            if found is None:
+                raise refusal(ctx, error.param.name, error.message) from error
+            from fcconan.services import message_of
+
+            raise refusal(ctx, error.param.name, message_of(found()[0])) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
         return ctx.invoke(self._whole.callback, **ctx.params)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Returns the parts of the usage line after the name of the command."""
+        from fcconan.cli.help_text import usage_of
+
+        return ["[OPTIONS]", *(usage_of(each) for each in self.params if each.param_type_name == "argument")]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes arguments and options, section by section."""
+        from fcconan.cli.help_text import record_of
+
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
+        parameters: list[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            if not parameter.hidden:
+                record = record_of(parameter, ctx)
                 if getattr(parameter, "is_bool_flag", False) and parameter.default is False:
                     record = (record[0].partition(" / ")[0], record[1])  # the opposite is what happens without it
                 default = "Arguments" if parameter.param_type_name == "argument" else "Options"

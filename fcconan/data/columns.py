@@ -97,7 +97,8 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
     found: dict[str, str] = YamlFile(path).data
     for name, theirs in found.items():
         if not isinstance(theirs, str):
-            raise InputError(f"{path}: {name} is {theirs!r}, expected the name of a column, such as rater: who")
+            found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
+            raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, such as rater: who")
         if name not in KNOWN:
             raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
     return found, path == own

@@ -15,7 +15,7 @@ def counted(number: int, what: str) -> str:
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Returns a question with the nearest of the known names, and a space after it; nothing if none is near."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}? " if near else ""
 
 

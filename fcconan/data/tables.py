@@ -344,9 +344,7 @@ class Table:
             if missing := set(asked) - met[column]:
                 lost, known = ", ".join(sorted(missing)), ", ".join(sorted(met[column])[:10])
                 more = ", ..." if len(met[column]) > 10 else ""
-                raise InputError(
-                    f"no row has the {column} {lost} that was asked for: there are {known}{more}; choose these"
-                )
+                raise InputError(f"found no row with the {column} {lost}: choose among {known}{more}")
         if not wanted:
             shown = " and ".join(f"{column} {'/'.join(sorted(asked))}" for column, asked in self.filter.items())
             raise InputError(f"no row has {shown} together: ask for less")

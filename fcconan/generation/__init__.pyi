@@ -15,6 +15,7 @@ from .cards import (
 )
 from .decoding import (
     Decoding as Decoding,
+    decoding_names as decoding_names,
     load_decoding as load_decoding,
 )
 from .examples import (
@@ -59,6 +60,7 @@ from .items import (
 from .prompts import (
     GenerationPrompt as GenerationPrompt,
     load_generation_prompt as load_generation_prompt,
+    prompt_names as prompt_names,
 )
 from .requests import (
     NO_BACKGROUND as NO_BACKGROUND,

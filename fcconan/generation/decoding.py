@@ -95,6 +95,11 @@ class Decoding:
         return replace(self, **changed, name=", ".join([self.name, *said]))
 
 
+def decoding_names() -> list[str]:
+    """Returns the names of the presets."""
+    return list(_presets())
+
+
 def load_decoding(name: str) -> Decoding:
     """Returns a preset.
 

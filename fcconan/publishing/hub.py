@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KIND = "dataset"
 GATES = ("auto", "manual")
-RESUME = "run the same command again, which sends only what is not there yet"
+RESUME = "check the connection and run the same command again, which sends only what is not there yet"
 
 
 class HubFailure(RemoteError):  # noqa: N818 - it says what became of the Hub, not of the input

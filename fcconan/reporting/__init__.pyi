@@ -67,7 +67,7 @@ from .site.write import (
 )
 from .tables import (
     Table as Table,
-    leaderboard_table as leaderboard_table,
+    answer_tables as answer_tables,
     terminal_tables as terminal_tables,
 )
 from .text_metrics import (

@@ -118,8 +118,14 @@ def summary_table(result: Mapping[str, Any], *, intervals: Sequence[str] = ("avg
     return Table(f"{title}{'partition' if n_partitions == 1 else 'partitions'} of {metrics}", columns, rows)
 
 
+def answer_tables(result: Mapping[str, Any]) -> list[Table]:
+    """Returns the answer of a benchmark: the leaderboard, and the primary comparison if there is one."""
+    primary = comparison_tables(result).get(PRIMARY)
+    return [leaderboard_table(result), *([primary] if primary is not None and primary.rows else [])]
+
+
 def leaderboard_table(result: Mapping[str, Any]) -> Table:
-    """The answer of a benchmark: average and primary metric of each system, best average first."""
+    """Returns average and primary metric of each system, best average first."""
     primary = result["settings"]["primary"]
     rows = [
         [

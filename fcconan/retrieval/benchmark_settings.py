@@ -118,7 +118,8 @@ class Settings:
         if self.protocol not in PROTOCOLS:
             raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
         if not 1 <= self.k <= len(collection.corpus):
-            raise InputError(f"the cutoff is {self.k}: give 1 to {len(collection.corpus)}, the size of the catalogue")
+            most = len(collection.corpus)
+            raise InputError(f"the cutoff is {self.k}: give 1 to {most}, the size of the catalogue, by --cutoff")
         if self.resamples < 100 or not 0.5 <= self.confidence < 1:
             raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)

@@ -91,6 +91,7 @@ from .connections import (
     Notices as Notices,
     cache_path as cache_path,
     connected as connected,
+    default_cache as default_cache,
     notices_of as notices_of,
     run_of as run_of,
     usage_of as usage_of,

@@ -69,7 +69,7 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
         options: The configuration.
 
     Raises:
-        InputError: There is no such file, or it holds something else.
+        InputError: There is no such file, it holds something else, or no answer of the model.
 
     Examples:
         >>> import tempfile
@@ -87,10 +87,12 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
     if not path.is_file() and not store_path(path).is_file():
         raise InputError(f"file of answers not found: {path}; give the --response-cache of a run")
     counts: dict[str, Counter[str]] = {}
+    others: set[str] = set()
     last: deque[dict[str, Any]] = deque(maxlen=options.last)
     for record in Answers(path).records():
         name = model_of(record)
         if options.only_model is not None and name != options.only_model:
+            others.add(name)
             continue
         usage = record.get("usage")
         count = counts.setdefault(name, Counter())
@@ -101,6 +103,8 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
         text = json.dumps([record["request"], record["response"]], ensure_ascii=False)
         if options.contains is None or options.contains in text:
             last.append(record)
+    if others and not counts:
+        raise InputError(f"found no answer of {options.only_model!r}: known are {', '.join(sorted(others))}")
     models = {name: dict(each) for name, each in counts.items()}
     return AnswerLog({"journal": str(path), "models": models}, list(last), merged)
 

@@ -12,7 +12,7 @@ from pydantic import field_validator
 
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, names_by, option
 from fcconan.services.connections import request_fields
 from fcconan.services.locations import built_folder
 from fcconan.services.options import BOOTSTRAP, ENDPOINT, LARGEST_SEED, MOST_RESAMPLES, Requests
@@ -26,12 +26,6 @@ MOST_CNS = 1_000_000_000
 _ANSWERS = "journal.sqlite"
 # What changes neither the runs nor what is requested for them.
 _ASIDE = {"report_folder", "texts", "cache_dir", "cache", "device", "batch_size"}
-
-
-def _system_names() -> list[str]:
-    from fcconan.retrieval import system_names
-
-    return system_names()
 
 
 def _metric_names() -> list[str]:
@@ -48,7 +42,7 @@ class BenchOptions(Requests):
         help="Retrieval system to run: one of the suite, or module:factory; default: all offline ones. Repeatable.",
         short="-s",
         metavar="NAME",
-        complete=_system_names,
+        complete=names_by("fcconan.retrieval.system_names"),
     )
     encoder: tuple[str, ...] = option(
         (),

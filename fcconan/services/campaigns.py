@@ -295,8 +295,8 @@ def _subset(place: Any, source: Any, language: str) -> str:
     found = next((each for each in (language, "pairs") if each in configs), None)
     if found is None and len(configs) > 1:
         raise InputError(
-            f"{source} has the parts {', '.join(sorted(configs))}, and none is called {language}: choose one with "
-            "--subset"
+            f"{source} has the parts {', '.join(sorted(configs))}: choose the one that holds pairs in the language "
+            f"{language} by --subset"
         )
     return found or next(iter(configs), "pairs")
 

@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 
@@ -86,6 +87,17 @@ class Argument:
 argument = Argument
 
 
+def names_by(function: str) -> Names:
+    """Returns what calls a function of another package, which is imported when the shell completes a value.
+
+    Examples:
+        >>> names_by("fcconan.data.recipe_names")()[:3]
+        ['cn-ranking', 'conan', 'cseval']
+    """
+    module, _, name = function.rpartition(".")
+    return lambda: getattr(import_module(module), name)()
+
+
 def option(
     default: Any = PydanticUndefined,
     *,
@@ -152,7 +164,7 @@ class Configuration(BaseModel):
         ...     SampleOptions(size=0)
         ... except ConfigurationError as error:
         ...     print(error)
-        SampleOptions: size: Input should be greater than or equal to 1
+        SampleOptions: size: Input should be greater than or equal to 1 (found 0)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -245,14 +257,19 @@ def load_configuration(model: type[Model], path: Path | str) -> Model:
     return model.from_values({}, open_configuration(Path(path)))
 
 
-def open_configuration(path: Path) -> YamlFile:
+def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
     """Returns the content of a configuration file.
+
+    Args:
+        path: The file.
+        has_subset: Whether there is an option `--subset`, the former `--config`.
 
     Raises:
         InputError: There is no such file, or it is no mapping in YAML.
     """
     if not path.exists():
-        raise InputError(f"found no configuration file {path}: give a YAML file")
+        hint = ", or the part of a dataset by --subset" if has_subset and not path.suffix else ""
+        raise InputError(f"found no configuration file {path}: give a YAML file{hint}")
     return YamlFile(path)
 
 
@@ -319,8 +336,11 @@ def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
 
 
 def message_of(error: Any) -> str:
-    """Returns the message of one of pydantic's errors."""
-    return str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    """Returns the message of one of pydantic's errors, with the value that was found."""
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error"):
+        return message
+    return f"{message.partition(', unable to parse')[0]} (found {repr(error['input'])[:80]})"
 
 
 def schema_of(model: type[Configuration]) -> dict[str, Any]:

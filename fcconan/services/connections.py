@@ -204,6 +204,13 @@ def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "Run"
     return Run(short_hash(json.dumps([service, asked], sort_keys=True, default=str)), fresh)
 
 
+def default_cache() -> Path:
+    """Returns the file of answers in the cache folder."""
+    from fcconan.retrieval import default_folder
+
+    return default_folder() / "journal.sqlite"
+
+
 def cache_path(given: Path | None) -> Path:
     """Returns the file of answers that is given, or the one in the cache folder.
 
@@ -211,9 +218,8 @@ def cache_path(given: Path | None) -> Path:
         InputError: The file holds something else.
     """
     from fcconan.models import check_answers_file
-    from fcconan.retrieval import default_folder
 
-    path = given or default_folder() / "journal.sqlite"
+    path = given or default_cache()
     if not path.name:  # `.` or `/`
         raise InputError(f"--response-cache is {str(path)!r}: give the name of a file")
     check_answers_file(path)

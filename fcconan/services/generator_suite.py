@@ -86,7 +86,10 @@ class GeneratorSuiteResult(Result):
 def evaluate_generators(
     suite: Annotated[
         Path | str,
-        argument("A suite file (YAML) with systems and judges, or generation, the embedded example."),
+        argument(
+            "A suite file (YAML) with systems and judges, or generation, the embedded example.",
+            complete=lambda: ["generation"],
+        ),
     ],
     out: Annotated[
         Path | str,

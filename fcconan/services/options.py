@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import field_validator
 
-from fcconan.data import KNOWN, Wide
+from fcconan.data import KNOWN, Wide, did_you_mean
 from fcconan.services.configuration import Configuration, option
 
 MOST_ROWS = 1_000_000_000
@@ -79,7 +79,8 @@ class RowSelection(Configuration):
         """Refuses names that rows do not have."""
         for name in given:
             if name not in KNOWN:
-                raise ValueError(f"rows have no column {name!r}, only {', '.join(KNOWN)}")
+                hint = did_you_mean(name, KNOWN)
+                raise ValueError(f"rows have no column {name!r}: {hint}choose NAME among {', '.join(KNOWN)}")
         return given
 
     @field_validator("filter", mode="before")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background
-from fcconan.services.configuration import flag_of, option
+from fcconan.services.configuration import flag_of, names_by, option
 from fcconan.services.locations import FORM
 from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, RowSelection
 
@@ -51,6 +51,7 @@ class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
         None,
         help="Prompt: a name of the catalogue or a prompt file; default: the prompt of the strategy.",
         metavar="NAME or FILE.yaml",
+        complete=names_by("fcconan.generation.prompt_names"),
         role="read",
         renamed=("--task",),
     )
@@ -59,10 +60,17 @@ class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
         help="Chat format of a local model: a named format or a Jinja file; default: the template of the model.",
         rare=True,
         metavar="NAME or FILE.jinja",
+        complete=names_by("fcconan.models.format_names"),
         role="read",
         renamed=("--format",),
     )
-    decoding: str | None = option(None, help="Named decoding settings; default: greedy.", rare=True, metavar="NAME")
+    decoding: str | None = option(
+        None,
+        help="Named decoding settings; default: greedy.",
+        rare=True,
+        metavar="NAME",
+        complete=names_by("fcconan.generation.decoding_names"),
+    )
     top_p: float | None = option(
         None, help="Share of probability of nucleus sampling.", rare=True, metavar="FLOAT", gt=0, le=1
     )
@@ -85,6 +93,7 @@ class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
         help="Task by which candidates are rated; default: multi-aspect.",
         rare=True,
         metavar="NAME or FILE",
+        complete=names_by("fcconan.data.task_names"),
         role="read",
     )
     judge_aspect: tuple[str, ...] = option(
@@ -103,6 +112,7 @@ class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
         None,
         help="Retrieval system that finds CNs, as in `fcconan bench`; default: tfidf.",
         rare=True,
+        complete=names_by("fcconan.retrieval.system_names"),
         metavar="NAME",
     )
     retrieved: int | None = option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from fcconan.data import tier_rule_names
+from fcconan.data import counted, tier_rule_names
 from fcconan.errors import InputError
 from fcconan.services.assignment import MOST_RATERS
 from fcconan.services.campaign_folders import (
@@ -257,7 +257,7 @@ def _filled_in(
     rows = right_shares(campaign, found, truth, options.round)
     data = {"round": options.round, "seed": seed, "raters": rows, "files": sorted(files)}
     sheet = out / f"{options.round}-{rows[0]['rater']}.csv"
-    note = f"{len(files) - 1} sheets, such as {sheet}; the right answers are in {out / 'truth.jsonl'}."
+    note = f"{counted(len(files) - 1, 'sheet')}, such as {sheet}; the right answers are in {out / 'truth.jsonl'}."
     return SimulateResult(data, campaign.settings.name, written, out, ((), ()), [note])
 
 

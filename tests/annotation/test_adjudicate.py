@@ -150,7 +150,9 @@ def test_grades_are_not_adjudicated(tmp_path: Path, run_cli: RunCli) -> None:
     with pytest.raises(InputError, match="grades are not adjudicated"):
         final_labels(campaign)
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--json", tmp_path / "n.json")
-    assert (done.returncode, done.stdout) == (0, "Grades are not adjudicated: every rater's stay as they are.\n")
+    said, following = done.stdout.splitlines()
+    assert (done.returncode, said) == (0, "Grades are not adjudicated: every rater's stay as they are.")
+    assert following.startswith(f"Next: fcconan annotate tier {tmp_path / 'c'} --out FOLDER (")
     assert json.loads((tmp_path / "n.json").read_text())["labels"] == {}
     assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", tmp_path / "x.csv").returncode == 2
 

@@ -185,7 +185,11 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
             "Invalid value for '--kind': 'grades' is not one of 'ratings', 'comparisons', 'votes'.",
         ),
         (BOTH, ["--kind", "votes"], "x.csv has no column pair_id, label, but reply_id, item_id"),
-        (BOTH, ["--confidence", "nan"], "Invalid value for '--confidence': Input should be a finite number."),
+        (
+            BOTH,
+            ["--confidence", "nan"],
+            "Invalid value for '--confidence': Input should be a finite number (found nan).",
+        ),
         (BOTH, ["--json", "x.csv"], "x.csv is read, and --json would destroy it: choose another --json"),
         (
             [{"reply": 1, "score": 2}],

@@ -48,12 +48,12 @@ def _content(folder: Path) -> dict[str, bytes]:
     ("arguments", "message"),
     [
         ("frobnicate", "No such command 'frobnicate'. See `fcconan --help`."),
-        ("--frob", "No such option: --frob See `fcconan --help`."),
+        ("--frob", "No such option: --frob. See `fcconan --help`."),
         ("build", "Missing argument 'recipe'. See `fcconan build --help`."),
         ("build demo", "Missing option '--out'. See `fcconan build --help`."),
         ("build demo --out", "Option '--out' requires an argument."),
         ("build demo --out out --frob", "No such option: --frob"),
-        ("build demo more --out out", "Got unexpected extra argument(s) (more) See `fcconan build --help`."),
+        ("build demo more --out out", "Got unexpected extra argument(s) (more). See `fcconan build --help`."),
         ("build demo --out out --jobs 0", "Invalid value for '--jobs': "),
         ("build demo --out out --jobs many", "Invalid value for '--jobs': "),
         ("build demo --out out --tier-rule nonsense", "unknown tier rule 'nonsense': known are released, strict"),
@@ -71,7 +71,7 @@ def _content(folder: Path) -> dict[str, bytes]:
             for name in ("pairs.csv", "folder/pairs")
         ),
         ("demo --jobs 3", "No such option: --jobs"),
-        ("list more", "Got unexpected extra argument(s) (more) See `fcconan list --help`."),
+        ("list more", "Got unexpected extra argument(s) (more). See `fcconan list --help`."),
         ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
         ("hydrate labels", "Missing option '--out'. See `fcconan hydrate --help`."),
         (

@@ -171,8 +171,11 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
     [
         ("a.csv", "Missing option '--people'. See `root grow --help`."),
         ("a.csv -p dravene", "Invalid value for '--people': 'dravene' is not one of 'ombrey', 'tessok'."),
-        ("a.csv -p ombrey --trees 11", "Invalid value for '--trees': Input should be less than or equal to 10."),
-        ("a.csv -p ombrey --trees x", "Invalid value for '--trees': Input should be a valid integer, unable to"),
+        (
+            "a.csv -p ombrey --trees 11",
+            "Invalid value for '--trees': Input should be less than or equal to 10 (found '11').",
+        ),
+        ("a.csv -p ombrey --trees x", "Invalid value for '--trees': Input should be a valid integer (found 'x')."),
         ("a.csv -p ombrey --share 1", "Invalid value for '--share': Input should be less than 1"),
         ("a.csv -p ombrey --share nan", "Invalid value for '--share': Input should be a finite number"),
         ("a.csv -p ombrey --kinds ash", "Invalid value for '--kinds': 'ash' is not one of 'oak', 'elm'."),
@@ -183,6 +186,7 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
         ),
         ("a.csv -p ombrey --own x", "--own was removed: use --own-system or --judge-system"),
         ("a.csv -p ombrey --config no.yaml", "found no configuration file no.yaml: give a YAML file"),
+        ("a.csv -p ombrey --config pairs", "found no configuration file pairs: give a YAML file"),
         ("a.csv -p ombrey --config c.yaml", "c.yaml, line 2: unknown key 'treees'; did you mean 'trees'?"),
         ("a.csv -p ombrey --json a.csv", "a.csv is read, and --json would destroy it: choose another --json"),
         ("a.csv -p ombrey --json no/r.json", "no/r.json cannot be written: choose another --json file, in a folder"),
@@ -241,6 +245,15 @@ def test_a_file_that_is_there_is_replaced_by_force_only(grove: typer.Typer) -> N
     _run(grove, "a.csv -p ombrey --out third.csv --json r.json")
 
 
+def test_the_default_response_cache_is_no_target(grove: typer.Typer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FCCONAN_CACHE", "cache")
+    Path("cache/runs").mkdir(parents=True)
+    done = CliRunner().invoke(grove, "ask --json cache/runs/journal.sqlite".split())
+    assert str(done.exception) == (
+        "cache/runs/journal.sqlite is named by --response-cache and --json: give each a file of its own"
+    )
+
+
 def test_json_holds_the_result_and_the_signature_comes_last(grove: typer.Typer) -> None:
     done = CliRunner().invoke(grove, "grow a.csv -p ombrey --json r.json".split())
     assert done.stdout.splitlines()[-1] == "fcconan:1|grove"
@@ -255,7 +268,10 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     assert "-p, --people <ombrey|tessok>" in text
     assert "--fenced / --no-fenced" in text
     assert "--flooded " in text and "--no-flooded" not in text
-    assert "[default: 3; 1<=x<=10]" in text
+    assert "--trees INTEGER" in text and "[default: 3; 1 to 10]" in text
+    assert "--kinds <oak|elm>" in text and "--model TEXT" in text
+    assert "--seed INTEGER" in text and "[default: 0; at least 0]" in " ".join(text.split())
+    assert text.startswith("Usage: root grow [OPTIONS] SOURCES...\n")
     assert "--stems" not in text and "Share of old trees" not in text
     assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --wide-column, --confidence"
     assert text.rstrip().endswith("Example: fcconan grow a.csv --people ombrey")
@@ -270,8 +286,27 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     ],
 )
 def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: set[str]) -> None:
+    assert _completed(grove, words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("generate demo --decoding t", {"top-pk"}),
+        ("generate demo --prompt b", {"brief"}),
+        ("generate demo --retriever bm25", {"bm25", "bm25-fast"}),
+        ("bench demo --system bm25", {"bm25", "bm25-fast"}),
+        ("evaluate-generators ", {"generation"}),
+        ("build m", {"mt-conan", "multi-aspect"}),
+    ],
+)
+def test_the_shell_completes_names_of_the_catalogue(words: str, expected: set[str]) -> None:
+    assert _completed(app, words) == expected
+
+
+def _completed(commands: typer.Typer, words: str) -> set[str]:
     done = CliRunner().invoke(
-        grove,
+        commands,
         [],
         prog_name="fcconan",
         env={
@@ -280,7 +315,7 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
             "COMP_CWORD": str(len(words.split(" "))),
         },
     )
-    assert set(done.stdout.split()) == expected
+    return set(done.stdout.split())
 
 
 def _declared(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -332,7 +332,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
         (
             ROWS,
             ["--filter", "rater_kind=robot"],
-            "no row has the rater_kind robot that was asked for: there are human, m",
+            "found no row with the rater_kind robot: choose among human, m",
         ),
         (ROWS, ["--wide-column", "anna=grade"], "x.csv has no column 'grade', but reply_id, item_id"),
         (
@@ -363,7 +363,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "--tests compares models and metrics, and there is one for each aspect: leave it out",
         ),
         (ROWS, ["--error-metrics", "--human", "judge", "--rater", "nobody"], "there is no rater 'nobody'"),
-        (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1."),
+        (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1 (found 1.0)."),
         (
             ROWS,
             ["--partial", "length"],

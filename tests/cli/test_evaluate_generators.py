@@ -567,7 +567,7 @@ def test_the_embedded_example_needs_no_model_and_no_network() -> None:
     example = yaml.safe_load((content_folder() / "benchmarks" / "generation.yaml").read_text(encoding="utf-8"))
     Path("suite.yaml").write_text(yaml.safe_dump({**example, "resamples": 0}, sort_keys=False), encoding="utf-8")
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--dry-run")
-    assert (done.status, done.stdout) == (0, "No model would be asked anything.\n")
+    assert (done.status, done.stdout) == (0, "No model would get a request.\n")
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
     assert (done.status, done.stderr) == (0, ""), done
     assert _json("suite.json")["missing"] == {"replies": 0, "ratings": 0}

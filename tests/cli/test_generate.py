@@ -101,6 +101,19 @@ def content() -> dict[str, bytes]:
 # Results
 
 
+def test_only_replies_of_this_command_are_replaced_without_force(server: Server) -> None:
+    for text in ("mine\n", '{"reply_id": "re-1", "system": "mine", "text": "By hand."}\n'):
+        Path("replies.jsonl").write_text(text, encoding="utf-8")
+        refused = by_stub(server)
+        assert refused.complaint == "replies.jsonl exists already: choose another --out, or replace it with --force"
+        assert Path("replies.jsonl").read_text(encoding="utf-8") == text
+    assert server.requests == []
+    assert by_stub(server, "--force").status == 0
+    before = content()
+    assert by_stub(server).status == 0  # its card says that it is an earlier output
+    assert content() == before
+
+
 def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) -> None:
     done = by_stub(server)
     assert (done.status, done.stderr) == (0, "")
@@ -515,7 +528,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--model stub --temperature -1",
-            "Invalid value for '--temperature': Input should be greater than or equal to 0.",
+            "Invalid value for '--temperature': Input should be greater than or equal to 0 (found '-1').",
         ),
         (
             "--model local:",

@@ -678,10 +678,13 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "--base-url: 'nonsense' is not an address (expected http:// or https:// at its start): give one such as "
             "https://api.openai.com/v1",
         ),
-        (f"{STUB} --timeout 0", "Invalid value for '--timeout': Input should be greater than 0."),
+        (f"{STUB} --timeout 0", "Invalid value for '--timeout': Input should be greater than 0 (found 0.0)."),
         (f"{STUB} --requests-per-minute 0", "Invalid value for '--requests-per-minute': Input should"),
         (f"{STUB} --concurrency 0", "Invalid value for '--concurrency': "),
-        (f"{STUB} --samples 0", "Invalid value for '--samples': Input should be greater than or equal to 1."),
+        (
+            f"{STUB} --samples 0",
+            "Invalid value for '--samples': Input should be greater than or equal to 1 (found '0').",
+        ),
         (f"{STUB} --samples 2 --temperature 0", "2 samples at temperature 0 are one answer: raise it, or ask once"),
         (f"{STUB} --temperature -1", "Invalid value for '--temperature': Input should be greater than or"),
         (f"{STUB} --logprobs", "log-probabilities go with --rating-method g-eval and one sample"),

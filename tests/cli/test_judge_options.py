@@ -68,6 +68,10 @@ COMPARE = "compare replies.csv --model stub --base-url URL"
             f"{RATE} --out here/x.csv --rating-method grounded --background here",
             "here/x.csv is in the folder here, which ",
         ),
+        (
+            f"{RATE} --out x.csv --config pairs",
+            "found no configuration file pairs: give a YAML file, or the part of a dataset by --subset",
+        ),
         (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
         (
             f"{COMPARE} --out x.csv --response-cache x.csv",
@@ -104,6 +108,18 @@ def test_nothing_that_is_read_or_named_twice_is_written(
     said = fcconan("judge", *command.replace("URL", server.url).split()).complaint
     assert said.startswith(message)
     assert {path: path.read_bytes() for path in Path().rglob("*.*") if path.is_file()} == before
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("command", [RATE, COMPARE])
+@pytest.mark.parametrize("text", ["my notes\n", "rater,verdict\nanna,a\n"])
+def test_a_file_of_something_else_is_replaced_by_force_only(
+    replies: Path, server: Server, command: str, text: str
+) -> None:
+    Path("mine.csv").write_text(text, encoding="utf-8")
+    said = fcconan("judge", *command.replace("URL", server.url).split(), "--out", "mine.csv").complaint
+    assert said == "mine.csv exists already: choose another --out, or replace it with --force"
+    assert Path("mine.csv").read_text(encoding="utf-8") == text
     assert server.requests == []
 
 
@@ -349,9 +365,9 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     new |= {"cost": 16 * (7 * 1000 + 3 * 10000) / 1e6, "answered_by": [by | {"from_store": 0, "new": 16}]}
     assert summary()["used"] == [used | new]
     assert "stored ones" not in done.stdout
-    assert "What was sent in this run" in done.stdout and "0.592" in done.stdout
+    assert "Requests of this run" in done.stdout and "0.592" in done.stdout
     again = rate(replies, server, *priced)
-    assert again.status == 0 and "What was sent" not in again.stdout
+    assert again.status == 0 and "Requests of" not in again.stdout
     days = [each["at"][:10] for each in Answers(Path("journal")).records()]
     period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     assert f"stub: 16 of 16 answers were stored ones, of {period}; --fresh asks again" in again.stdout
@@ -396,7 +412,7 @@ def test_a_rehearsed_calibration_counts_tokens_and_cost(
     asked = ("--aspect", "relevance", "--prices", "prices.yaml", "--json", "out.json")
     done = calibrate(server, *asked, "--dry-run")
     assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.startswith("What would be asked at most (nothing was sent)")
+    assert done.stdout.startswith("Requests, at most (nothing was sent)")
     assert server.requests == [] and not Path("steps.yaml").exists() and not Path("journal").exists()
     drafting, judging = summary()["dry_run"]
     assert (drafting["asked_for"], judging["asked_for"]) == ("drafts", "ratings")

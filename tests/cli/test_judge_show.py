@@ -24,3 +24,12 @@ def test_an_answer_of_any_shape_is_shown(tmp_path: Path, choice: Any, shown: str
     done = fcconan("judge", "show", "--response-cache", tmp_path / "answers")
     assert (done.status, done.stderr) == (0, "")
     assert shown in done.stdout
+
+
+def test_a_model_without_answers_is_refused_with_those_that_have_some(tmp_path: Path) -> None:
+    for model in ("oak", "elm"):
+        Answers(tmp_path / "answers").put({"body": {"model": model, "messages": []}}, {"choices": []})
+    shown = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "oak")
+    assert shown.status == 0 and "elm" not in shown.stdout
+    refused = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "ash")
+    assert refused.complaint == "found no answer of 'ash': known are elm, oak"

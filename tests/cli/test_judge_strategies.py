@@ -364,8 +364,8 @@ def test_calibrate_samples_at_one_temperature_or_at_the_models_own(
             "--draft-temperatures is 'nan': give LOW,HIGH such as 0,0.5, one number, or model",
         ),
         (("--draft-temperatures", "1,0"), "temperatures are [1.0, 0.0]: give the lower one first, from 0"),
-        (("--refinements", "0"), "Invalid value for '--refinements': Input should be greater than or equal to 1."),
-        (("--min-coverage", "2"), "Invalid value for '--min-coverage': Input should be less than or equal to 1."),
+        (("--refinements", "0"), "Invalid value for '--refinements': Input should be greater than or equal to 1 ("),
+        (("--min-coverage", "2"), "Invalid value for '--min-coverage': Input should be less than or equal to 1 ("),
         (("--drafter-max-tokens", "0"), "Invalid value for '--drafter-max-tokens': "),
     ],
 )

@@ -268,7 +268,11 @@ def test_models(
         ),
         (ROWS, ["--bertscore", "none/here/model"], "no model folder at none/here/model: give a folder, or a name"),
         (ROWS, ["--rename", "text=reply"], "x.csv has no column 'reply', but reply_id, item_id, system, hate_speech"),
-        (ROWS, ["--rename", "tekst=text"], "Invalid value for '--rename': rows have no column 'tekst', only"),
+        (
+            ROWS,
+            ["--rename", "tekst=text"],
+            "Invalid value for '--rename': rows have no column 'tekst': did you mean 'text'? choose NAME among ",
+        ),
         (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
         (ROWS, ["--json", "x.csv"], "x.csv is read, and --json would destroy it: choose another --json"),
         (ROWS, ["--json", "scores.csv"], "scores.csv is named by --out and --json: give each a file of its own"),

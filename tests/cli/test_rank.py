@@ -74,15 +74,15 @@ def test_people_and_models_and_corpora_that_are_pooled_are_named() -> None:
     result = _result()
     assert result["rater_kinds"] == {"anna": "human", "ben": "human", "judge": "model"}
     assert result["corpora"] == {"north": 2, "south": 1}
-    corpora = "2 corpora count together (north: 2 items, south: 1 item): choose one, as in --where corpus=north."
+    corpora = "2 corpora count together (north: 2 items, south: 1 item): choose one, as in --filter corpus=north."
     who = "3 raters (people: 2; models: judge)"
     assert result["notes"][-4:-2] == [
-        f"The verdicts of {who} count together: choose with --rater or --where rater_kind=human, or take --majority.",
+        f"The verdicts of {who} count together: choose with --rater or --filter rater_kind=human, or take --majority.",
         corpora,
     ]
     majority = _result("--majority")
     assert majority["notes"][-4:-2] == [
-        f"The majority is that of {who}: choose with --rater or --where rater_kind=human.",
+        f"The majority is that of {who}: choose with --rater or --filter rater_kind=human.",
         corpora,
     ]
     chosen = _result("--filter", "rater_kind=human", "--filter", "corpus=north")
@@ -246,14 +246,14 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rater", "dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
-        (["--filter", "rater=dora"], "no row has the rater dora that was asked for: there are anna; choose these"),
+        (["--rater", "dora"], "found no row with the rater dora: choose among anna"),
+        (["--filter", "rater=dora"], "found no row with the rater dora: choose among anna"),
         (["--rename", "verdict=winner"], "verdicts.csv has no column 'winner', but item_id, system_a, system_b, rater"),
         (["--split", "test"], "verdicts.csv is a file and has no splits: leave --split out"),
-        (["--confidence", "95"], "Invalid value for '--confidence': Input should be less than 1."),
+        (["--confidence", "95"], "Invalid value for '--confidence': Input should be less than 1 (found 95.0)."),
         (
             ["--regularisation", "0"],
-            "Invalid value for '--regularisation': Input should be greater than 0.",
+            "Invalid value for '--regularisation': Input should be greater than 0 (found 0.0).",
         ),
         (["--regularisation", "nan"], "Invalid value for '--regularisation': Input should be"),
         (

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: Path) -> None:
     files = ["--json", str(tmp_path / "ledger.json"), "--report", str(tmp_path / "ledger.html")]
-    done = CliRunner().invoke(app, ["reproduce", "fc-conan", *files])
+    done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--verbose", *files])
     assert done.exit_code == 0, done.output
     (line,) = [line for line in done.output.splitlines() if "differs" in line and "bm25" in line]
     assert [cell.strip() for cell in line.split("│")[1:-1]] == [
@@ -59,7 +60,18 @@ def test_every_figure_is_printed_if_asked_for() -> None:
     assert done.exit_code == 0, done.output
     printed = [line for line in done.output.splitlines() if line.startswith("│ fc-conan")]
     cells, tables = sum(1 for _ in load_paper("fc-conan").cells()), len(load_paper("fc-conan").tables)
-    assert len(printed) == cells + tables
+    assert len(printed) == cells + tables + 1
+
+
+def test_the_answer_is_the_number_of_values_of_each_paper() -> None:
+    done = CliRunner().invoke(app, ["reproduce", "fc-conan"])
+    assert done.exit_code == 0, done.output
+    (row,) = [line for line in done.output.splitlines() if line.startswith("│ fc-conan")]
+    reasons = [table.reason(name) for table, name, _, _ in load_paper("fc-conan").cells()]
+    without = Counter("computed" if reason is None else str(reason.without) for reason in reasons)
+    numbers = [int(cell) for cell in row.split("│")[2:-1]]  # exact, rounding, differs, needs_model, not_released
+    assert numbers == [without["computed"] - 1, 0, 1, without["needs_model"], without["not_released"]]
+    assert "--verbose prints every value" in done.output
 
 
 @pytest.mark.parametrize(

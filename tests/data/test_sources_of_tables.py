@@ -178,6 +178,10 @@ def test_a_mapping_of_the_folder_may_name_columns_that_a_file_lacks_but_its_own_
     ("text", "message"),
     [
         ("ratr: who\n", r"columns\.yaml: rows have no 'ratr', only reply_id, rater, "),
+        (
+            "columns:\n  rater: who\n",
+            r"columns\.yaml: columns is a block, expected the name of a column",
+        ),
         ("rater: [who]\n", r"columns\.yaml: rater is \['who'\], expected the name of a column, such as rater: who$"),
         ("- rater\n", r"columns\.yaml"),
     ],

@@ -193,9 +193,9 @@ def test_files_have_no_splits() -> None:
         ({"filter": {"annotator": ("anna",)}}, "has no column 'annotator', but reply_id"),
         (
             {"filter": {"rater": ("dora",)}},
-            "no row has the rater dora that was asked for: there are anna, ben; choose these",
+            "found no row with the rater dora: choose among anna, ben",
         ),
-        ({"filter": {"rater": ("anna", "dora")}}, "no row has the rater dora that was asked for: there are anna, ben"),
+        ({"filter": {"rater": ("anna", "dora")}}, "found no row with the rater dora: choose among anna, ben"),
     ],
 )
 def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: dict[str, Any], message: str) -> None:

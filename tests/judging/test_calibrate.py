@@ -660,7 +660,8 @@ def test_too_few_hs_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         split(EXAMPLES[:40])
     assert str(caught.value) == (
-        "there are ratings of 20 HS: each of the three parts needs 5, so give about 25 or more with these shares"
+        "there are ratings of 20 HS: each of the three parts needs 5, so give about 25 or more with these "
+        "shares, or a larger --limit"
     )
     assert [len(items(part)) for _, part in split(EXAMPLES[:50])] == [5, 10, 10]
 

@@ -178,7 +178,7 @@ def test_systems_that_nothing_connects_are_named() -> None:
     with pytest.raises(InputError) as error:
         budgeted_pairs(rows, budget=100, seed=0)
     assert str(error.value) == (
-        "a and c answered no common item, and no other systems connect them: no budget can; compare them apart"
+        "a and c answered no common item, and no other systems connect them: compare them in separate runs"
     )
 
 

@@ -140,7 +140,7 @@ def test_a_hub_that_accepts_and_says_nothing_is_given_up(
     monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): run the same"):
+        with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): check the"):
             publish(ratings, REPO)
     monkeypatch.undo()
     limit_hub_wait()

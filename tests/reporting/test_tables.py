@@ -7,12 +7,14 @@ from typing import Any
 from fcconan.reporting.tables import (
     agreement_table,
     all_tables,
+    answer_tables,
     as_latex,
     as_markdown,
     bracket_table,
     comparison_tables,
     comparisons_as_csv,
     latex,
+    leaderboard_table,
     number,
     partition_table,
     summary_table,
@@ -163,6 +165,9 @@ def test_markdown_and_latex_leave_most_comparisons_to_the_csv() -> None:
     assert whole.title == f"{start}, at least 0.001"
     shown = [table for table in all_tables(result, every_test=False) if table.columns[-1] == "p (max-T)"]
     assert shown[0] == primary == terminal_tables(result)[0]
+    result["settings"]["primary"] = "ndcg@10@bronze"
+    assert answer_tables(result) == [leaderboard_table(result), primary]
+    assert answer_tables({**result, "comparisons": []}) == [leaderboard_table(result)]
     assert shown[1].title == f"{start}, at least 0.001; 1 of 2 are shown"
     assert [row[:2] for row in shown[1].rows] == [["bronze", "MRR@10"]]
     rows = list(csv.reader(io.StringIO(comparisons_as_csv(result))))

@@ -301,7 +301,7 @@ def test_pairs_that_a_corpus_lacks_are_named() -> None:
     assert result["corpora"] == {"north": 1, "south": 1, "west": 1}
     note = (
         "Corpora lack different pairs of systems (of 3: south 2, west 2), so shares depend on the corpus: rank each by "
-        "itself, as in --where corpus=south."
+        "itself, as in --filter corpus=south."
     )
     assert note in result["notes"]
     # Each alone, or all of the same pairs, is said once, as pairs that never met.

@@ -35,7 +35,7 @@ def test_values_are_checked_in_one_line() -> None:
     assert Grove(people="tessok", trees=10).trees == 10
     with pytest.raises(ConfigurationError) as refused:
         Grove(people="tessok", trees=11)
-    assert str(refused.value) == "Grove: trees: Input should be less than or equal to 10"
+    assert str(refused.value) == "Grove: trees: Input should be less than or equal to 10 (found 11)"
     assert isinstance(refused.value, InputError)
     with pytest.raises(ConfigurationError, match=r"^Grove: people: Field required$"):
         Grove()

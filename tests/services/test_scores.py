@@ -99,7 +99,7 @@ def test_replies_may_be_in_memory() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rename": {"grade": "x"}}, "RankOptions: rename: rows have no column 'grade', only "),
+        ({"rename": {"grade": "x"}}, "RankOptions: rename: rows have no column 'grade': "),
         ({"wide_column": {":tone": "x"}}, "RankOptions: wide_column: name a rater for each column, and"),
         ({"wide_column": {"a": "x", "a:score": "y"}}, "RankOptions: wide_column: name a rater for each column, and"),
     ],

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -27,4 +28,5 @@ COMMAND = Command(
     example="fcconan annotate adjudicate my-campaign --export-conflicts conflicts.csv",
     show=_show,
     detailed=True,
+    next_step=next_of,
 )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -34,4 +35,5 @@ COMMAND = Command(
     service="fcconan.services.assign",
     example="fcconan annotate assign my-campaign --overlap 2=0.2 --overlap 3=0.05 --session-size 100",
     show=_show,
+    next_step=next_of,
 )

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -44,4 +45,5 @@ COMMAND = Command(
     service="fcconan.services.import_answers",
     example="fcconan annotate import my-campaign returned/*.csv",
     show=_show,
+    next_step=next_of,
 )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -25,4 +26,5 @@ COMMAND = Command(
     service="fcconan.services.new_campaign",
     example="fcconan annotate new my-campaign --task appropriateness --corpus conan --hs 45 --cns 129",
     show=_show,
+    next_step=next_of,
 )

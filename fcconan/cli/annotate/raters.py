@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -22,4 +23,5 @@ COMMAND = Command(
     service="fcconan.services.update_raters",
     example="fcconan annotate raters my-campaign --add-annotators 9 --add-validators 4",
     show=_show,
+    next_step=next_of,
 )

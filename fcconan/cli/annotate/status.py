@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.annotate.next_step import line_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ def _show(result: "StatusResult", verbose: bool) -> None:
     typer.echo(
         "Units: " + ", ".join(f"{number} {'in all' if name == 'all' else name}" for name, number in units.items())
     )
-    typer.echo(f"Next: {result.data['next']['command']}")
-    typer.echo(f"Reason: {result.data['next']['reason']}.")
+    typer.echo(line_of(result.data["next"]))
 
 
 COMMAND = Command(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -34,4 +35,5 @@ COMMAND = Command(
     example="fcconan annotate validate my-campaign --sample-size 4000 --overlap 2=0.1",
     show=_show,
     detailed=True,
+    next_step=next_of,
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def holds(*columns: str) -> Callable[[Path], bool]:
-    """Returns a function that says whether a file of rows has certain columns, or is empty."""
+    """Returns a function that says whether a file is empty or has rows with certain columns."""
 
     def is_earlier_output(path: Path) -> bool:
         from fcconan.data import read_rows
@@ -16,7 +16,7 @@ def holds(*columns: str) -> Callable[[Path], bool]:
         try:
             first = next(iter(read_rows(path)), None)
         except InputError:
-            return not path.stat().st_size
-        return first is None or set(columns) <= first.keys()
+            first = None
+        return not path.stat().st_size or (first is not None and set(columns) <= first.keys())
 
     return is_earlier_output

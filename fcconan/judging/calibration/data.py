@@ -113,7 +113,7 @@ def split(examples: Sequence[Example], *, seed: int = 0, shares: tuple[float, fl
     if not _is_enough(ends):
         raise InputError(
             f"there are ratings of {len(items)} HS: each of the three parts needs {LEAST_ITEMS}, so give about "
-            f"{math.ceil(LEAST_ITEMS / min(shares))} or more with these shares"
+            f"{math.ceil(LEAST_ITEMS / min(shares))} or more with these shares, or a larger --limit"
         )
     part_of: dict[str, str] = {}
     start = 0

@@ -152,7 +152,7 @@ def _tree_first(systems: list[str], pairs: list[_Systems]) -> list[_Systems]:
     if apart:
         raise InputError(
             f"{systems[0]} and {apart[0]} answered no common item, and no other systems connect them: "
-            "no budget can; compare them apart"
+            "compare them in separate runs"
         )
     return tree + rest
 

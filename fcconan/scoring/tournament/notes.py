@@ -58,7 +58,7 @@ def _pairs(result: Mapping[str, Any]) -> list[str]:
         named = _names(f"{corpus} {len(own)}" for corpus, own in by_corpus.items())
         notes.append(
             f"Corpora lack different pairs of systems (of {pairs}: {named}), so shares depend on the corpus: rank each "
-            f"by itself, as in --where corpus={next(iter(by_corpus))}."
+            f"by itself, as in --filter corpus={next(iter(by_corpus))}."
         )
     if len(result["separated"]) > 1:
         notes.append(
@@ -75,7 +75,7 @@ def _pooled(result: Mapping[str, Any]) -> list[str]:
         several = len(set(kinds.values())) > 1 and "human" in kinds.values()
         majorities = [name for name in kinds if _is_majority(name)]
         choice = f"choose {'one ' if majorities else ''}with --rater" + (
-            " or --where rater_kind=human" if several and not majorities else ""
+            " or --filter rater_kind=human" if several and not majorities else ""
         )
         who = f"{counted(len(kinds), 'rater')} ({_who(kinds)})"
         if majorities:
@@ -90,7 +90,7 @@ def _pooled(result: Mapping[str, Any]) -> list[str]:
     if len(corpora) > 1:
         named = _names(f"{corpus}: {counted(n, 'item')}" for corpus, n in corpora.items())
         notes.append(
-            f"{len(corpora)} corpora count together ({named}): choose one, as in --where corpus={next(iter(corpora))}."
+            f"{len(corpora)} corpora count together ({named}): choose one, as in --filter corpus={next(iter(corpora))}."
         )
     return notes
 
