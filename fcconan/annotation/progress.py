@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import done_in, made_how, rounds_of
+from fcconan.annotation.assignment.rounds import done_in, made_how
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
 
@@ -101,7 +101,7 @@ def _in_order(campaign: Campaign) -> list[str]:
         is_review = made_how(campaign, name).get("review") is not None
         return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # the tenth after the second
 
-    return sorted(rounds_of(campaign), key=place)
+    return sorted(campaign.rounds(), key=place)
 
 
 def _judged(campaign: Campaign) -> list[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.rounds import rounds_of
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
 from fcconan.errors import InputError
@@ -83,7 +82,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
         InputError: There is no quiz, or nobody was ever invited.
         OSError: It cannot be written.
     """
-    before = campaign.assignments(QUALIFICATION) if QUALIFICATION in rounds_of(campaign) else []
+    before = campaign.assignments(QUALIFICATION) if QUALIFICATION in campaign.rounds() else []
     quiz = [unit.unit_id for unit in campaign.units().values() if unit.role == "quiz"]
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
