@@ -10,7 +10,7 @@ needs a validator who has not seen it.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from statistics import median
@@ -20,9 +20,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
-from fcconan.annotation.assignment.assignments import distribute, permissions
-from fcconan.annotation.assignment.rounds import made_how
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.assignments import draw_numbers, permissions
+from fcconan.annotation.assignment.rounds import active_raters, made_how, write_how
+from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
 from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, as_lines
 from fcconan.annotation.votes import item_of, votes_of
 from fcconan.data import read_rows, write_whole
@@ -40,7 +40,8 @@ SPELT = {
     "rounds": "--round ",
     "seed": "--seed ",
 }
-# What became of a unit.
+KINDS = ("agreed", "disagreed", "skipped", "missing", "outdated")  # of the answers of a validator
+# States of a unit.
 STATES = {
     "agreed": "every validator who answered agrees",
     "disagreed": "every validator who answered disagrees",
@@ -183,107 +184,73 @@ def plan_validation(
 ) -> Plan:
     """Assigns units to active validators who neither annotated nor decided them, as equally as that allows.
 
-    Which units are drawn follows from the seed and their ids alone, so that a plan made again later, with more units
-    decided, keeps those drawn before. Assignments that hold stay where they are in their validators' order. Withdrawn
-    are those that showed something else than what would be shown now and, once somebody else takes them over, those
-    without an answer of validators who are not active any more. A unit that lacks validators gets as many as it was
-    to have, whenever it lost them, so that what two were to judge two do judge.
+    The sample follows from the seed and the ids alone, so that a later plan, with more units decided, keeps the units
+    drawn before. Assignments that hold keep their places. Withdrawn are those that showed something else than would be
+    shown now and, once another validator takes them over, those without an answer of validators who are not active any
+    more. A unit that lost validators gets as many as it was to have.
 
     Args:
         campaign: A campaign with final labels, or with grades.
-        sample: How many units; None for all.
-        twice: The share, of the units that nobody was asked about before, that two get.
-        session_size: How many units come in one sitting; None for one sitting.
-        rounds: The rounds in which replies were graded.
-        seed: Decides all draws.
+        sample: Number of units; None for all.
+        twice: Share, of the units without any validator yet, that two get.
+        session_size: Number of units in a session; None for one session.
+        rounds: Rounds in which replies were graded.
+        seed: Seed of all draws.
 
     Raises:
-        InputError: There is nothing to validate, nobody who could, or not as many units or validators as asked for.
+        InputError: There is nothing to validate, no validator, or fewer units or validators than the options need.
     """
-    things, units = validated_things(campaign, rounds), campaign.units()
-    validators = [
-        each.rater for each in campaign.raters().values() if (each.role, each.state) == ("validator", "active")
-    ]
-    _check(campaign, things, validators, sample, twice, rounds)
-    # Whoever ranks a unit by its own id draws the same units when others have joined them.
+    things, validators = validated_things(campaign, rounds), active_raters(campaign, "validator")
+    _check(campaign, things, validators, sample, rounds)
+    # Ranks by each unit's own id draw the same units when others have joined them.
     drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
-    before, shown = _before(campaign)
-    answered = {(each.rater, each.unit_id) for each in campaign.answers(VALIDATION).values()}
-    barred = _barred(campaign) | {(each.rater, each.unit_id) for each in before}
-    asked = [each for each in before if not each.withdrawn]
-    stale = {each for each in asked if things.get(each.unit_id) != shown.get((each.rater, each.unit_id))}
-    left = dict.fromkeys(
-        each
-        for each in asked
-        if not (each in stale or each.rater in validators or (each.rater, each.unit_id) in answered)
-    )
-    known = {each.unit_id for each in before}
-    lacking = [unit for unit in things if unit in drawn and unit not in known]
-    able = [unit for unit in lacking if any((rater, unit) not in barred for rater in validators)]
-    open_units = [units[unit] for unit in able]
-    who = distribute(open_units, validators, overlap={2: twice}, forbidden=barred, seed=seed)
-    busy = Counter(each.rater for each in asked if each not in stale and (each.rater, each.unit_id) not in answered)
-    busy.update(rater for chosen in who.values() for rater in chosen)
-    times = Counter(each.unit_id for each in asked)
-    two = known.intersection(_made(campaign).two) | {unit for unit in known if times[unit] > 1}
-    two |= {unit for unit, chosen in who.items() if len(chosen) > 1}
-    # An answer to what is shown now counts, also if it was withdrawn while something else was shown.
-    having = Counter(
-        each.unit_id
-        for each in before
-        if things.get(each.unit_id) == shown.get((each.rater, each.unit_id))
-        and ((each.rater, each.unit_id) in answered or not (each.withdrawn or each in left))
-    )
-    wanted = {unit: (2 if unit in two else 1) - having[unit] for unit in things if unit in known}
-    refilled = _refilled({unit: n for unit, n in wanted.items() if n > 0}, validators, barred, busy, seed)
-    who |= refilled
-    open_still = Counter({unit: wanted[unit] - len(chosen) for unit, chosen in refilled.items()})
-    without = {*lacking} - {*able} | {*+open_still}
-    withdrawn = set(stale)
-    for each in reversed(left):  # who left keeps what nobody else can take over
-        if open_still[each.unit_id] <= 0:
-            withdrawn.add(each)
-        open_still[each.unit_id] -= 1
-    kept = [replace(each, withdrawn=True) if each in withdrawn else each for each in before]
-    judged: dict[str, list[str]] = {rater: [] for rater in validators}
-    for unit, chosen in who.items():
-        for rater in chosen:
-            judged[rater].append(unit)
-    new = in_order(
+    before = _before(campaign, things)
+    known = {each.unit for each in before}
+    left = {each for each in before if each.is_open and each.rater not in validators}
+    two = known.intersection(_made(campaign).two)
+    two |= {unit for unit, n in Counter(each.unit for each in before if not each.assignment.withdrawn).items() if n > 1}
+    having = Counter(each.unit for each in before if each.counts and each not in left)
+    barred = _barred(campaign) | {(each.rater, each.unit) for each in before}
+    permitted = permissions(things, validators, barred)
+    groups = {
+        unit: Group((unit,), permitted[unit], max(0, (2 if unit in two else 1) - having[unit]))
+        for unit in things
+        if unit in drawn or unit in known
+    }
+    new = [group for unit, group in groups.items() if unit not in known and group.permitted.any()]
+    generator = np.random.default_rng(seed)
+    draw_numbers(new, {2: twice}, len(validators), "units", generator.permutation(len(new)).tolist())
+    two |= {group.units[0] for group in new if group.wanted > 1}
+    load = np.array([sum(each.is_open and each.rater == name for each in before) for name in validators], np.int64)
+    place([*groups.values()], load, np.zeros((len(validators), len(validators)), np.int64), generator)
+    lacking = Counter({unit: group.wanted - len(group.added) for unit, group in groups.items()})
+    short = [unit for unit in things if lacking[unit] > 0]
+    kept = [replace(each.assignment, withdrawn=each.assignment.withdrawn or not each.is_current) for each in before]
+    for at in reversed(range(len(before))):  # validators who left keep units that no other can take over
+        if before[at] in left:
+            if lacking[before[at].unit] <= 0:
+                kept[at] = replace(kept[at], withdrawn=True)
+            lacking[before[at].unit] -= 1
+    judged = {name: [unit for unit, group in groups.items() if at in group.added] for at, name in enumerate(validators)}
+    ordered = in_order(
         judged,
         seed=seed,
-        blocks={unit: unit for unit in who},
         sittings=Sittings(session_size),
         swap=campaign.task.unit == "comparison",
-        ends={each.rater: (each.position, each.session) for each in kept},
+        ends=last_places(kept),
     )
+    added = [each for theirs in ordered.values() for each in theirs]
+    shown = [(each.rater, each.unit, each.shown) for each in before if each.shown]
+    shown += [(each.rater, each.unit_id, things[each.unit_id]) for each in added]
     names = dict.fromkeys([*(each.rater for each in kept), *validators])
-    added = [each for theirs in new.values() for each in theirs]
-    shown |= {(each.rater, each.unit_id): things[each.unit_id] for each in added}
     return Plan(
         [each for name in names for each in (*kept, *added) if each.rater == name],
-        [{"rater": rater, "unit_id": unit} | thing for (rater, unit), thing in shown.items()],
+        [{"rater": rater, "unit_id": unit} | thing for rater, unit, thing in shown],
         n_new=len(added),
-        n_withdrawn=sum(new_row != old for new_row, old in zip(kept, before, strict=True)),
-        short=[unit for unit in things if unit in without],
-        two=[unit for unit in units if unit in two],
+        n_withdrawn=sum(now != each.assignment for now, each in zip(kept, before, strict=True)),
+        short=short,
+        two=[unit for unit in campaign.units() if unit in two],
     )
-
-
-def _refilled(
-    wanted: Mapping[str, int],
-    validators: Sequence[str],
-    barred: Collection[tuple[str, str]],
-    busy: Mapping[str, int],
-    seed: int,
-) -> dict[str, list[str]]:
-    """Unit -> so many who take it over, those with least to do first; fewer where all others are barred."""
-    permitted = permissions(wanted, validators, barred)
-    groups = [Group((unit,), permitted[unit], number) for unit, number in wanted.items()]
-    load = np.array([busy.get(rater, 0) for rater in validators], dtype=np.int64)
-    shared = np.zeros((len(validators), len(validators)), np.int64)
-    place(groups, load, shared, np.random.default_rng([seed, sum(wanted.values())]))
-    return {group.units[0]: [validators[at] for at in group.added] for group in groups}
 
 
 def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:  # noqa: B008, it cannot be changed
@@ -300,44 +267,45 @@ def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> 
     (campaign.folder / "rounds").mkdir(exist_ok=True)
     # What is shown comes first: a round without it would show nothing.
     write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
-    how = options.model_copy(update={"two": plan.two})
-    write_whole(campaign.folder / "rounds" / f"{VALIDATION}.json", how.model_dump_json(indent=2) + "\n")
+    write_how(campaign, VALIDATION, options.model_copy(update={"two": plan.two}).model_dump())
     campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
 
 
 def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Verdict]:
-    """Returns what validators say of every unit that has something to be validated, in the order of the units.
+    """Returns the verdict on every unit that has something to be validated, in the order of the units.
 
     Args:
         campaign: The campaign.
-        rounds: The rounds in which replies were graded.
+        rounds: Rounds in which replies were graded.
     """
     things = validated_things(campaign, rounds)
-    assignments, shown = _before(campaign)
-    given = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
-    by_unit: dict[str, list[Assignment]] = {}
-    for each in assignments:
-        by_unit.setdefault(each.unit_id, []).append(each)
+    return _verdicts(things, _before(campaign, things))
+
+
+def _verdicts(things: Mapping[str, Row], before: Sequence["_Before"]) -> dict[str, Verdict]:
+    by_unit: dict[str, list[_Before]] = {}
+    for each in before:
+        if not each.assignment.withdrawn or each.answer is not None:
+            by_unit.setdefault(each.unit, []).append(each)
     found = {}
-    for unit, thing in things.items():
-        asked = [each for each in by_unit.get(unit, []) if not each.withdrawn or (each.rater, unit) in given]
-        current = [each.rater for each in asked if shown.get((each.rater, unit)) == thing]
-        said = [given.get((rater, unit)) for rater in current]
-        answers = {each.rater: str(each.value) for each in said if each is not None and each.value is not None}
-        found[unit] = Verdict(unit, _state(answers, said, bool(asked)), answers)
+    for unit in things:
+        asked = by_unit.get(unit, [])
+        current = [each for each in asked if each.is_current]
+        answers = {each.rater: str(each.answer.value) for each in current if each.answer and each.answer.value}
+        found[unit] = Verdict(unit, _state(answers, current, bool(asked)), answers)
     return found
 
 
 def validation_summary(
     campaign: Campaign, *, rounds: Sequence[str] = (MAIN,), resamples: int = 10_000, seed: int = 0
 ) -> dict[str, Any]:
-    """Sums the validation up.
+    """Summarises the validation.
 
     Args:
         campaign: The campaign.
-        rounds: The rounds in which replies were graded.
-        resamples: Of the HS, for the intervals of the agreement of validators.
-        seed: Decides the draws.
+        rounds: Rounds in which replies were graded.
+        resamples: Resamples of the HS, for the intervals of the agreement of validators.
+        seed: Seed of the resamples.
 
     Returns:
         `units` (how many are in each state), `labels` (the same by label, empty for grades), `validators` (their
@@ -346,19 +314,18 @@ def validation_summary(
     """
     from fcconan.scoring import measure_agreement
 
-    found = verdicts(campaign, rounds)
     things, units = validated_things(campaign, rounds), campaign.units()
-    assignments, shown = _before(campaign)
-    given = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
-    labels = dict.fromkeys(str(thing[LABEL]) for thing in things.values() if LABEL in thing)
-    names = list(dict.fromkeys(each.rater for each in assignments))
+    before = _before(campaign, things)
+    found = _verdicts(things, before)
+    names = list(dict.fromkeys(each.rater for each in before))
+    kinds = Counter((each.rater, each.kind) for each in before if not each.assignment.withdrawn or each.answer)
+    labels = sorted({str(thing[LABEL]) for thing in things.values() if LABEL in thing})
     return {
         "units": _states(found.values()),
         "labels": {
-            label: _states(found[unit] for unit, thing in things.items() if thing.get(LABEL) == label)
-            for label in sorted(labels)
+            label: _states(found[unit] for unit, thing in things.items() if thing[LABEL] == label) for label in labels
         },
-        "validators": [_of_validator(name, assignments, things, shown, given) for name in names],
+        "validators": [{"rater": name} | {kind: kinds[name, kind] for kind in KINDS} for name in names],
         "agreement": measure_agreement(
             [
                 [{AGREE: 1.0, DISAGREE: 0.0}.get(each.answers.get(name, ""), np.nan) for each in found.values()]
@@ -377,74 +344,92 @@ def validation_summary(
     }
 
 
-def _of_validator(
-    name: str,
-    assignments: Iterable[Assignment],
-    things: Mapping[str, Row],
-    shown: Mapping[tuple[str, str], Row],
-    given: Mapping[tuple[str, str], Answer],
-) -> Row:
-    counts = dict.fromkeys(("agreed", "disagreed", "skipped", "missing", "outdated"), 0)
-    for each in assignments:
-        key = (each.rater, each.unit_id)
-        answer = given.get(key)
-        if each.rater != name or (each.withdrawn and answer is None):
-            continue
-        if things.get(each.unit_id) != shown.get(key):
-            counts["outdated"] += 1
-        elif answer is None:
-            counts["missing"] += 1
-        else:
-            counts[{AGREE: "agreed", DISAGREE: "disagreed"}.get(str(answer.value), "skipped")] += 1
-    return {"rater": name} | counts
-
-
 def _states(found: Iterable[Verdict]) -> dict[str, int]:
     counts = Counter(each.state for each in found)
     return {state: counts[state] for state in STATES}
 
 
-def _state(answers: Mapping[str, str], said: Sequence[Answer | None], asked: bool) -> str:
+def _state(answers: Mapping[str, str], current: Sequence["_Before"], asked: bool) -> str:
     if answers:
         values = set(answers.values())
         return "split" if len(values) > 1 else "agreed" if values == {AGREE} else "disagreed"
-    if said:
-        return "missing" if None in said else "skipped"
+    if current:
+        return "missing" if any(each.answer is None for each in current) else "skipped"
     return "outdated" if asked else "not_assigned"
 
 
-def _before(campaign: Campaign) -> tuple[list[Assignment], dict[tuple[str, str], Row]]:
-    """The round as it is, and what each validator is shown; a round that does not say so shows what holds now."""
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """An assignment of the round as it is.
+
+    Attributes:
+        assignment: The assignment.
+        shown: The label or grades that the validator is shown.
+        is_current: Whether these are the label or grades that hold now.
+        answer: The answer of the validator.
+    """
+
+    assignment: Assignment
+    shown: Row
+    is_current: bool
+    answer: Answer | None
+
+    @property
+    def rater(self) -> str:
+        return self.assignment.rater
+
+    @property
+    def unit(self) -> str:
+        return self.assignment.unit_id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the validator still has to answer."""
+        return self.is_current and not self.assignment.withdrawn and self.answer is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it gives, or will give, an answer to what is shown now, also if it was withdrawn in between."""
+        return self.is_current and (self.answer is not None or not self.assignment.withdrawn)
+
+    @property
+    def kind(self) -> str:
+        """One of `KINDS`."""
+        if not self.is_current:
+            return "outdated"
+        if self.answer is None:
+            return "missing"
+        return {AGREE: "agreed", DISAGREE: "disagreed"}.get(str(self.answer.value), "skipped")
+
+
+def _before(campaign: Campaign, things: Mapping[str, Row]) -> list[_Before]:
+    """The round as it is; a round without a note of the labels that it shows, shows those that hold now."""
     if VALIDATION not in campaign.rounds():
-        return [], {}
-    assignments = campaign.assignments(VALIDATION)
+        return []
     path = campaign.folder / SHOWN
-    if not path.is_file():
-        things = validated_things(campaign)
-        return assignments, {(each.rater, each.unit_id): things.get(each.unit_id, {}) for each in assignments}
-    keys = ("rater", "unit_id")
-    rows = list(read_rows(path))
-    return assignments, {
-        (row["rater"], row["unit_id"]): {name: value for name, value in row.items() if name not in keys} for row in rows
-    }
+    shown = None
+    if path.is_file():
+        shown = {(row.pop("rater"), row.pop("unit_id")): row for row in map(dict, read_rows(path))}
+    answers = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
+    found = []
+    for each in campaign.assignments(VALIDATION):
+        key, thing = (each.rater, each.unit_id), things.get(each.unit_id)
+        seen = (thing or {}) if shown is None else shown.get(key)
+        found.append(_Before(each, seen or {}, seen == thing, answers.get(key)))
+    return found
 
 
 def _barred(campaign: Campaign) -> set[tuple[str, str]]:
-    """Who had a part in which unit: everybody who was assigned it, answered it or decided it."""
+    """Who had a part in which unit: all who were assigned it, answered it or decided it."""
     found = {(each.by, each.unit_id) for each in campaign.decisions().values()}
     for name in campaign.rounds():
-        if name != VALIDATION and "." not in name:  # what rounds show lies beside them
+        if name != VALIDATION:
             found |= {(each.rater, each.unit_id) for each in campaign.assignments(name)}
     return found | {(each.rater, each.unit_id) for each in campaign.history() if each.round != VALIDATION}
 
 
 def _check(
-    campaign: Campaign,
-    things: Mapping[str, Row],
-    validators: Sequence[str],
-    sample: int | None,
-    twice: float,
-    rounds: Sequence[str],
+    campaign: Campaign, things: Mapping[str, Row], validators: Sequence[str], sample: int | None, rounds: Sequence[str]
 ) -> None:
     if not things and campaign.task.aspects:
         raise InputError(
@@ -461,9 +446,3 @@ def _check(
         )
     if sample is not None and not 0 < sample <= len(things):
         raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}: so many units can be validated")
-    if not 0 <= twice <= 1:
-        raise InputError(f"--overlap is 2={twice:g}, expected a share from 0 to 1")
-    if twice and len(validators) < 2:
-        raise InputError(
-            f"--overlap is 2={twice:g}, but there is one validator: add another one, or give --overlap 2=0"
-        )

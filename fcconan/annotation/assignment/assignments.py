@@ -105,7 +105,7 @@ def distribute(
     what = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
     load, shared = np.zeros(len(raters), np.int64), np.zeros((len(raters), len(raters)), np.int64)
     scattered = scatter and blocks != "units"
-    _draw_numbers(whole, {} if scattered else overlap, len(raters), what, generator.permutation(len(whole)).tolist())
+    draw_numbers(whole, {} if scattered else overlap, len(raters), what, generator.permutation(len(whole)).tolist())
     place(whole, load, shared, generator)
     groups = whole
     if scattered:
@@ -113,7 +113,7 @@ def distribute(
         # Ranks within a block, so that a draw of any size takes as many units of every block.
         ranks = np.concatenate([generator.permutation(len(each.units)) for each in whole])
         order = np.lexsort((generator.random(len(ranks)), ranks)).tolist()
-        _draw_numbers(groups, overlap, len(raters), "units", order)
+        draw_numbers(groups, overlap, len(raters), "units", order)
         place(groups, load, shared, generator)
     who = {unit_id: [raters[rater] for rater in sorted(group.raters)] for group in groups for unit_id in group.units}
     return {unit.unit_id: who[unit.unit_id] for unit in units}
@@ -186,7 +186,7 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
     return found
 
 
-def _draw_numbers(
+def draw_numbers(
     groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, what: str, order: Sequence[int]
 ) -> None:
     """Sets how many raters each group wants, besides those it has: the first in a random order get most.
