@@ -164,13 +164,13 @@ def filled_in(
     theirs = task_view.of_raters(campaign, round_name)
     if unknown := theirs.keys() - behaviours.keys():
         raise InputError(f"{min(unknown)} is in the round {round_name} and not in raters.jsonl: take it from a backup")
-    texts = task_view.text_names(theirs)
+    handout = task_view.Handout(campaign, round_name, task_view.text_names(theirs))
     labels: dict[tuple[str, str], Row] = {}
     if round_name == VALIDATION:
         labels = {(row["rater"], row["unit_id"]): row for row in read_rows(campaign.folder / SHOWN)}
     found = {}
     for rater, items in theirs.items():
-        rows = csv_sheets.sheet(campaign, round_name, items, texts)
+        rows = csv_sheets.sheet(handout, items)
         timed = behaviours[rater].seconds is not None
         shares = label_shares(behaviours[rater], campaign.task) if campaign.task.labels else None
         for row, item in zip(rows, items, strict=True):

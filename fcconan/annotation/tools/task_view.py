@@ -211,11 +211,43 @@ def of_raters(
     return {rater: theirs for rater, theirs in found.items() if raters is None or rater in raters}
 
 
-def ids(campaign: Campaign, round_name: str, item: Item) -> dict[str, str]:
-    """Returns what tells an item from all others, by the names in `IDS`; every tool carries it along."""
-    assignment = item.assignment
-    values = (campaign.settings.name, round_name, assignment.rater, assignment.unit_id, item.text_sha)
-    return dict(zip(IDS, values, strict=True))
+@dataclass(frozen=True)
+class Handout:
+    """What the raters of a round get in one tool.
+
+    Attributes:
+        campaign: The campaign.
+        round: The round.
+        texts: Names of the texts that are shown, in reading order.
+        guide: The guidelines as Markdown.
+        agent: The rater whose answers are suggested; None without suggestions.
+    """
+
+    campaign: Campaign
+    round: str
+    texts: list[str]
+    guide: str = ""
+    agent: str | None = None
+
+    @cached_property
+    def questions(self) -> dict[str, Question]:
+        """The questions of the round by their names."""
+        return {question.name: question for question in questions(self.campaign, self.round)}
+
+    @property
+    def about(self) -> str:
+        """The text that questions are about: the last one that is judged."""
+        return [name for name in self.texts if name != SHOWN][-1]
+
+    def ids(self, item: Item) -> dict[str, Any]:
+        """Returns ids that tell an item from all others, by the names in `IDS`, and its session."""
+        each = item.assignment
+        values = (self.campaign.settings.name, self.round, each.rater, each.unit_id, item.text_sha, each.session)
+        return dict(zip((*IDS, SESSION), values, strict=True))
+
+    def shown(self, item: Item) -> dict[str, str]:
+        """Returns all texts by name, empty where the item has none."""
+        return {name: item.texts.get(name, "") for name in self.texts}
 
 
 def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
