@@ -145,13 +145,11 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
         How everybody did who got the quiz, in the order in which they joined.
 
     Raises:
-        InputError: The pass mark is no share, nobody got the quiz, or no right answer is known.
+        InputError: A tolerance is given for labels, no rater got the quiz, or no right answer is known.
         OSError: The raters cannot be written.
     """
-    if not 0 <= pass_mark <= 1:
-        raise InputError(f"--pass-mark is {pass_mark:g}: give a share from 0 to 1, such as 0.8")
-    if within < 0 or (within and campaign.task.labels):
-        raise InputError(f"--tolerance is {within:g}: give it for grades only, from 0")
+    if within and campaign.task.labels:
+        raise InputError(f"--tolerance is {within:g}: give it for grades only")
     asked: dict[str, list[str]] = {}
     for each in campaign.assignments(QUALIFICATION):
         asked.setdefault(each.rater, []).append(each.unit_id)

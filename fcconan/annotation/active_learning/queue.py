@@ -258,18 +258,6 @@ def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidenc
     }
 
 
-def check_size(size: int, random_share: float) -> None:
-    """Checks what is said of a batch.
-
-    Raises:
-        InputError: The size is below 1, or the share not between 0 and 1.
-    """
-    if size < 1 or not 0 <= random_share <= 1:
-        raise InputError(
-            f"a batch of {size} with a random share of {random_share}: give 1 unit or more, and a share from 0 to 1"
-        )
-
-
 def step(
     campaign: Campaign,
     queue: Queue,
@@ -295,9 +283,8 @@ def step(
         The batch; None if there is none.
 
     Raises:
-        InputError: The size is below 1, or the share not between 0 and 1; or nobody may judge.
+        InputError: There is no active annotator.
     """
-    check_size(size, random_share)
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)

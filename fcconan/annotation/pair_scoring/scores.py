@@ -54,12 +54,6 @@ class Selection:
     top: int | None = None
     at_least: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise InputError(f"top is {self.top}, expected 1 or more: give a positive number")
-        if self.at_least is not None and not np.isfinite(self.at_least):
-            raise InputError(f"at least {self.at_least} is no limit: give a finite number")
-
     @property
     def everything(self) -> bool:
         """Whether all pairs are kept."""
@@ -212,8 +206,6 @@ def _planned(
     require_distinct("HS", list(hs))
     require_distinct("CN", list(cn))
     rows_per_shard = scorer.rows_per_shard if rows_per_shard is None else rows_per_shard
-    if rows_per_shard < 1:
-        raise InputError(f"rows_per_shard is {rows_per_shard}, expected 1 or more: give a positive number")
     for other in (SETTINGS, "manifest.json"):
         if (folder / other).exists():
             raise InputError(f"{folder} holds {other}, so it is no folder for scores: choose another one")

@@ -94,14 +94,7 @@ def effort(units: Mapping[str, int], pace: Pace, pay_per_hour: float | None = No
         units: Whatever the numbers are of, such as raters -> number of units.
         pace: How long a unit takes.
         pay_per_hour: In any currency.
-
-    Raises:
-        InputError: The pace or the pay is negative.
     """
-    if pace.seconds is not None and pace.seconds < 0:
-        raise InputError(f"--seconds-per-unit is {pace.seconds:g}: give a number from 0")
-    if pay_per_hour is not None and pay_per_hour < 0:
-        raise InputError(f"--pay-per-hour is {pay_per_hour:g}: give a number from 0")
     found = {}
     for name, number in units.items():
         hours = None if pace.seconds is None else number * pace.seconds / HOUR
@@ -181,8 +174,6 @@ def expected(
     Raises:
         InputError: The overlap cannot be had, or there are more than two labels.
     """
-    if repetitions < 1:
-        raise InputError(f"--repetitions is {repetitions}: give 1 or more")
     task = campaign.task
     units = [unit for unit in campaign.units().values() if unit.role == "item"]
     if task.unit == "pair" and task.labels and len(truths_of(task)) != 2:

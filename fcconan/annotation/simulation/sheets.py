@@ -74,8 +74,6 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
     Raises:
         InputError: The rate is no share, or the task has more labels.
     """
-    if not 0 <= positive_rate <= 1:
-        raise InputError(f"--positive-rate is {positive_rate:g}: give a share from 0 to 1")
     seed, task = derived_seed(campaign.settings.seed, "truth"), campaign.task
     units = campaign.units()
     strengths: dict[str, float] = {}
