@@ -147,6 +147,19 @@ def active_raters(campaign: Campaign, role: str) -> list[str]:
     return [each.rater for each in campaign.raters().values() if (each.role, each.state) == (role, "active")]
 
 
+def check_annotators(campaign: Campaign, raters: Sequence[str]) -> None:
+    """Checks that there are active annotators.
+
+    Raises:
+        InputError: There are none.
+    """
+    if not raters:
+        raise InputError(
+            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
+            "--join PSEUDONYM`"
+        )
+
+
 def others_rounds(campaign: Campaign, name: str) -> set[Key]:
     """Returns which units raters had in other rounds, whatever became of them."""
     return {
@@ -160,11 +173,7 @@ def others_rounds(campaign: Campaign, name: str) -> set[Key]:
 def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
     """A round that is no review."""
     raters = active_raters(campaign, "annotator")
-    if not raters:
-        raise InputError(
-            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
-            "--join PSEUDONYM`"
-        )
+    check_annotators(campaign, raters)
     anchors = [unit for unit in campaign.units().values() if unit.role == "anchor"]
     if plan.anchors_per_session and not anchors:
         raise InputError(
