@@ -9,13 +9,14 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.attention import checks
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
 from fcconan.annotation.quality import disputed_units, rated
 from fcconan.annotation.simulation.raters import Behaviour
 from fcconan.annotation.simulation.sheets import draw_truth, filled_in
 from fcconan.annotation.tools import exchange
-from fcconan.annotation.validation import plan_validation, validation_summary, write_plan
+from fcconan.annotation.validation import validation_summary
 from fcconan.annotation.votes import votes_of
 from fcconan.data.files import read_rows
 from tests.annotation.answered import labelled

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
 from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, expected, simulated_pace
 from fcconan.annotation.simulation.raters import (
@@ -21,7 +22,6 @@ from fcconan.annotation.simulation.raters import (
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
-from fcconan.annotation.validation import plan_validation, write_plan
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task

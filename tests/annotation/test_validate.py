@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.validators import options_of, plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
 from fcconan.annotation.validation import (
     SHOWN,
     Verdict,
-    options_of,
-    plan_validation,
     validated_things,
     validation_summary,
     verdicts,
-    write_plan,
 )
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
