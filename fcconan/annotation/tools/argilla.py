@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.tools import task_view, task_view as guidelines
+from fcconan.annotation.tools import guidelines, task_view
 from fcconan.annotation.tools.files import Given, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit, as_lines
-from fcconan.annotation.tools import argilla, csv_sheets, label_studio, task_view, task_view as guidelines
+from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
 from fcconan.annotation.tools.task_view import Item, questions, turned
 from fcconan.data import read_rows, write_whole

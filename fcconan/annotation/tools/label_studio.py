@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.tools import task_view as guidelines
+from fcconan.annotation.tools import guidelines
 from fcconan.annotation.tools.files import Given, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
