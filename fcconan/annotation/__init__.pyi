@@ -17,6 +17,7 @@ from .adjudication import (
     final_labels as final_labels,
 )
 from .assignment.assignments import (
+    Spread as Spread,
     derived_seed as derived_seed,
     spread_of as spread_of,
 )

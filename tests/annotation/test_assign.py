@@ -284,6 +284,11 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
     before = file.read_bytes()
     again = run_cli(*command)
     assert "The round main exists already, made in the same way: nothing changed." in again.stdout
+    how = tmp_path / "ombrey" / "rounds" / "main.json"
+    recorded = json.loads(how.read_text())
+    assert recorded.pop("algorithm") == 2
+    how.write_text(json.dumps(recorded))  # as version 1 wrote it
+    assert "made in the same way: nothing changed." in run_cli(*command).stdout
     other = run_cli(*command, "--blocks", "cn")
     assert other.returncode == 2
     assert "has a round main of 87 assignments, made with --blocks units (now cn)" in other.stderr
