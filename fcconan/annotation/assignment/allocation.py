@@ -58,10 +58,15 @@ def place(groups: Sequence[Group], load: Counts, shared: Counts, generator: np.r
     order = generator.permutation(len(groups)).tolist()
     for number in sorted(order, key=lambda each: (not several[each], -groups[each].wanted, -len(groups[each].units))):
         group = groups[number]
-        for _ in range(min(group.wanted, int(group.free.sum()))):
-            sharing = shared[group.raters or slice(None)].sum(axis=0) * several[number]
-            by_cost = np.lexsort((generator.random(len(load)), load, sharing, ~group.free))
-            _add(group, int(by_cost[0]), load, shared)
+        for _ in range(group.wanted):
+            free = np.flatnonzero(group.free)
+            if not len(free):
+                break
+            cost = [generator.random(len(load))[free], load[free]]  # the last one decides first
+            if several[number]:
+                cost.append(shared[group.raters or slice(None)].sum(axis=0)[free])
+            best = np.lexsort(cost)[0]
+            _add(group, int(free[best]), load, shared)
     _rebalance(groups, load, shared)
 
 
@@ -84,6 +89,8 @@ def _rebalance(groups: Sequence[Group], load: Counts, shared: Counts) -> None:
     """
     for group in sorted(groups, key=lambda each: (-len(each.units), len(each.raters))):
         for giver in list(group.added):
+            if load[giver] - load.min() <= len(group.units):
+                continue
             takers = np.flatnonzero(group.free)
             if len(takers) and load[giver] - load[takers].min() > len(group.units):
                 _add(group, giver, load, shared, sign=-1)
