@@ -110,7 +110,7 @@ def _judged(campaign: Campaign) -> list[str]:
 
 
 def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
-    done = _done(campaign, name)
+    done = done_in(campaign, name)
     theirs: dict[str, list[Key]] = {}
     for each in campaign.assignments(name):
         key = (each.rater, each.unit_id)
@@ -133,13 +133,6 @@ def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[
             )
         )
     return shares
-
-
-def _done(campaign: Campaign, name: str) -> dict[Key, bool]:
-    """Which assignments are finished, and whether they were skipped; validators have one question about each unit."""
-    if name != VALIDATION:
-        return done_in(campaign, name)
-    return {(each.rater, each.unit_id): each.value is None for each in campaign.answers(VALIDATION).values()}
 
 
 def _next(campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]) -> Step:

@@ -129,9 +129,9 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
 def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
     """Returns which assignments of a round are finished, and whether they were skipped altogether.
 
-    A unit is finished when every question about it has an answer or was skipped.
+    A unit is finished when every question about it has an answer or was skipped; validators have one question.
     """
-    questions = set(campaign.aspects)
+    questions = {LABEL} if name == VALIDATION else set(campaign.aspects)
     said: dict[Key, dict[str, Any]] = {}
     for answer in campaign.answers(name).values():
         said.setdefault((answer.rater, answer.unit_id), {})[answer.aspect] = answer.value
