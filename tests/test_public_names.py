@@ -57,7 +57,6 @@ BUILT = {
     "annotation/pair_scoring/scores.py": ["scoring_summary"],
     "annotation/quality.py": ["mean_of_subsets", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
-    "annotation/validation.py": ["_of_validator"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
@@ -144,6 +143,7 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
+    from fcconan.annotation.validation import KINDS
     from fcconan.reporting.safety import ANY, REFUSAL
     from fcconan.reproduction.values import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
@@ -156,7 +156,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
-    found |= {*agreement.COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, ANY, REFUSAL}
+    found |= {*agreement.COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS, ANY, REFUSAL}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     checks = {
         node.args[0].value

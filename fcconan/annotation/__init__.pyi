@@ -17,6 +17,7 @@ from .adjudication import (
     final_labels as final_labels,
 )
 from .assignment.assignments import (
+    Spread as Spread,
     derived_seed as derived_seed,
     spread_of as spread_of,
 )
@@ -29,6 +30,11 @@ from .assignment.rounds import (
     items_of as items_of,
     make_round as make_round,
     review_cases as review_cases,
+)
+from .assignment.validators import (
+    options_of as options_of,
+    plan_validation as plan_validation,
+    write_plan as write_plan,
 )
 from .attention import (
     check_families as check_families,
@@ -152,11 +158,8 @@ from .tools.exchange import (
 )
 from .validation import (
     STATES as STATES,
-    options_of as options_of,
-    plan_validation as plan_validation,
     validated_things as validated_things,
     validation_summary as validation_summary,
-    write_plan as write_plan,
 )
 from .votes import (
     answers_of as answers_of,

@@ -31,7 +31,6 @@ from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
 RULE, DAWID_SKENE = "rule", "dawid-skene"
-METHODS = (RULE, DAWID_SKENE)
 # Why a unit has its label.
 LABELLED = {
     "single": "one rater labelled it",
@@ -137,17 +136,13 @@ def adjudicate(
         now: Also decide units that somebody still has to answer, if there is a vote.
         persons: What persons decided; None for what `decisions.jsonl` says. Those that do not say on which votes were
             made on those that there are.
-        method: One of `METHODS`.
+        method: `rule` or `dawid-skene`.
         at_least: By Dawid and Skene's method, the least probability of a label that is not discarded.
 
     Raises:
-        InputError: The method is unknown, the probability is none, the task has aspects, or there is no such round.
+        InputError: The task has aspects, or there is no such round.
     """
     labels = final_labels(campaign)
-    if method not in METHODS or not 0 <= at_least <= 1:
-        raise InputError(
-            f"found the method {method!r} and the probability {at_least:g}: give {' or '.join(METHODS)}, and 0 to 1"
-        )
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
     asked: dict[str, list[str]] = {}
     for name in rounds:

@@ -1,31 +1,24 @@
-"""Raters who drift, answer by reflex or fail anchors: shown, never removed.
+"""Raters who drift, answer fast, give one answer to everything or fail gold questions: shown, never removed.
 
-Every check is made for every rater. The p-values of a check are one family, corrected by Holm's method: raters judge
-different units in different orders, so that no random orders are common to all tests (`check_families`).
-
-- `drift`: Spearman's rho between the position in the rater's order and the error. The error of a label is 1 if it is
-  not the right answer (of an anchor) or the label that more than half of the other raters gave; that of a grade is its
-  distance from the right one or from the others' mean. A two-sided permutation test of the errors over the positions.
-- `runs`: the longest run of equal answers in the rater's order (of all grades of a reply together, and of what was on
-  the left of comparisons). One-sided, against random orders of the rater's own answers, so that whoever gives one
-  label nearly always is not accused of it.
-- `side`: the share of verdicts, ties left out, for the reply that was shown first; an exact binomial test against 1/2.
+- `drift`: Spearman's rho between the position in the rater's order and the error. The error of a label is 1 if it
+  differs from the known answer (of a gold question) or from the label of more than half of the other raters; that of a
+  grade is its distance from the known grade or from the mean of the others. The p-value is that of a two-sided
+  permutation test, corrected by Holm's method over all raters and aspects.
 - `fast`: the share of units answered faster than a threshold: three robust standard deviations (1.4826 times the
-  median absolute deviation) below the median of the logarithms of all raters' seconds, as Leys et al. (2013) do it.
-  Shown if it is more than `FAST`.
-- `anchors`: the share of anchors answered right, grades within a given distance being right. Shown below a mark.
+  median absolute deviation) below the median of the logarithms of all raters' seconds (Leys et al., 2013). Flagged
+  above `FAST`.
+- `anchors`: the share of gold questions answered right, grades within a given distance being right. Flagged below a
+  pass mark.
 - `constant`: one answer to everything, where others vary. It has no statistic.
 
-The random orders of `drift` and `runs` are those that the round could have had: where all units of a CN or HS follow
-each other, right answers make runs and errors come in heaps, so that the blocks are put into another order, the units
-within each block, and the anchors among the anchors' places, as when the round was made. `runs` also leaves the blocks
-where they are, and doubles the smaller of both p-values (Bonferroni).
+The permutations of `drift` are orders that the round could have had. Where all units of a CN or HS follow each other,
+errors come in heaps: blocks change places, units change places within their block, and gold questions with each other.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -34,75 +27,59 @@ import numpy.typing as npt
 
 from fcconan.annotation.assignment.rounds import made_how
 from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Unit
-from fcconan.annotation.quality import coded
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.data import counted
-from fcconan.errors import InputError
-from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor, units_floor
+from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor
 
 Row = dict[str, Any]
-Integers = npt.NDArray[np.int64]
 Place = tuple[str, int]  # a stratum, and a block in it
-FEWEST = 10  # answers, for a test of drift, runs or sides
+FEWEST = 10  # answers, for a test of drift and for constant answers
 FAST = 0.05
-TESTS = {  # the checks with a p-value
-    "drift": "permutation tests of all raters and aspects",
-    "runs": "permutation tests of all raters; p is doubled where there are two kinds of random order",
-    "side": "exact binomial tests of all raters",
-}
 REASONS = ("too_few", "no_variation", "no_seconds", "no_anchors")
-_CHUNK = 2_000_000  # shuffled answers held at once
+_CHUNK = 2_000_000  # shuffled errors held at once
 
 
 @dataclass(frozen=True)
 class Course:
-    """What a rater answered, in the order in which it was shown; all lists are as long as there are units.
+    """The answers of a rater in the order of the units; all lists are as long as there are units.
 
     Attributes:
-        units: Ids, anchors among them.
+        units: Ids, gold questions among them.
         values: Values by aspect, None where skipped.
-        swapped: Whether the second reply was shown first.
-        seconds: For the unit; None if the tool does not say.
-        places: What the unit's place was drawn within: a stratum (a round, or its anchors), and a block in it.
+        seconds: Time for the unit; None if the tool does not record it.
+        places: Stratum (a round, or its gold questions) and block in which the unit's place was random.
     """
 
-    units: list[str]
-    values: list[dict[str, Value | None]]
-    swapped: list[bool]
-    seconds: list[float | None]
-    places: list[Place]
+    units: list[str] = field(default_factory=list)
+    values: list[dict[str, Value | None]] = field(default_factory=list)
+    seconds: list[float | None] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
 
 
 def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Course]:
-    """Returns what each rater answered in order; rounds follow each other, a unit that comes twice stands where it was.
+    """Returns the answers of each rater in order: round by round, each unit at its first place.
 
-    The seconds of a unit are the most that any of its aspects has.
+    The seconds of a unit are the largest of its aspects.
 
     Raises:
         InputError: There is no such round.
     """
     answers = answers_of(campaign, rounds)
-    shown: dict[str, dict[str, tuple[bool, Place]]] = {rater: {} for rater in campaign.raters()}
+    found = {rater: Course() for rater in campaign.raters()}
+    shown = set()
     for name in rounds:
         assignments = sorted(campaign.assignments(name), key=lambda each: each.position)
         for each, place in zip(assignments, _places(campaign, name, assignments), strict=True):
-            shown.setdefault(each.rater, {}).setdefault(each.unit_id, (each.swapped, place))
-    found: dict[str, Course] = {}
-    for rater, units in shown.items():
-        course = Course([], [], [], [], [])
-        for unit, (swapped, place) in units.items():
-            given = {
-                aspect: answers[rater, unit, aspect] for aspect in campaign.aspects if (rater, unit, aspect) in answers
-            }
-            if given:
-                course.units.append(unit)
-                course.values.append({aspect: each.value for aspect, each in given.items()})
-                course.swapped.append(swapped)
+            keys = {aspect: (each.rater, each.unit_id, aspect) for aspect in campaign.aspects}
+            given = {aspect: answers[key] for aspect, key in keys.items() if key in answers}
+            if given and (each.rater, each.unit_id) not in shown:
+                shown.add((each.rater, each.unit_id))
+                course = found[each.rater]
+                course.units.append(each.unit_id)
+                course.values.append({aspect: answer.value for aspect, answer in given.items()})
+                course.seconds.append(max((one.seconds for one in given.values() if one.seconds), default=None))
                 course.places.append(place)
-                course.seconds.append(max((each.seconds for each in given.values() if each.seconds), default=None))
-        if course.units:
-            found[rater] = course
-    return found
+    return {rater: course for rater, course in found.items() if course.units}
 
 
 def checks(
@@ -120,87 +97,65 @@ def checks(
 
     Args:
         campaign: The campaign.
-        rounds: Whose answers count.
-        permutations: Of the tests.
-        seed: Decides them.
-        level: A corrected p-value below it is shown as flagged.
+        rounds: Rounds whose answers count.
+        permutations: Number of permutations of a test.
+        seed: Seed of the permutations.
+        level: Corrected p-value below which a rater is flagged.
         too_fast: Seconds below which an answer is fast; None for the robust threshold.
-        pass_mark: The share of anchors that must be right.
-        within: How far from the right one a grade may be.
+        pass_mark: Share of gold questions that must be right.
+        within: Largest distance from the known grade that is still right.
 
     Returns:
         Rows with `check`, `rater`, `aspect`, `statistic` (its name), `value`, `n`, `p`, `p_corrected`, `flagged`,
         `reason` (one of `REASONS` where there is no value) and `note`.
 
     Raises:
-        InputError: There is no such round, or a mark is none.
+        InputError: There is no such round.
     """
-    _check_marks(level, too_fast, pass_mark, within)
     found: list[Row] = []
     mine = courses(campaign, rounds)
     votes = votes_of(campaign, rounds, roles=("item", "anchor"))
     units = campaign.units()
     threshold = too_fast if too_fast is not None else fast_threshold([course.seconds for course in mine.values()])
     for number, (rater, course) in enumerate(mine.items()):
-        draw = {"permutations": permutations, "seed": [seed, number]}
         for aspect in campaign.aspects:
             errors, right, places = _errors(units, votes[aspect], rater, course, aspect, within)
-            found.append(_row("drift", rater, aspect) | _drift(errors, draw | {"places": places}))
+            found.append(_row("drift", rater, aspect) | _drift(errors, places, permutations, [seed, number]))
             found.append(_row("anchors", rater, aspect) | _anchors(right, pass_mark))
             found.append(_row("constant", rater, aspect) | _constant(votes[aspect], rater))
-        found.append(_row("runs", rater) | _runs(campaign, course, draw))
-        if campaign.task.unit == "comparison" and campaign.task.labels:
-            found.append(_row("side", rater) | _side(course))
         found.append(_row("fast", rater) | _fast(course.seconds, threshold))
-    for check in TESTS:
-        rows = [row for row in found if row["check"] == check]
-        corrected = holm(np.array([np.nan if row["p"] is None else row["p"] for row in rows]))
-        for row, p in zip(rows, corrected.tolist(), strict=True):
-            if row["p"] is not None:
-                row |= {"p_corrected": p, "flagged": p < level}
+    tested = [row for row in found if row["p"] is not None]
+    for row, p in zip(tested, holm(np.array([row["p"] for row in tested])).tolist(), strict=True):
+        row |= {"p_corrected": p, "flagged": p < level}
     return found
 
 
 def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
-    """Returns the families of p-values: those of a check.
+    """Returns the family of the p-values of drift; none if there are no rows.
 
     Args:
-        rows: What `checks` returned.
-        permutations: As given to `checks`.
+        rows: Result of `checks`.
+        permutations: Number of permutations of a test.
     """
-    found = []
-    for check, tests in TESTS.items():
-        tested = [row["n"] for row in rows if row["check"] == check and row["p"] is not None]
-        if not any(row["check"] == check for row in rows):
-            continue
-        floor = None
-        if tested:  # an exact test of n answers has a p of 2^(1 - n) at least
-            smallest = units_floor(max(tested)) if check == "side" else p_floor(permutations)
-            floor = min(1.0, len(tested) * smallest)
-        found.append(Family(check, tests, len(tested), floor, "holm"))
-    return found
+    n_tests = sum(row["p"] is not None for row in rows)
+    floor = min(1.0, n_tests * p_floor(permutations)) if n_tests else None
+    return [Family("drift", "permutation tests of all raters and aspects", n_tests, floor, "holm")] if rows else []
 
 
 def family_notes(families: Sequence[Family], permutations: int) -> list[str]:
     """Returns a sentence for every family of tests none of which can be significant.
 
     Args:
-        families: What `check_families` returned.
-        permutations: As given to `checks`.
+        families: Result of `check_families`.
+        permutations: Number of permutations of a test.
     """
-    said = []
-    for family in families:
-        if family.floor is None or family.floor <= LEVEL:
-            continue
-        least = family.n_tests / LEVEL
-        of, then = f" of {permutations} random orders", f"raise --resamples to {math.ceil(least)} or more"
-        if family.name == "side":  # an exact test has no random orders
-            of, then = "", f"a rater with {1 + math.ceil(math.log2(least))} answers or more is needed"
-        said.append(
-            f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
-            f"{counted(family.n_tests, 'test')}{of}; {then}."
-        )
-    return said
+    return [
+        f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
+        f"{counted(family.n_tests, 'test')} of {permutations} random orders; raise --resamples to "
+        f"{math.ceil(family.n_tests / LEVEL)} or more."
+        for family in families
+        if family.floor is not None and family.floor > LEVEL
+    ]
 
 
 def trend(
@@ -209,11 +164,11 @@ def trend(
     """Tests whether errors grow or shrink along a sequence.
 
     Args:
-        errors: One for each position.
-        permutations: Random orders of the errors.
-        seed: Decides them.
-        places: The stratum and block of each error: blocks change places within their stratum, and errors within their
-            block. None if every order is as likely.
+        errors: One error for each position.
+        permutations: Number of random orders of the errors.
+        seed: Seed of the random orders.
+        places: Stratum and block of each error: blocks change places within their stratum, and errors within their
+            block. None if every order is equally likely.
 
     Returns:
         Spearman's rho with the position, positive if errors grow, and its two-sided p-value, (c + 1) / (n + 1); None if
@@ -230,31 +185,11 @@ def trend(
     return observed, float(((np.abs(drawn) >= abs(observed) - 1e-12).sum() + 1) / (permutations + 1))
 
 
-def run_test(
-    values: Sequence[Any], *, permutations: int, seed: Any, places: Sequence[Place] | None = None
-) -> tuple[int, float]:
-    """Tests whether the longest run of equal values is longer than in random orders of the same values.
-
-    Args:
-        values: In order; one or more.
-        permutations: Random orders.
-        seed: Decides them.
-        places: As of `trend`.
-
-    Returns:
-        The longest run, and its one-sided p-value, (c + 1) / (n + 1).
-    """
-    codes = np.unique(list(values), return_inverse=True)[1].astype(np.int64)
-    observed = int(_longest_runs(codes[None, :])[0])
-    drawn = np.concatenate([_longest_runs(shuffled) for shuffled in _shuffles(codes, permutations, seed, places)])
-    return observed, float(((drawn >= observed).sum() + 1) / (permutations + 1))
-
-
 def fast_threshold(seconds: Sequence[Sequence[float | None]]) -> float | None:
     """Returns the seconds below which an answer is fast; None if there are none, or they do not vary.
 
     Args:
-        seconds: Of each rater.
+        seconds: Seconds of each rater.
     """
     logarithms = np.log([each for some in seconds for each in some if each])
     if not len(logarithms):
@@ -262,17 +197,6 @@ def fast_threshold(seconds: Sequence[Sequence[float | None]]) -> float | None:
     middle = np.median(logarithms)
     spread = 1.4826 * np.median(np.abs(logarithms - middle))
     return float(np.exp(middle - 3 * spread)) if spread > 0 else None
-
-
-def _check_marks(level: float, too_fast: float | None, pass_mark: float, within: float) -> None:
-    for name, value, right, expected in (
-        ("level", level, 0 < level < 1, "between 0 and 1, such as 0.05"),
-        ("too-fast", too_fast, too_fast is None or 0 < too_fast < np.inf, "of seconds above 0"),
-        ("pass-mark", pass_mark, 0 <= pass_mark <= 1, "from 0 to 1"),
-        ("within", within, 0 <= within < np.inf, "from 0"),
-    ):
-        if not right:
-            raise InputError(f"--{name} is {value:g}: give a number {expected}")
 
 
 def _row(check: str, rater: str, aspect: str | None = None) -> Row:
@@ -288,20 +212,19 @@ def _errors(
     aspect: str,
     within: float,
 ) -> tuple[list[float], list[bool], list[Place]]:
-    """The errors in order, of units that have a right answer or others' votes; which anchors are right; the places."""
+    """Errors in order, on units with a known answer or others' votes; which gold questions are right; the places."""
     errors, right, places = [], [], []
     for unit, given, place in zip(course.units, course.values, course.places, strict=True):
         mine, known = given.get(aspect), (units[unit].known or {}).get(aspect)
-        if mine is None:
-            continue
         others = [value for other, value in votes.get(unit, {}).items() if other != rater]
         reference = known if known is not None else _reference(others)
-        if reference is not None:
-            off = abs(float(mine) - float(reference)) if isinstance(mine, float | int) else float(mine != reference)
-            errors.append(off)
-            places.append(place)
-            if known is not None:
-                right.append(off <= (0 if isinstance(mine, str) else within) + 1e-9)
+        if mine is None or reference is None:
+            continue
+        off = abs(float(mine) - float(reference)) if isinstance(mine, float | int) else float(mine != reference)
+        errors.append(off)
+        places.append(place)
+        if known is not None:
+            right.append(off <= (0 if isinstance(mine, str) else within) + 1e-9)
     return errors, right, places
 
 
@@ -314,11 +237,11 @@ def _reference(others: Sequence[Value]) -> Value | None:
     return label if label != NOT_SURE and 2 * backing > len(others) else None
 
 
-def _drift(errors: Sequence[float], draw: dict[str, Any]) -> Row:
+def _drift(errors: Sequence[float], places: Sequence[Place], permutations: int, seed: Any) -> Row:
     found: Row = {"statistic": "spearman", "n": len(errors)}
     if len(errors) < FEWEST:
         return found | {"reason": "too_few"}
-    tested = trend(errors, **draw)
+    tested = trend(errors, permutations=permutations, seed=seed, places=places)
     if tested is None:
         return found | {"reason": "no_variation"}
     half = len(errors) // 2
@@ -340,44 +263,6 @@ def _constant(votes: dict[str, dict[str, Value]], rater: str) -> Row:
     return {"n": len(mine), "flagged": same, "note": f"always {mine[0]}, where others vary" if same else ""}
 
 
-def _runs(campaign: Campaign, course: Course, draw: dict[str, Any]) -> Row:
-    order, places = [], []
-    for given, swapped, place in zip(course.values, course.swapped, course.places, strict=True):
-        if any(value is not None for value in given.values()):
-            places.append(place)
-            said = [_as_shown(given.get(aspect), swapped) for aspect in campaign.aspects]
-            order.append(" ".join(f"{coded(campaign, value):g}" for value in said))
-    found: Row = {"statistic": "longest_run", "n": len(order)}
-    if len(order) < FEWEST:
-        return found | {"reason": "too_few"}
-    if len(set(order)) == 1:
-        return found | {"reason": "no_variation"}
-    # Runs of many blocks are seen when blocks change places, those that end within a block when the blocks stay.
-    staying = [(f"{stratum}, {block}", 0) for stratum, block in places]
-    ways = [places, staying] if len(set(places)) > len({stratum for stratum, _ in places}) else [places]
-    tested = [run_test(order, **draw, places=way) for way in ways]
-    return found | {"value": tested[0][0], "p": min(1.0, len(ways) * min(p for _, p in tested))}
-
-
-def _as_shown(value: Value | None, swapped: bool) -> Value | None:
-    return {"a": "b", "b": "a"}.get(value, value) if swapped and isinstance(value, str) else value
-
-
-def _side(course: Course) -> Row:
-    from scipy.stats import binomtest
-
-    said = [
-        _as_shown(value, swapped)
-        for given, swapped in zip(course.values, course.swapped, strict=True)
-        for value in given.values()
-    ]
-    first, n = said.count("a"), said.count("a") + said.count("b")
-    found: Row = {"statistic": "share_first", "n": n}
-    if n < FEWEST:
-        return found | {"reason": "too_few"}
-    return found | {"value": first / n, "p": float(binomtest(first, n).pvalue)}
-
-
 def _fast(seconds: Sequence[float | None], threshold: float | None) -> Row:
     timed = [each for each in seconds if each is not None]
     found: Row = {"statistic": "share_fast", "n": len(timed)}
@@ -391,8 +276,8 @@ def _fast(seconds: Sequence[float | None], threshold: float | None) -> Row:
 def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) -> list[Place]:
     """The stratum and block of each assignment, which come in their raters' orders.
 
-    A block is what follows each other of one CN or HS, so that units that a rater took over later, which come one by
-    one, are blocks of their own. Anchors, at random places in the midst of blocks, change places with each other only.
+    A block is a sequence of units of one CN or HS, so that units that a rater took over later, which come one by one,
+    are blocks of their own. Gold questions, at random places amid blocks, change places with each other only.
     """
     key = {"cn": "cn_id", "hs": "hs_id"}.get(made_how(campaign, name).get("blocks", ""))
     if key is None:
@@ -429,8 +314,10 @@ def _shuffles(values: npt.NDArray[Any], permutations: int, seed: Any, places: Se
         yield orders
 
 
-def _redrawn(orders: npt.NDArray[Any], sizes: Integers, generator: np.random.Generator) -> npt.NDArray[Any]:
-    """Puts values into another order within blocks that follow each other, and the blocks; each row on its own."""
+def _redrawn(
+    orders: npt.NDArray[Any], sizes: npt.NDArray[np.int64], generator: np.random.Generator
+) -> npt.NDArray[Any]:
+    """Permutes values within consecutive blocks of these sizes, then the blocks; each row on its own."""
     starts = np.cumsum(sizes) - sizes
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         if size > 1:
@@ -444,11 +331,3 @@ def _redrawn(orders: npt.NDArray[Any], sizes: Integers, generator: np.random.Gen
     moved = np.empty_like(orders)
     np.put_along_axis(moved, np.repeat(new_starts, sizes, axis=1) + within, orders, axis=1)
     return moved
-
-
-def _longest_runs(codes: Integers) -> Integers:
-    """The longest run in every row."""
-    places = np.arange(codes.shape[1])
-    starts = np.concatenate([np.ones((len(codes), 1), bool), codes[:, 1:] != codes[:, :-1]], axis=1)
-    begun = np.maximum.accumulate(np.where(starts, places, 0), axis=1)
-    return np.asarray((places - begun).max(axis=1) + 1, dtype=np.int64)

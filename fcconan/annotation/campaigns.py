@@ -23,7 +23,7 @@ import fnmatch
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -223,6 +223,7 @@ class Campaign:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._tables: dict[str, tuple[tuple[int, int, int], list[Any]]] = {}
         if not (folder / SETTINGS).is_file():
             raise InputError(f"{folder} holds no {SETTINGS}: make a campaign with `fcconan annotate new`")
         file = YamlFile(folder / SETTINGS)
@@ -246,11 +247,8 @@ class Campaign:
 
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
-        found: dict[str, Row] = {}
-        for name, key in (("hs.jsonl", "hs_id"), ("cn.jsonl", "cn_id"), ("replies.jsonl", "reply_id")):
-            if (path := self.folder / name).is_file():
-                found |= {row[key]: row for row in read_rows(path)}
-        return found
+        keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
+        return {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
 
     def raters(self) -> dict[str, Rater]:
         """Returns the raters by their pseudonyms, in the order in which they joined."""
@@ -291,11 +289,11 @@ class Campaign:
             raise InputError(
                 f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
             )
-        return list(self._read(f"rounds/{round_name}.jsonl", Assignment))
+        return self._read(f"rounds/{round_name}.jsonl", Assignment)
 
     def history(self) -> list[Answer]:
         """Returns everything that raters said, the oldest first."""
-        return list(self._read("answers.jsonl", Answer))
+        return self._read("answers.jsonl", Answer)
 
     def answers(self, round_name: str | None = None) -> dict[tuple[str, str, str, str], Answer]:
         """Returns the answers that hold, by their question, in the order in which questions were first answered.
@@ -349,21 +347,33 @@ class Campaign:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, as_lines(_as_row(record) for record in records))
 
-    def _read(self, name: str, kind: type[Record]) -> Iterator[Record]:
+    def _read(self, name: str, kind: type[Record]) -> list[Record]:
+        return self._once(name, lambda path: _records(path, kind))
+
+    def _once(self, name: str, read: Callable[[Path], Iterable[Any]]) -> list[Any]:
+        """The rows of a file, which is read again only when it has changed; none if there is no such file."""
         path = self.folder / name
         if not path.is_file():
-            return
-        known = {each.name for each in fields(kind)}
-        for number, row in enumerate(read_rows(path), start=1):
-            try:
-                if unknown := row.keys() - known:
-                    raise TypeError(f"unknown {', '.join(sorted(unknown))}")
-                record = kind(**row)
-            except TypeError as error:
-                raise InputError(
-                    f"{path}, line {number} is no {kind.__name__.lower()} ({error}): take the file from a backup"
-                ) from error
-            yield record
+            return []
+        found = path.stat()
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if name not in self._tables or self._tables[name][0] != stamp:
+            self._tables[name] = stamp, list(read(path))
+        return list(self._tables[name][1])
+
+
+def _records(path: Path, kind: type[Record]) -> Iterator[Record]:
+    known = {each.name for each in fields(kind)}
+    for number, row in enumerate(read_rows(path), start=1):
+        try:
+            if unknown := row.keys() - known:
+                raise TypeError(f"unknown {', '.join(sorted(unknown))}")
+            record = kind(**row)
+        except TypeError as error:
+            raise InputError(
+                f"{path}, line {number} is no {kind.__name__.lower()} ({error}): take the file from a backup"
+            ) from error
+        yield record
 
 
 def create(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import done_in, made_how, rounds_of
+from fcconan.annotation.assignment.rounds import active_raters, done_in, made_how
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
 
@@ -101,7 +101,7 @@ def _in_order(campaign: Campaign) -> list[str]:
         is_review = made_how(campaign, name).get("review") is not None
         return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # the tenth after the second
 
-    return sorted(rounds_of(campaign), key=place)
+    return sorted(campaign.rounds(), key=place)
 
 
 def _judged(campaign: Campaign) -> list[str]:
@@ -110,7 +110,7 @@ def _judged(campaign: Campaign) -> list[str]:
 
 
 def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
-    done = _done(campaign, name)
+    done = done_in(campaign, name)
     theirs: dict[str, list[Key]] = {}
     for each in campaign.assignments(name):
         key = (each.rater, each.unit_id)
@@ -135,17 +135,10 @@ def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[
     return shares
 
 
-def _done(campaign: Campaign, name: str) -> dict[Key, bool]:
-    """Which assignments are finished, and whether they were skipped; validators have one question about each unit."""
-    if name != VALIDATION:
-        return done_in(campaign, name)
-    return {(each.rater, each.unit_id): each.value is None for each in campaign.answers(VALIDATION).values()}
-
-
 def _next(campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]) -> Step:
     """Returns the first step that a campaign still needs."""
     people = campaign.raters().values()
-    active = [each for each in people if (each.role, each.state) == ("annotator", "active")]
+    active = active_raters(campaign, "annotator")
     invited = [each for each in people if each.state == "invited"]
     if (invited and any(each.role == "quiz" for each in campaign.units().values())) and not any(
         share.open for share in shares if share.round == QUALIFICATION and share.state == "invited"
@@ -168,7 +161,7 @@ def _next(campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int],
         undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
         if undecided:
             return _step(campaign, f"adjudicate{rounds}", f"{len(undecided)} answered units have no final label")
-    validators = [each for each in people if (each.role, each.state) == ("validator", "active")]
+    validators = active_raters(campaign, "validator")
     named = "" if campaign.task.labels else rounds
     if validators and units["labelled"] and VALIDATION not in campaign.rounds():
         return _step(campaign, f"validate{named}", f"{units['labelled']} units are not validated")

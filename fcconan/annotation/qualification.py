@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.rounds import rounds_of
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
 from fcconan.errors import InputError
@@ -83,7 +82,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
         InputError: There is no quiz, or nobody was ever invited.
         OSError: It cannot be written.
     """
-    before = campaign.assignments(QUALIFICATION) if QUALIFICATION in rounds_of(campaign) else []
+    before = campaign.assignments(QUALIFICATION) if QUALIFICATION in campaign.rounds() else []
     quiz = [unit.unit_id for unit in campaign.units().values() if unit.role == "quiz"]
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
@@ -146,13 +145,11 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
         How everybody did who got the quiz, in the order in which they joined.
 
     Raises:
-        InputError: The pass mark is no share, nobody got the quiz, or no right answer is known.
+        InputError: A tolerance is given for labels, no rater got the quiz, or no right answer is known.
         OSError: The raters cannot be written.
     """
-    if not 0 <= pass_mark <= 1:
-        raise InputError(f"--pass-mark is {pass_mark:g}: give a share from 0 to 1, such as 0.8")
-    if within < 0 or (within and campaign.task.labels):
-        raise InputError(f"--tolerance is {within:g}: give it for grades only, from 0")
+    if within and campaign.task.labels:
+        raise InputError(f"--tolerance is {within:g}: give it for grades only")
     asked: dict[str, list[str]] = {}
     for each in campaign.assignments(QUALIFICATION):
         asked.setdefault(each.rater, []).append(each.unit_id)

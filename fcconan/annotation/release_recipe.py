@@ -1,8 +1,7 @@
 """The recipe of a campaign: pinned data files, a card to start from, and counts taken from the files themselves."""
 
-import csv
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import yaml
 
 from fcconan.annotation.campaigns import MAIN, Campaign
 from fcconan.annotation.release import Published, published_rows, without_label
-from fcconan.building import DISTINCT, LEFT_OUT, TIER_RULES, Judged, TierRule, build_tables, load_recipe, load_tier_rule
+from fcconan.building import TIER_RULES, Judged, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, leftovers, mark, sha256_of
 from fcconan.errors import InputError
 
@@ -48,6 +47,7 @@ SUMMARY = {
     "reply": "Replies to hateful messages, graded by people.",
     "comparison": "Replies to hateful messages, compared two by two by people.",
 }
+NOT_STATED = ("hate_speech", "counter_narratives")  # facts of a build that follow from its rows
 COMPOSITION = {
     "pair": "One row is a pair with its final label, whether validators confirmed it, the number of votes and how they "
     "agree. `votes` holds the single votes under pseudonyms, `not_sure` among them; its split `left_out`, where there "
@@ -185,11 +185,15 @@ def _write_files(
     data = _recipe(campaign, stage, published, synthetic) | before
     if synthetic:
         data["synthetic"] = True
-    data |= _counts(stage, published, tiers, rule, len(campaign.task.aspects))
+    _write_recipe(stage, data | {"expect": {"rows": {}}} | _tier_rule(tiers, rule))
+    data |= _tier_rule(tiers, rule) | _counts(stage, rule if rule in TIER_RULES else None)
+    _write_recipe(stage, data)
+    return data
+
+
+def _write_recipe(stage: Path, data: Row) -> None:
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
     (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
-    build_tables(load_recipe(str(stage / RECIPE)), progress=False)
-    return data
 
 
 def _move(stage: Path, out: Path) -> None:
@@ -271,93 +275,45 @@ def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool
     return data
 
 
-def _counts(out: Path, published: Published, rule: TierRule | None, name: str, n_aspects: int) -> Row:
-    """Returns the tier rule and the counts that a build must find, read back from the files."""
-    read = {key: _read(out / f"{key}.csv") for key in published.rows}
+def _tier_rule(rule: TierRule | None, name: str) -> Row:
+    """The tier rule as a recipe states it."""
     if rule is None:
-        judged = "ratings" if "ratings" in read else "comparisons"
-        facts = {name: len({row[key] for row in read["replies"]}) for name, key in DISTINCT.items()}
-        if judged == "ratings":
-            facts["not_rated"] = sum(not row["value"] for row in read[judged])
-        else:
-            facts["invalid"] = sum(row["verdict"] == "invalid" for row in read[judged])
-        if "labels" in read:
-            facts["labelled"] = sum(bool(row["decided"]) for row in read["labels"])
-        final = read.get("labels") or read.get("grades")
-        if final is not None:
-            facts["confirmed"] = sum(row["valid"] == "1" for row in final)
-        numbers = {key: {"test": len(rows)} for key, rows in read.items()}
-        if "grades" in read:
-            numbers["grades"]["test"] *= n_aspects
-        return {"expect": {"rows": numbers, "facts": facts}}
-    rows, facts = count_tiers(read, rule)
+        return {}
+    if name in TIER_RULES:
+        return {"tier_rule": name}
+    return {"own_tier_rule": rule.model_dump(exclude_none=True, exclude_unset=True)}
+
+
+def _counts(stage: Path, name: str | None) -> Row:
+    """Builds the dataset of a recipe without counts, and returns the counts; by other tier rules those that differ."""
+    recipe = load_recipe(str(stage / RECIPE))
+    files = {key: stage / f"{key}.csv" for key in recipe.sources}
+    is_tiered = "pairs" in files and recipe.own_tier_rule is None
+    rows, facts = _built_counts(recipe, files, name if is_tiered else None)
     counts: Row = {"expect": {"rows": rows, "facts": facts}}
-    if name not in TIER_RULES:
-        return {"own_tier_rule": rule.model_dump(exclude_none=True, exclude_unset=True), **counts}
+    if not is_tiered:
+        return counts
     others: Row = {}
-    for other in TIER_RULES:
-        other_rows, other_facts = count_tiers(read, TIER_RULES[other])
-        if other != name and other_rows.keys() == rows.keys():
+    for other in (each for each in TIER_RULES if each != name):
+        other_rows, other_facts = _built_counts(recipe, files, other)
+        if other_rows.keys() == rows.keys():
             others[other] = {
                 "rows": {key: value for key, value in other_rows.items() if value != rows[key]},
                 "facts": {key: value for key, value in other_facts.items() if value != facts[key]},
             }
-    return {"tier_rule": name, **counts, "expect_by_tier_rule": others}
+    return {**counts, "expect_by_tier_rule": others}
 
 
-def count_tiers(read: Mapping[str, Sequence[Row]], rule: TierRule) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """Counts the rows and facts of a dataset with tiers in its data files, without building anything.
-
-    Args:
-        read: The rows of `hs`, `cn`, `pairs` and `votes`, every value as text.
-        rule: The tier rule.
-
-    Returns:
-        Rows by config and split, and further counts.
-
-    Raises:
-        InputError: A pair meets the conditions of a tier and not those of a broader one.
-    """
-    votes: dict[str, list[Row]] = {}
-    for vote in read["votes"]:
-        votes.setdefault(vote["pair_id"], []).append(vote)
-    labelled = {row["pair_id"]: row for row in read["pairs"] if row["label"]}
-    judged = {
-        pair: Judged(
-            [vote["label"] for vote in votes[pair]],
-            row["label"],
-            row["valid"] == "1",
-            frozenset(vote["role"] for vote in votes[pair]),
-        )
-        for pair, row in labelled.items()
-    }
-    members: dict[str, set[str]] = {}
-    broader: set[str] = set(judged)
-    for tier in reversed(rule.complete):
-        meeting = {pair for pair in judged if tier.meets(judged[pair])}
-        if meeting - broader:
-            raise InputError(f"the tier {tier.name} is not nested: {min(meeting - broader)} is in no broader tier")
-        members[tier.name] = broader = meeting
-    broadest = members[rule.names[-1]]
-    inside = sum(len(votes[pair]) for pair in broadest)
-    outside = len(read["votes"]) - inside
-    filled = [name for name in rule.names if members[name]]
-    rows = {name: {"test": len(members[name])} for name in filled}
-    rows |= {f"{name}-qrels": {"test": len(members[name])} for name in filled if name != rule.names[-1]}
-    rows |= {
-        "qrels": {"test": len(broadest)},
-        "corpus": {"test": len(read["cn"])},
-        "queries": {"test": len({pair.partition(":")[0] for pair in broadest})},
-        "votes": {"test": inside} | ({LEFT_OUT: outside} if outside else {}),
-    }
-    facts = {"judged": len(read["pairs"]), "left_out": len(read["pairs"]) - len(broadest)}
-    for name in rule.names:
-        facts[f"{name}_appropriate"] = sum(labelled[pair]["label"] == "appropriate" for pair in members[name])
-        facts[f"{name}_valid"] = sum(labelled[pair]["valid"] == "1" for pair in members[name])
-    return rows, facts
-
-
-def _read(path: Path) -> list[Row]:
-    with path.open(encoding="utf-8", newline="") as file:
-        rows: Iterable[Row] = csv.DictReader(file)
-        return list(rows)
+def _built_counts(
+    recipe: Recipe, files: dict[str, Path], rule: str | None
+) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Rows by config and split of the built dataset, and further counts that the recipe states."""
+    built = builder_of(recipe, rule)(files)
+    counted: dict[str, dict[str, int]] = {}
+    for table in built.tables:
+        table.check()
+        counted.setdefault(table.config, {})[table.split] = len(table)
+    last = [name for name in ("qrels", "corpus", "queries", "votes") if name in counted]
+    rows = {name: counted[name] for name in (*(name for name in counted if name not in last), *last)}
+    stated = {name: n for name, n in built.facts.items() if not name.startswith("left_out_") and name not in NOT_STATED}
+    return rows, stated

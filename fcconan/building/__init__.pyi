@@ -32,8 +32,6 @@ from .kinds.campaign import (
     ABOUT_CN as ABOUT_CN,
     ABOUT_HS as ABOUT_HS,
     COLUMNS as COLUMNS,
-    DISTINCT as DISTINCT,
-    LEFT_OUT as LEFT_OUT,
 )
 from .kinds.ratings import (
     unified_score as unified_score,

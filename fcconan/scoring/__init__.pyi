@@ -117,7 +117,6 @@ from .significance.families import (
     p_floor as p_floor,
     sign_flip_tests as sign_flip_tests,
     system_pairs as system_pairs,
-    units_floor as units_floor,
 )
 from .significance.intervals import (
     CHUNK as CHUNK,

@@ -21,7 +21,7 @@ from fcconan.services.campaign_folders import (
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Assignment, Campaign, Effort, Pace, Plan
+    from fcconan.annotation import Assignment, Campaign, Effort, Pace, Plan, Spread
 
 MOST_RATERS = 10_000
 
@@ -322,54 +322,70 @@ def _summary(
     pay: float | None,
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    from fcconan.annotation import done_in, effort, items_of, spread_of
+    from fcconan.annotation import effort, items_of, spread_of
 
-    units, done = campaign.units(), done_in(campaign, round_name)
     there = [each for each in assignments if not each.withdrawn]
-    judged = items_of(list(assignments), units)
+    judged = items_of(assignments, campaign.units())
     # A rater who left and has no units would be the rater with the smallest load.
     spread = spread_of({rater: ids for rater, ids in judged.items() if ids})
+    whole = effort({"all": len(there)}, pace, pay)["all"]
+    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole)]
+    return {
+        "round": round_name,
+        "raters": _rater_rows(campaign, round_name, there, judged, pace, pay),
+        "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
+        "pace": asdict(pace),
+        "effort": asdict(whole),
+        "notes": found,
+    }
+
+
+def _rater_rows(
+    campaign: "Campaign",
+    round_name: str,
+    there: "Sequence[Assignment]",
+    judged: dict[str, list[str]],
+    pace: "Pace",
+    pay: float | None,
+) -> list[dict[str, Any]]:
+    """Returns the work of each rater: units, gold questions, sessions, open units, hours and pay."""
+    from fcconan.annotation import done_in, effort
+
+    units, done = campaign.units(), done_in(campaign, round_name)
     total = Counter(each.rater for each in there)
     known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
-    sessions = {rater: len({each.session for each in there if each.rater == rater}) for rater in total}
+    sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
     costs = effort({rater: total[rater] for rater in judged}, pace, pay)
-    whole = effort({"all": len(there)}, pace, pay)["all"]
-    rows = [
+    return [
         {
             "rater": rater,
             "units": len(ids),
             "anchors": known[rater],
-            "sessions": sessions.get(rater, 0),
+            "sessions": sessions[rater],
             "open": to_do[rater],
             "hours": costs[rater].hours,
             "pay": costs[rater].pay,
         }
         for rater, ids in judged.items()
     ]
-    found = list(notes)
-    if not there:
-        found.append(f"The round {round_name} is empty: no rater has anything to do.")
-    else:
-        several = ", ".join(f"{number} by {raters}" for raters, number in spread.by_raters.items())
-        found.append(f"{sum(spread.by_raters.values())} units, {spread.judgements} judgements: {several}.")
-        found.append(
-            f"Raters have {spread.least} to {spread.most} units, a difference of {spread.most - spread.least}."
-        )
-    if spread.pairs and max(spread.by_raters, default=0) > 1:
+
+
+def _about_spread(round_name: str, spread: "Spread") -> list[str]:
+    """Returns sentences about loads and shared units."""
+    if not spread.judgements:
+        return [f"The round {round_name} is empty: no rater has anything to do."]
+    several = ", ".join(f"{number} by {raters}" for raters, number in spread.by_raters.items())
+    found = [
+        f"{sum(spread.by_raters.values())} units, {spread.judgements} judgements: {several}.",
+        f"Raters have {spread.least} to {spread.most} units, a difference of {spread.most - spread.least}.",
+    ]
+    if spread.pairs and max(spread.by_raters) > 1:
         found.append(
             f"{spread.sharing} of {spread.pairs} pairs of raters share units, {spread.fewest_shared} to "
             f"{spread.most_shared} each; shared units {'connect' if spread.connected else 'do not connect'} all raters."
         )
-    found.append(_cost(pace, whole))
-    return {
-        "round": round_name,
-        "raters": rows,
-        "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
-        "pace": asdict(pace),
-        "effort": asdict(whole),
-        "notes": found,
-    }
+    return found
 
 
 def _cost(pace: "Pace", whole: "Effort") -> str:

@@ -32,7 +32,7 @@ def pairs(tmp_path: Path) -> Campaign:
 def handed_back(campaign: Campaign, said: Mapping[str, Any], path: Path, rater: str = RATERS[0], **ids: str) -> Path:
     """Writes a rater's sheet, filled in by unit and column."""
     theirs = task_view.of_raters(campaign, "main")[rater]
-    rows = csv_sheets.sheet(campaign, "main", theirs, task_view.text_names({rater: theirs}))
+    rows = csv_sheets.sheet(task_view.Handout(campaign, "main", task_view.text_names({rater: theirs})), theirs)
     path.write_text(csv_sheets.as_csv([row | said.get(row["unit_id"], {}) | ids for row in rows]), "utf-8", newline="")
     return path
 

@@ -10,7 +10,7 @@ import pytest
 
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
 from fcconan.annotation.imports import import_files
-from fcconan.annotation.tools import csv_sheets, exchange, task_view, task_view as guidelines
+from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
 from fcconan.annotation.tools.exchange import read_suggestions
 from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha

@@ -314,13 +314,7 @@ def test_scorers_that_are_none_are_refused(scorer: str, said: str) -> None:
         named(scorer)
 
 
-def test_limits_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="top is 0"):
-        Selection(top=0)
-    with pytest.raises(InputError, match="at least nan is no limit"):
-        Selection(at_least=float("nan"))
-    with pytest.raises(InputError, match="rows_per_shard is 0"):
-        plan(HS, CN, TfIdfScorer(), tmp_path / "scores", rows_per_shard=0)
+def test_an_empty_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no CN ids"):
         plan(HS, {}, TfIdfScorer(), tmp_path / "scores")
 

@@ -541,8 +541,6 @@ def test_the_queue_stays_with_what_it_looks_for(tmp_path: Path) -> None:
     make(campaign, size=5)
     with pytest.raises(InputError, match="the queue looks for appropriate, not not_appropriate"):
         Queue(campaign, Positive(LABEL, label=NO))
-    with pytest.raises(InputError, match=r"a batch of 5 with a random share of 1\.5"):
-        make(campaign, size=5, random_share=1.5)
     (campaign.folder / FILE).write_text('{"round": "queue-1"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="line 1 is no batch of a queue"):
         Queue(campaign, FITTING)

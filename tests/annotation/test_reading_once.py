@@ -1,4 +1,4 @@
-"""No file of a campaign is read once a unit, once a rater or once a round."""
+"""Each step reads each file of a campaign once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -9,13 +9,14 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.attention import checks
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
 from fcconan.annotation.quality import disputed_units, rated
 from fcconan.annotation.simulation.raters import Behaviour
 from fcconan.annotation.simulation.sheets import draw_truth, filled_in
 from fcconan.annotation.tools import exchange
-from fcconan.annotation.validation import plan_validation, validation_summary, write_plan
+from fcconan.annotation.validation import validation_summary
 from fcconan.annotation.votes import votes_of
 from fcconan.data.files import read_rows
 from tests.annotation.answered import labelled
@@ -56,9 +57,7 @@ def validated(folder: Path, *, raters: int, units: int, rounds: int) -> Campaign
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_how_often_a_file_is_read_follows_from_nothing_in_it(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_file_is_read_once(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counter[str]()
 
     def counting(path: Path) -> Iterable[Any]:
@@ -66,11 +65,17 @@ def test_how_often_a_file_is_read_follows_from_nothing_in_it(
         return read_rows(path)
 
     monkeypatch.setattr("fcconan.annotation.campaigns.read_rows", counting)
-    found = []
-    for sizes in ({"raters": 2, "units": 4, "rounds": 2}, {"raters": 5, "units": 12, "rounds": 6}):
-        campaign = validated(tmp_path / str(sizes["units"]), **sizes)
-        counts.clear()
-        STEPS[step](campaign)
-        found.append({name: n for name, n in counts.items() if not name.startswith("again-")})
-    assert found[0] == found[1]
-    assert found[1]["units.jsonl"] < 5
+    folder = validated(tmp_path / "c", raters=3, units=6, rounds=3).folder
+    counts.clear()
+    STEPS[step](Campaign(folder))
+    assert counts["units.jsonl"] == 1
+    assert set(counts.values()) == {1}
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path / "c", "02")
+    assert len(campaign.history()) == 2
+    Campaign(campaign.folder).write("answers.jsonl", campaign.history()[:1])  # as another process does
+    assert len(campaign.history()) == 1
+    campaign.history().clear()
+    assert len(campaign.history()) == 1

@@ -14,7 +14,6 @@ from fcconan.annotation.assignment.rounds import (
     make_round,
     others_rounds,
     review_cases,
-    rounds_of,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
@@ -69,7 +68,7 @@ def test_rounds_as_of_cseval(tmp_path: Path) -> None:
     rest = {unit.unit_id for unit in REPLIES} - shared - again
     assert Counter(each.unit_id for each in main) == dict.fromkeys(rest, 1)
     assert [len(of(main, name)) for name in NAMES] == [8, 8, 8]
-    assert rounds_of(campaign) == ["main", "shared-1", "shared-2"]
+    assert campaign.rounds() == ["main", "shared-1", "shared-2"]
     # Made again in the same way, rounds stay as they are, although the later ones are there now.
     assert make_round(campaign, "shared-1", Plan(sample=6, all_raters=True)) == (first, False)
     assert others_rounds(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
@@ -198,8 +197,8 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
         },
         "far apart": ["relevance"],
     }
-    assert "review-1" in rounds_of(campaign)
-    assert "review-1.shown" not in rounds_of(campaign)
+    assert "review-1" in campaign.rounds()
+    assert "review-1.shown" not in campaign.rounds()
     assert "nothing changed" in run_cli(*command).stdout
     quiet = run_cli(*command[:4], "review-2", *command[5:7], "--max-distance", 4)
     assert "The round review-2 is empty: no rater has anything to do." in quiet.stdout
@@ -334,7 +333,8 @@ def test_units_go_to_whoever_has_least_to_do_and_never_to_somebody_who_had_them(
     )
     state(campaign, rater_1="left")
     moved = reassign(campaign)
-    assert [len(of(moved.assignments, f"rater-{number}")) for number in range(1, 5)] == [0, 4, 4, 3]
+    assert of(moved.assignments, "rater-1") == []
+    assert sorted(len(of(moved.assignments, f"rater-{number}")) for number in range(2, 5)) == [3, 4, 4]
     assert moved.waiting == []
     for rater in ("rater-2", "rater-3", "rater-4"):
         assert len(set(of(moved.assignments, rater))) == len(of(moved.assignments, rater))

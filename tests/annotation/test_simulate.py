@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _pairs_of_rows, _team, expected, simulated_pace
+from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, expected, simulated_pace
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     Behaviours,
@@ -21,7 +22,6 @@ from fcconan.annotation.simulation.raters import (
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
-from fcconan.annotation.validation import plan_validation, write_plan
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -319,7 +319,7 @@ def test_kappa_in_plans_is_that_of_the_score(tmp_path: Path) -> None:
     votes = np.where(np.isnan(given), -1, given).astype(np.int64)
     theirs = measure_agreement(values, [0, 1, 2], coefficients=["cohen"], resamples=0)[0]
     assert theirs["level"] == "overall"
-    assert _kappa(votes, rows, _pairs_of_rows(rows, 30), 4, 3) == pytest.approx(theirs["value"])
+    assert _kappa(votes, rows, 30, 4, 3) == pytest.approx(theirs["value"])
 
 
 def test_plans_of_other_units(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ import yaml
 from fcconan.annotation.adjudication import DAWID_SKENE, adjudicate
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotation.release import published_rows, without_label
-from fcconan.annotation.release_recipe import count_tiers, write_dataset
+from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build_tables, load_recipe
-from fcconan.building.tiers import TIER_RULES, Tier, TierRule
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Label, load_task
 from tests.annotation import published as small
@@ -427,20 +426,6 @@ def test_a_rule_that_takes_no_pair_writes_nothing(campaign: Campaign, tmp_path: 
     with pytest.raises(InputError, match=r"pairs\.csv: none of its 6 judged pairs is in a tier; adjudicate more, or l"):
         write_dataset(campaign, tmp_path / "out", rule=str(tmp_path / "mine.yaml"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["campaign", "mine.yaml"]
-
-
-def test_counting_notices_a_tier_that_is_not_nested() -> None:
-    pair = {"pair_id": "h:c", "label": YES, "valid": "0"}
-    read: dict[str, list[dict[str, str]]]
-    read = {"hs": [], "cn": [{}], "pairs": [pair], "votes": [{"pair_id": "h:c", "label": YES, "role": "annotator"}]}
-    rows, facts = count_tiers(read, TIER_RULES["released"])
-    assert rows == {name: {"test": 1} for name in ("bronze", "qrels", "corpus", "queries", "votes")}
-    assert (facts["bronze_appropriate"], facts["bronze_valid"], facts["silver_valid"]) == (1, 0, 0)
-    broken = TierRule.model_construct(
-        meaning="x", tiers=[Tier(name="gold", min_votes=1), Tier(name="silver", min_votes=2)]
-    )
-    with pytest.raises(InputError, match="the tier gold is not nested: h:c is in no broader tier"):
-        count_tiers(read, broken)
 
 
 def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation.assignment.validators import options_of, plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
 from fcconan.annotation.validation import (
     SHOWN,
     Verdict,
-    options_of,
-    plan_validation,
     validated_things,
     validation_summary,
     verdicts,
-    write_plan,
 )
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
@@ -369,7 +367,7 @@ def test_a_round_without_a_note_of_what_it_showed_showed_the_labels(tmp_path: Pa
     ("options", "said"),
     [
         ({"sample": 3}, "--sample-size is 3, expected 1 to 2"),
-        ({"twice": 1.5}, "--overlap is 2=1.5, expected a share"),
+        ({"twice": 1.5}, "the shares judged by several are 1.5 by 2"),
     ],
 )
 def test_numbers_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
@@ -390,7 +388,7 @@ def test_nothing_and_nobody(tmp_path: Path) -> None:
         plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
     with pytest.raises(InputError, match="no active validator: let one join"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
-    with pytest.raises(InputError, match="but there is one validator"):
+    with pytest.raises(InputError, match="are to be judged by 2 raters, but only 1 are active"):
         plan_validation(decided(tmp_path / "c", "2", validators=FOUR[:1]), twice=0.5)
 
 
@@ -426,7 +424,7 @@ def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) 
     campaign, command = decided(tmp_path / "c", "2" * 8), ("annotate", "validate", tmp_path / "c", "--resamples", 0)
     made = tmp_path / "c" / "rounds" / f"{VALIDATION}.json"
     assert run_cli(*command, "--sample-size", 4, "--session-size", 2, "--seed", 7).returncode == 0
-    how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7, "two": []}
+    how = {"sample": 4, "twice": 0.0, "session_size": 2, "rounds": ["main"], "seed": 7, "two": [], "algorithm": 2}
     assert json.loads(made.read_text()) == how
     first = campaign.assignments(VALIDATION)
     assert len(first) == 4

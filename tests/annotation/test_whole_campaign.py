@@ -89,7 +89,7 @@ def test_dawid_and_skene_find_more_right_labels_than_the_rule(work: Path) -> Non
     found = posterior_labels(votes, ["not_appropriate", "appropriate"])
     by_rule = sum(label != truth[unit] for unit, label in decided.items())
     by_method = sum(found.label(unit) != truth[unit] for unit in decided)
-    assert by_method <= by_rule / 2
+    assert 0 < by_method <= 0.6 * by_rule
     for rater, rows in found.confusion.items():
         for right, said in rows.items():
             given = [said_by[rater] for unit, said_by in votes.items() if truth[unit] == right and rater in said_by]

@@ -8,9 +8,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from fcconan.annotation.adjudication import adjudicate, counts_of
+from fcconan.annotation.assignment.validators import plan_validation
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.quality import agreement_rows
-from fcconan.annotation.validation import plan_validation
 from fcconan.annotation.votes import votes_of
 from fcconan.data.files import read_rows
 from fcconan.judging.tasks import load_task

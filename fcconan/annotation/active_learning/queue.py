@@ -15,6 +15,7 @@ import numpy as np
 from fcconan.annotation.active_learning.features import Positive, labels_of
 from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict, shuffled
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, State, decide, estimate
+from fcconan.annotation.assignment.rounds import active_raters, check_annotators
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
 from fcconan.data import read_rows
 from fcconan.errors import InputError
@@ -83,7 +84,7 @@ class Queue:
         if other is not None:
             raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
         items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
-        self.raters = [each.rater for each in campaign.raters().values() if (each.role, each.state) == ACTIVE]
+        self.raters = active_raters(campaign, "annotator")
         self._had: dict[str, set[str]] = {}
         for answer in campaign.history():
             self._had.setdefault(answer.unit_id, set()).add(answer.rater)
@@ -143,11 +144,7 @@ class Queue:
         Raises:
             InputError: Nobody is there who may judge.
         """
-        if not self.raters:
-            raise InputError(
-                f"{self.campaign.folder} has no active annotator: let some join with `fcconan annotate raters "
-                f"{self.campaign.folder} --join PSEUDONYM`"
-            )
+        check_annotators(self.campaign, self.raters)
         generator = np.random.default_rng([seed, len(self.batches) + 1])
         items = [unit_id for unit_id, unit in self.campaign.units().items() if unit.role == "item"]
         known = [self.labels.get(unit_id) for unit_id in items]
@@ -195,9 +192,6 @@ class Queue:
 
     def _is_positive(self, unit_id: str) -> bool:
         return (self.labels.get(unit_id) or 0.0) > 0.5
-
-
-ACTIVE = ("annotator", "active")
 
 
 def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Iterable[Assignment]) -> None:
@@ -258,18 +252,6 @@ def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidenc
     }
 
 
-def check_size(size: int, random_share: float) -> None:
-    """Checks what is said of a batch.
-
-    Raises:
-        InputError: The size is below 1, or the share not between 0 and 1.
-    """
-    if size < 1 or not 0 <= random_share <= 1:
-        raise InputError(
-            f"a batch of {size} with a random share of {random_share}: give 1 unit or more, and a share from 0 to 1"
-        )
-
-
 def step(
     campaign: Campaign,
     queue: Queue,
@@ -295,9 +277,8 @@ def step(
         The batch; None if there is none.
 
     Raises:
-        InputError: The size is below 1, or the share not between 0 and 1; or nobody may judge.
+        InputError: There is no active annotator.
     """
-    check_size(size, random_share)
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)

@@ -1,7 +1,6 @@
-"""To whom groups of units go: raters who share least, then raters who have least to do."""
+"""Raters for groups of units: those who share least, then those who have least to do, then one rebalancing pass."""
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,8 +8,7 @@ import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
 Allowed = npt.NDArray[np.bool_]
-_SHARED = 1e7  # what one unit more that two raters share weighs, against units of load
-_APART = 1e14  # what it weighs that nothing connects two raters
+ALGORITHM = 2  # version of the allocation, as round files record it; rounds of version 1 do not record any
 
 
 @dataclass
@@ -20,9 +18,9 @@ class Group:
     Attributes:
         units: Their ids.
         permitted: Which raters may judge all of them; shape (raters,).
-        wanted: How many raters are to be added.
-        fixed: Raters who have them already, by position.
-        added: Raters who were added, by position.
+        wanted: Number of raters to add.
+        fixed: Raters who have them and keep them, by position.
+        added: Raters who have them and may hand them on, by position.
     """
 
     units: tuple[str, ...]
@@ -32,166 +30,68 @@ class Group:
     added: list[int] = field(default_factory=list)
 
     @property
-    def size(self) -> int:
-        """How many units there are."""
-        return len(self.units)
-
-    def may_have(self, rater: int) -> bool:
-        """Returns whether a rater can be added."""
-        return bool(self.permitted[rater]) and rater not in self.fixed and rater not in self.added
-
-
-def place(
-    groups: Sequence[Group],
-    load: Counts,
-    shared: Counts,
-    generator: np.random.Generator,
-) -> None:
-    """Adds to every group as many raters as it wants, if so many are permitted.
-
-    Args:
-        groups: Their `added` is filled.
-        load: Units that each rater has; shape (raters,), counted up.
-        shared: Units that two raters share; shape (raters, raters), counted up.
-        generator: Decides between equals.
-    """
-    teams = Teams(shared)
-    order = generator.permutation(len(groups))
-    several = [len(group.fixed) + group.wanted > 1 for group in groups]
-    for number in sorted(order, key=lambda each: (not several[each], -groups[each].wanted, -groups[each].size)):
-        group = groups[number]
-        free = group.permitted.copy()
-        free[list(group.fixed)] = False
-        if group.wanted >= free.sum():
-            for rater in np.flatnonzero(free).tolist():
-                _add(group, rater, load, shared)
-            teams.join([*group.fixed, *group.added])
-            continue
-        for _ in range(group.wanted):
-            on = [*group.fixed, *group.added]
-            if not on and group.wanted > 1:
-                rater = _first_of_two(free, load, shared, teams, generator)
-            else:
-                rater = _next(free, on, load, shared, teams, generator)
-            _add(group, rater, load, shared)
-            free[rater] = False
-            teams.join([*on, rater])
-    _even_out(groups, load, shared, generator)
-
-
-class Teams:
-    """Raters who are connected by units that they share."""
-
-    def __init__(self, shared: Counts) -> None:
-        self.of = np.arange(len(shared))
-        for first, second in np.argwhere(shared > 0):
-            self.join([int(first), int(second)])
-
-    def join(self, raters: Sequence[int]) -> None:
-        """Connects raters."""
-        if len(raters) > 1 and self.apart:
-            self.of[np.isin(self.of, self.of[list(raters)])] = self.of[raters[0]]
+    def raters(self) -> list[int]:
+        """All raters who have the units."""
+        return [*self.fixed, *self.added]
 
     @property
-    def apart(self) -> bool:
-        """Whether nothing connects some of them."""
-        return bool((self.of != self.of[:1]).any())
+    def free(self) -> Allowed:
+        """The raters who may be added; shape (raters,)."""
+        free = self.permitted.copy()
+        free[self.raters] = False
+        return free
 
 
-def _first_of_two(
-    free: Allowed,
-    load: Counts,
-    shared: Counts,
-    teams: Teams,
-    generator: np.random.Generator,
-) -> int:
-    """One of the two raters who share least; the other is then the one who shares least with them."""
-    cost = shared * _SHARED + load[:, None] + load[None, :] + generator.random(shared.shape)
-    if teams.apart:
-        cost -= _APART * (teams.of[:, None] != teams.of[None, :])
-    cost[~free] = cost[:, ~free] = np.inf
-    np.fill_diagonal(cost, np.inf)
-    return int(cost.argmin() // len(free))
+def place(groups: Sequence[Group], load: Counts, shared: Counts, generator: np.random.Generator) -> None:
+    """Adds to every group as many raters as it wants, as far as they are permitted, and evens out the loads.
 
+    Groups of several raters come first: each gets the raters who share fewest units with those it has (at the start:
+    with anyone). Among equals, and for groups of one rater, the smallest load decides.
 
-def _next(
-    free: Allowed,
-    on: Sequence[int],
-    load: Counts,
-    shared: Counts,
-    teams: Teams,
-    generator: np.random.Generator,
-) -> int:
-    cost = load + generator.random(len(load))
-    if on:
-        cost += _SHARED * shared[list(on)].sum(axis=0)
-        if teams.apart:
-            cost -= _APART * ~np.isin(teams.of, teams.of[list(on)])
-    cost[~free] = np.inf
-    return int(cost.argmin())
+    Args:
+        groups: Groups whose `added` is filled.
+        load: Units of each rater; shape (raters,), updated.
+        shared: Units that two raters share; shape (raters, raters), updated.
+        generator: Source of randomness among equals.
+    """
+    several = [len(group.raters) + group.wanted > 1 for group in groups]
+    order = generator.permutation(len(groups)).tolist()
+    for number in sorted(order, key=lambda each: (not several[each], -groups[each].wanted, -len(groups[each].units))):
+        group = groups[number]
+        for _ in range(group.wanted):
+            free = np.flatnonzero(group.free)
+            if not len(free):
+                break
+            cost = [generator.random(len(load))[free], load[free]]  # the last one decides first
+            if several[number]:
+                cost.append(shared[group.raters or slice(None)].sum(axis=0)[free])
+            best = np.lexsort(cost)[0]
+            _add(group, int(free[best]), load, shared)
+    _rebalance(groups, load, shared)
 
 
 def _add(group: Group, rater: int, load: Counts, shared: Counts, sign: int = 1) -> None:
-    """Adds a rater to a group, or takes them off with the sign -1."""
+    """Adds a rater to a group, or removes one with the sign -1."""
     if sign < 0:
         group.added.remove(rater)
-    for other in (*group.fixed, *group.added):
-        shared[rater, other] += sign * group.size
-        shared[other, rater] += sign * group.size
+    size = sign * len(group.units)
+    shared[rater, group.raters] += size
+    shared[group.raters, rater] += size
+    load[rater] += size
     if sign > 0:
         group.added.append(rater)
-    load[rater] += sign * group.size
 
 
-def _even_out(
-    groups: Sequence[Group],
-    load: Counts,
-    shared: Counts,
-    generator: np.random.Generator,
-) -> None:
-    # Groups of few raters are moved first: moving one of several changes who shares units with whom.
-    order = sorted(generator.permutation(len(groups)), key=lambda each: len(groups[each].fixed) + groups[each].wanted)
-    for size in sorted({group.size for group in groups}, reverse=True):
-        having: list[list[Group]] = [[] for _ in load]
-        for number in order:
-            if groups[number].size == size:
-                for rater in groups[number].added:
-                    having[rater].append(groups[number])
-        while chain := _chain(having, load, size):
-            for giver, taker, group in chain:
+def _rebalance(groups: Sequence[Group], load: Counts, shared: Counts) -> None:
+    """Hands each group on, once at most, to a rater whose load is smaller by more than the group's size.
+
+    Large groups come first. Groups of few raters come before others, as moving them changes fewer shared units.
+    """
+    for group in sorted(groups, key=lambda each: (-len(each.units), len(each.raters))):
+        for giver in list(group.added):
+            if load[giver] - load.min() <= len(group.units):
+                continue
+            takers = np.flatnonzero(group.free)
+            if len(takers) and load[giver] - load[takers].min() > len(group.units):
                 _add(group, giver, load, shared, sign=-1)
-                _add(group, taker, load, shared)
-                having[giver] = [each for each in having[giver] if each is not group]
-                having[taker].append(group)
-
-
-def _chain(having: Sequence[Sequence[Group]], load: Counts, size: int) -> list[tuple[int, int, Group]] | None:
-    """Finds groups of a size to hand on, from a rater with more to one who has less by more than the size."""
-    for start in np.argsort(-load, kind="stable"):
-        if load[start] - load.min() <= size:
-            return None
-        came: dict[int, tuple[int, Group]] = {}
-        waiting = deque([int(start)])
-        while waiting:
-            giver = waiting.popleft()
-            for taker in np.argsort(load, kind="stable").tolist():
-                if taker in came or taker == start:
-                    continue
-                group = next((each for each in having[giver] if each.may_have(taker)), None)
-                if group is None:
-                    continue
-                came[taker] = (giver, group)
-                if load[start] - load[taker] > size:
-                    return _back(came, int(start), taker)
-                waiting.append(taker)
-    return None
-
-
-def _back(came: Mapping[int, tuple[int, Group]], start: int, end: int) -> list[tuple[int, int, Group]]:
-    """The moves from start to end, the last one first, so that a group never has a rater twice."""
-    chain = []
-    while end != start:
-        giver, group = came[end]
-        chain.append((giver, end, group))
-        end = giver
-    return chain
+                _add(group, int(takers[load[takers].argmin()]), load, shared)

@@ -1,23 +1,14 @@
-"""Who judges what: units, or blocks of units, to raters with overlaps and equal loads.
-
-What more than one rater judges is given to the two raters who share least so far, first of all to two whom no chain of
-raters that share units connects; so every pair of raters comes to share units where there are enough of them, and the
-raters hang together where there are not. What one rater judges goes to whoever has least to do. In the end units are
-moved from raters with more to raters with less, along chains of raters where no direct move is permitted: with single
-units the loads then differ as little as the permissions allow (a minimum-cost flow has no cheaper one).
-"""
+"""Who judges what: units, or blocks of units, to raters with overlaps and equal loads (see `allocation`)."""
 
 import hashlib
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from fcconan.annotation.assignment.allocation import Allowed, Group, Teams, place
+from fcconan.annotation.assignment.allocation import Allowed, Group, place
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
 from fcconan.errors import InputError
@@ -109,36 +100,32 @@ def distribute(
     if not raters:
         raise InputError("there is no active rater to assign units to: let some join with `fcconan annotate raters`")
     generator = np.random.default_rng(seed)
+    permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
+    whole = _whole_blocks(units, blocks, permitted)
+    what = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
+    load, shared = np.zeros(len(raters), np.int64), np.zeros((len(raters), len(raters)), np.int64)
+    scattered = scatter and blocks != "units"
+    draw_numbers(whole, {} if scattered else overlap, len(raters), what, generator.permutation(len(whole)).tolist())
+    place(whole, load, shared, generator)
+    groups = whole
+    if scattered:
+        groups = [Group((unit,), permitted[unit], 0, fixed=tuple(each.added)) for each in whole for unit in each.units]
+        # Ranks within a block, so that a draw of any size takes as many units of every block.
+        ranks = np.concatenate([generator.permutation(len(each.units)) for each in whole])
+        order = np.lexsort((generator.random(len(ranks)), ranks)).tolist()
+        draw_numbers(groups, overlap, len(raters), "units", order)
+        place(groups, load, shared, generator)
+    who = {unit_id: [raters[rater] for rater in sorted(group.raters)] for group in groups for unit_id in group.units}
+    return {unit.unit_id: who[unit.unit_id] for unit in units}
+
+
+def _whole_blocks(units: Sequence[Unit], blocks: Blocks, permitted: Mapping[str, Allowed]) -> list[Group]:
+    """The groups of a round: all units of a block, for raters who may judge all of them."""
     named = block_names(units, blocks)
     members: dict[str, list[str]] = {}
     for unit in units:
         members.setdefault(named[unit.unit_id], []).append(unit.unit_id)
-    permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
-    whole = [
-        Group(tuple(ids), np.logical_and.reduce([permitted[unit_id] for unit_id in ids]), 1) for ids in members.values()
-    ]
-    what = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}
-    load, shared = np.zeros(len(raters), np.int64), np.zeros((len(raters), len(raters)), np.int64)
-    if scatter and blocks != "units":
-        _want(whole, {}, len(raters), what[blocks], generator)
-        place(whole, load, shared, generator)
-        single = [
-            Group((unit_id,), permitted[unit_id], 1, fixed=tuple(group.added))
-            for group in whole
-            for unit_id in group.units
-        ]
-        _want(single, overlap, len(raters), "units", generator, have=1, spread=[group.size for group in whole])
-        place(single, load, shared, generator)
-        groups = single
-    else:
-        _want(whole, overlap, len(raters), what[blocks], generator)
-        place(whole, load, shared, generator)
-        groups = whole
-    who = {unit_id: group for group in groups for unit_id in group.units}
-    return {
-        unit.unit_id: [raters[rater] for rater in sorted((*who[unit.unit_id].fixed, *who[unit.unit_id].added))]
-        for unit in units
-    }
+    return [Group(tuple(ids), np.logical_and.reduce([permitted[each] for each in ids]), 1) for ids in members.values()]
 
 
 def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
@@ -152,8 +139,8 @@ def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
         InputError: A share is none, or together they are more than all.
     """
     given = {raters: share for raters, share in sorted(overlap.items()) if raters > 1}
-    shares = {raters: Fraction(str(share)) for raters, share in given.items() if math.isfinite(share)}
-    if shares.keys() != given.keys() or any(share < 0 for share in shares.values()) or sum(shares.values()) > 1:
+    shares = {raters: Fraction(str(share)) for raters, share in given.items() if 0 <= share <= 1}
+    if shares.keys() != given.keys() or sum(shares.values()) > 1:
         said = " and ".join(f"{share:g} by {raters}" for raters, share in given.items())
         raise InputError(f"the shares judged by several are {said}: give shares from 0 that make no more than 1")
     exact = {1: n * (1 - sum(shares.values(), Fraction(0))), **{raters: n * share for raters, share in shares.items()}}
@@ -199,26 +186,17 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
     return found
 
 
-def _want(
-    groups: Sequence[Group],
-    overlap: Mapping[int, float],
-    n_raters: int,
-    what: str,
-    generator: np.random.Generator,
-    *,
-    have: int = 0,
-    spread: Sequence[int] | None = None,
+def draw_numbers(
+    groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, what: str, order: Sequence[int]
 ) -> None:
-    """Draws which groups how many raters judge, and sets how many each wants besides those it has.
+    """Sets how many raters each group wants, besides those it has: the first in a random order get most.
 
     Args:
-        groups: In blocks of the sizes `spread`, over which the draw is spread evenly, if that is given.
+        groups: The groups.
         overlap: Number of raters -> share.
-        n_raters: How many raters there are.
-        what: The groups' name, for complaints.
-        generator: Decides.
-        have: How many raters each group has.
-        spread: Sizes of blocks.
+        n_raters: Number of active raters.
+        what: Name of the groups, for messages.
+        order: Positions of groups in a random order.
 
     Raises:
         InputError: So many raters are not there or not permitted.
@@ -230,24 +208,18 @@ def _want(
                 f"{share:g} of the {what} are to be judged by {raters} raters, but only {n_raters} are active: let "
                 "more join, or lower the share"
             )
-    remaining = generator.permutation(len(groups)).tolist()
-    if spread is not None:
-        turn, start = np.empty(len(groups)), 0
-        for size in spread:
-            turn[start : start + size] = generator.permutation(size) + generator.random(size)
-            start += size
-        remaining = np.argsort(turn, kind="stable").tolist()
-    for raters in sorted(asked, reverse=True):
+    remaining = list(order)
+    for raters, number in sorted(asked.items(), reverse=True):
         able = [each for each in remaining if groups[each].permitted.sum() >= raters]
-        if len(able) < asked[raters]:
+        if len(able) < number:
             raise InputError(
-                f"{asked[raters]} {what} are to be judged by {raters} of the {n_raters} active raters, but only "
+                f"{number} {what} are to be judged by {raters} of the {n_raters} active raters, but only "
                 f"{len(able)} may be, as raters had the others before: let more join, lower the overlap, or leave "
                 "units out with --exclude-round"
             )
-        for each in able[: asked[raters]]:
-            groups[each].wanted = raters - have
-        chosen = set(able[: asked[raters]])
+        chosen = set(able[:number])
+        for each in chosen:
+            groups[each].wanted = raters - len(groups[each].fixed)
         remaining = [each for each in remaining if each not in chosen]
 
 
@@ -284,30 +256,25 @@ def spread_of(judged: Mapping[str, Collection[str]]) -> Spread:
     Args:
         judged: Rater -> units, anchors left out.
     """
-    raters = list(judged)
-    position = {rater: place for place, rater in enumerate(raters)}
-    on: dict[str, list[int]] = {}
-    for rater, unit_ids in judged.items():
-        for unit_id in unit_ids:
-            on.setdefault(unit_id, []).append(position[rater])
-    shared = np.zeros((len(raters), len(raters)), np.int64)
-    for several in on.values():
-        for first, second in combinations(several, 2):
-            shared[first, second] += 1
-            shared[second, first] += 1
-    counts = [len(several) for several in on.values()]
-    loads = [len(unit_ids) for unit_ids in judged.values()]
-    between = shared[np.triu_indices(len(raters), k=1)]
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    column = {unit: place for place, unit in enumerate({each: None for ids in judged.values() for each in ids})}
+    where = [(row, column[each]) for row, unit_ids in enumerate(judged.values()) for each in unit_ids]
+    rows, columns = np.array(where, dtype=np.int64).reshape(-1, 2).T
+    has = csr_array((np.ones(len(where), np.int64), (rows, columns)), shape=(len(judged), len(column)))
+    shared, counts, loads = (has @ has.T).toarray(), has.sum(axis=0), has.sum(axis=1)
+    between = shared[np.triu_indices(len(judged), k=1)]
     return Spread(
-        judgements=sum(counts),
-        by_raters={number: counts.count(number) for number in sorted(set(counts))},
-        least=min(loads, default=0),
-        most=max(loads, default=0),
+        judgements=int(has.sum()),
+        by_raters={int(number): int((counts == number).sum()) for number in np.unique(counts)},
+        least=int(loads.min(initial=len(column))),
+        most=int(loads.max(initial=0)),
         pairs=len(between),
         sharing=int((between > 0).sum()),
         fewest_shared=int(between.min()) if len(between) else 0,
         most_shared=int(between.max(initial=0)),
-        connected=len(set(Teams(shared).of.tolist())) <= 1,
+        connected=not len(judged) or int(connected_components(shared)[0]) == 1,
     )
 
 

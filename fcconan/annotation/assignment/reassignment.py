@@ -8,9 +8,9 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import Counts, Group, place
 from fcconan.annotation.assignment.assignments import derived_seed, permissions
-from fcconan.annotation.assignment.rounds import Key, done_in, made_how, others_rounds
-from fcconan.annotation.assignment.sequence import Sittings, in_order
-from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign
+from fcconan.annotation.assignment.rounds import Key, active_raters, done_in, made_how, others_rounds
+from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
+from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Unit
 from fcconan.errors import InputError
 
 
@@ -61,56 +61,37 @@ def reassign(
     """
     if name == VALIDATION:
         raise InputError("what validators have to do is given away by `fcconan annotate validate --extend`")
-    before = campaign.assignments(name)
-    plan = made_how(campaign, name)
-    units, done = campaign.units(), done_in(campaign, name)
-    people = campaign.raters()
-    active = [rater.rater for rater in people.values() if (rater.role, rater.state) == ("annotator", "active")]
+    before, plan = campaign.assignments(name), made_how(campaign, name)
     all_raters = bool(plan.get("all_raters"))
-    own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # what is assigned is for nobody else
+    own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # nobody else can judge the units
     if own and (relieve or skipped):
         raise InputError(
             f"nobody else can judge what the round {name} assigned to a rater: leave --rebalance and "
             "--reassign-skipped out"
         )
-    holding = [each for each in before if not each.withdrawn]
-    left = [each for each in holding if each.rater not in active and (each.rater, each.unit_id) not in done]
-    movable = [] if own else [each for each in left if units[each.unit_id].role == "item"]
-    withdrawn = {(each.rater, each.unit_id) for each in left if own or units[each.unit_id].role != "item"}
-    if skipped:
-        movable += [
-            each for each in holding if done.get((each.rater, each.unit_id)) and units[each.unit_id].role == "item"
-        ]
-    had = {(each.rater, each.unit_id) for each in before} | others_rounds(campaign, name)
-    fresh = derived_seed(campaign.settings.seed, f"reassign {name} {len(before)}", seed)
-    generator = np.random.default_rng(fresh)
+    units, people, done = campaign.units(), campaign.raters(), done_in(campaign, name)
+    active = active_raters(campaign, "annotator")
+    items = {_key(each): each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}
+    left = {_key(each) for each in before if not each.withdrawn and each.rater not in active} - done.keys()
     new: dict[str, list[str]] = {rater: [] for rater in active}
+    withdrawn = left if own else left - items.keys()
     waiting: list[str] = []
+    had = {_key(each) for each in before} | others_rounds(campaign, name)
+    seed = derived_seed(campaign.settings.seed, f"reassign {name} {len(before)}", seed)
     if all_raters:
-        shared = list(dict.fromkeys(each.unit_id for each in before if units[each.unit_id].role == "item"))
-        for rater in active:
-            if not any(each.rater == rater for each in before):
-                new[rater] = shared
-    groups = _groups(movable, active, had, before)
-    open_items = [
-        each for each in holding if (each.rater, each.unit_id) not in done and units[each.unit_id].role == "item"
-    ]
-    counted = Counter(each.rater for each in open_items)
-    load = np.array([counted[rater] for rater in active], dtype=np.int64)
-    place(groups, load, _shared(before, active, done), generator)
-    givers: dict[str, list[str]] = {}
-    for each in movable:
-        givers.setdefault(each.unit_id, []).append(each.rater)
-    for group in groups:
-        [unit_id] = group.units
-        for position in group.added:
-            new[active[position]].append(unit_id)
-        withdrawn |= {(rater, unit_id) for rater in givers[unit_id][: len(group.added)]}
-        waiting += [unit_id] * (group.wanted - len(group.added))
-    if relieve:
-        withdrawn |= _relieve(new, open_items, dict(zip(active, load.tolist(), strict=True)), had)
-    kept = [replace(each, withdrawn=each.withdrawn or (each.rater, each.unit_id) in withdrawn) for each in before]
-    added = _appended(campaign, kept, new, had, fresh)
+        there = {each.rater for each in before}
+        everything = list(dict.fromkeys(each.unit_id for each in before if units[each.unit_id].role == "item"))
+        new |= {rater: everything for rater in active if rater not in there}
+    elif not own:
+        open_keys = {key for key in items if key not in done and key[0] in active}
+        given = [key for key in items if key in left or (skipped and done.get(key))]
+        groups = _groups(items, given, open_keys if relieve else set(), active, had)
+        load = np.array([sum(rater == each for each, _ in open_keys) for rater in active], dtype=np.int64)
+        place(groups, load, _shared(before, active, done), np.random.default_rng(seed))
+        moved, waiting = _moves(groups, given, open_keys, active, new)
+        withdrawn |= moved
+    kept = [replace(each, withdrawn=each.withdrawn or _key(each) in withdrawn) for each in before]
+    added = _appended(units, kept, new, had, seed)
     order = {rater: number for number, rater in enumerate(people)}
     whole = sorted([*kept, *added], key=lambda each: (order.get(each.rater, len(order)), each.position))
     if withdrawn or added:
@@ -118,24 +99,45 @@ def reassign(
     return Moved(whole, sum(map(len, new.values())), len(withdrawn), waiting)
 
 
+def _key(each: Assignment) -> Key:
+    return each.rater, each.unit_id
+
+
 def _groups(
-    movable: Sequence[Assignment], active: Sequence[str], forbidden: Collection[Key], before: Sequence[Assignment]
+    items: Mapping[Key, Assignment],
+    given: Sequence[Key],
+    movable: Collection[Key],
+    active: Sequence[str],
+    had: Collection[Key],
 ) -> list[Group]:
-    wanted = Counter(each.unit_id for each in movable)
-    permitted = permissions(wanted, active, forbidden)
-    on: dict[str, list[int]] = {unit_id: [] for unit_id in wanted}
-    for each in before:
-        if each.unit_id in on and each.rater in active and not each.withdrawn:
-            on[each.unit_id].append(active.index(each.rater))
-    return [
-        Group((unit_id,), permitted[unit_id], number, fixed=tuple(on[unit_id])) for unit_id, number in wanted.items()
-    ]
+    """A group for each unit that may move; those that need not are ordered by position, the last first.
+
+    Args:
+        items: Assignments of the round that hold, by rater and unit.
+        given: Those whose units go to other raters.
+        movable: Those that may stay or go to a rater with less to do.
+        active: Active raters.
+        had: Raters and units that they do not get again.
+    """
+    wanted = Counter(unit for _, unit in given)
+    last_first = sorted(items.values(), key=lambda each: -each.position)
+    moving = dict.fromkeys([*wanted, *(each.unit_id for each in last_first if _key(each) in movable)])
+    permitted = permissions(moving, active, had)
+    groups = {unit: Group((unit,), permitted[unit], wanted[unit]) for unit in moving}
+    for rater, unit in items:
+        if unit in groups and rater in active:
+            if (rater, unit) in movable:
+                groups[unit].added.append(active.index(rater))
+            else:
+                groups[unit].fixed += (active.index(rater),)
+    return list(groups.values())
 
 
 def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collection[Key]) -> Counts:
+    """How many units two raters share; shape (raters, raters)."""
     on: dict[str, list[int]] = {}
     for each in before:
-        if each.rater in active and (not each.withdrawn or (each.rater, each.unit_id) in done):
+        if each.rater in active and (not each.withdrawn or _key(each) in done):
             on.setdefault(each.unit_id, []).append(active.index(each.rater))
     shared = np.zeros((len(active), len(active)), np.int64)
     for raters in on.values():
@@ -144,53 +146,41 @@ def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collectio
     return shared
 
 
-def _relieve(
-    new: dict[str, list[str]], open_items: Sequence[Assignment], load: dict[str, int], had: Collection[Key]
-) -> set[Key]:
-    """Moves open units to who has less to do, the last in the order first, until no permitted move evens the loads.
-
-    Args:
-        new: Rater -> units that they get; what moves is entered there.
-        open_items: What raters have to do, in their order.
-        load: How many units each active rater has to do, the new ones included; counted on.
-        had: What raters have, or had, and do not get again.
-
-    Returns:
-        What is withdrawn.
-    """
-    old = {rater: [each.unit_id for each in open_items if each.rater == rater] for rater in load}
+def _moves(
+    groups: Sequence[Group],
+    given: Sequence[Key],
+    open_keys: Collection[Key],
+    active: Sequence[str],
+    new: dict[str, list[str]],
+) -> tuple[set[Key], list[str]]:
+    """Enters into `new` which units raters get, and returns which are withdrawn and which nobody else may judge."""
     withdrawn: set[Key] = set()
-    while True:
-        by_load = sorted(load, key=lambda rater: load[rater])
-        move = next(
-            (
-                (giver, taker, unit_id)
-                for giver in reversed(by_load)
-                for taker in by_load
-                if load[giver] - load[taker] > 1
-                for unit_id in reversed([*old[giver], *new[giver]])
-                if (taker, unit_id) not in had and unit_id not in new[taker]
-            ),
-            None,
-        )
-        if move is None:
-            return withdrawn
-        giver, taker, unit_id = move
-        if unit_id in new[giver]:
-            new[giver].remove(unit_id)
-        else:
-            old[giver].remove(unit_id)
-            withdrawn.add((giver, unit_id))
-        new[taker].append(unit_id)
-        load[taker] += 1
-        load[giver] -= 1
+    waiting: list[str] = []
+    givers: dict[str, list[Key]] = {}
+    for key in given:
+        givers.setdefault(key[1], []).append(key)
+    for group in groups:
+        [unit] = group.units
+        now = {active[at] for at in group.raters}
+        before = {rater for rater in active if (rater, unit) in open_keys}
+        gained = [active[at] for at in group.added if active[at] not in before]
+        lost = {(rater, unit) for rater in before - now}
+        for rater in gained:
+            new[rater].append(unit)
+        taken = len(gained) - len(lost)
+        withdrawn |= {*lost, *givers.get(unit, [])[:taken]}
+        waiting += [unit] * (group.wanted - taken)
+    return withdrawn, waiting
 
 
 def _appended(
-    campaign: Campaign, before: Sequence[Assignment], new: Mapping[str, Sequence[str]], had: Collection[Key], seed: int
+    units: Mapping[str, Unit],
+    before: Sequence[Assignment],
+    new: Mapping[str, Sequence[str]],
+    had: Collection[Key],
+    seed: int,
 ) -> list[Assignment]:
     """New assignments after those that raters have, in sessions as the round's."""
-    units = campaign.units()
     sessions = Counter((each.rater, each.session) for each in before)
     size = max(sessions.values()) if any(session > 1 for _, session in sessions) else None
     anchored = Counter((each.rater, each.session) for each in before if units[each.unit_id].role == "anchor")
@@ -201,13 +191,7 @@ def _appended(
         sittings=Sittings(size, max(anchored.values(), default=0)),
         swap=any(units[unit_id].reply_b is not None for ids in new.values() for unit_id in ids),
         seen=had,
-        ends={
-            rater: (
-                max((each.position for each in before if each.rater == rater), default=0),
-                max((each.session for each in before if each.rater == rater), default=0),
-            )
-            for rater in new
-        },
+        ends=last_places(before),
         strict=False,
     )
     return [each for rows in found.values() for each in rows]

@@ -1,7 +1,8 @@
 """Rounds: units for raters, samples that all rate, and reviews of what is far off.
 
     rounds/NAME.jsonl         who judges what
-    rounds/NAME.json          how it was made, so that making it again in the same way changes nothing
+    rounds/NAME.json          how it was made, and the version of the algorithm; making it again in the same way changes
+                              nothing
     rounds/NAME.shown.jsonl   of a review: what each rater is shown beside the texts
 
 CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who alone is more than 2 points off sees what the others
@@ -12,13 +13,14 @@ rest). See its paper, A.1.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from fcconan.annotation.assignment.allocation import ALGORITHM
 from fcconan.annotation.assignment.assignments import Blocks, assign_units, derived_seed, permissions
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import (
@@ -109,7 +111,7 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
         OSError: It cannot be written.
     """
     _check(campaign, name, plan)
-    if name in rounds_of(campaign):
+    if name in campaign.rounds():
         _check_same(campaign, name, plan)
         return campaign.assignments(name), False
     (campaign.folder / "rounds").mkdir(exist_ok=True)
@@ -119,22 +121,17 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
     else:
         assignments = _first(campaign, name, plan)
     # The round comes last: without it, what stands beside it is made again.
-    write_whole(campaign.folder / "rounds" / f"{name}.json", json.dumps(asdict(plan), indent=2) + "\n")
+    write_how(campaign, name, asdict(plan))
     campaign.write(f"rounds/{name}.jsonl", assignments)
     return assignments, True
-
-
-def rounds_of(campaign: Campaign) -> list[str]:
-    """Returns the names of the rounds; what lies beside them is none."""
-    return [name for name in campaign.rounds() if "." not in name]
 
 
 def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
     """Returns which assignments of a round are finished, and whether they were skipped altogether.
 
-    A unit is finished when every question about it has an answer or was skipped.
+    A unit is finished when every question about it has an answer or was skipped; validators have one question.
     """
-    questions = set(campaign.aspects)
+    questions = {LABEL} if name == VALIDATION else set(campaign.aspects)
     said: dict[Key, dict[str, Any]] = {}
     for answer in campaign.answers(name).values():
         said.setdefault((answer.rater, answer.unit_id), {})[answer.aspect] = answer.value
@@ -145,29 +142,39 @@ def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
     }
 
 
+def active_raters(campaign: Campaign, role: str) -> list[str]:
+    """Returns the active raters of a role, in the order in which they joined."""
+    return [each.rater for each in campaign.raters().values() if (each.role, each.state) == (role, "active")]
+
+
+def check_annotators(campaign: Campaign, raters: Sequence[str]) -> None:
+    """Checks that there are active annotators.
+
+    Raises:
+        InputError: There are none.
+    """
+    if not raters:
+        raise InputError(
+            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
+            "--join PSEUDONYM`"
+        )
+
+
 def others_rounds(campaign: Campaign, name: str) -> set[Key]:
     """Returns which units raters had in other rounds, whatever became of them."""
     return {
         (each.rater, each.unit_id)
-        for other in rounds_of(campaign)
+        for other in campaign.rounds()
         if other != name
         for each in campaign.assignments(other)
     }
 
 
 def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
-    raters = [
-        rater.rater for rater in campaign.raters().values() if (rater.role, rater.state) == ("annotator", "active")
-    ]
-    if not raters:
-        raise InputError(
-            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
-            "--join PSEUDONYM`"
-        )
-    left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
-    everything = campaign.units().values()
-    units = [unit for unit in everything if unit.role == "item" and unit.unit_id not in left_out]
-    anchors = [unit for unit in everything if unit.role == "anchor"]
+    """A round that is no review."""
+    raters = active_raters(campaign, "annotator")
+    check_annotators(campaign, raters)
+    anchors = [unit for unit in campaign.units().values() if unit.role == "anchor"]
     if plan.anchors_per_session and not anchors:
         raise InputError(
             f"--gold-per-session is {plan.anchors_per_session}, but {campaign.folder} has no gold questions, which "
@@ -175,6 +182,25 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
         )
     forbidden = others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
+    return assign_units(
+        _chosen(campaign, name, plan, raters, forbidden, seed),
+        raters,
+        overlap={len(raters): 1.0} if plan.all_raters else {2: plan.twice, 3: plan.thrice},
+        forbidden=forbidden,
+        seed=seed,
+        blocks=plan.blocks,
+        scatter=plan.scatter,
+        anchors=anchors,
+        sittings=plan.sittings,
+    )
+
+
+def _chosen(
+    campaign: Campaign, name: str, plan: Plan, raters: Sequence[str], forbidden: Collection[Key], seed: int
+) -> list[Unit]:
+    """The units of a round: all, or a sample of those that its raters may judge."""
+    left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
+    units = [unit for unit in campaign.units().values() if unit.role == "item" and unit.unit_id not in left_out]
     if plan.all_raters or plan.sample is not None:
         permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
         needed = len(raters) if plan.all_raters else 1
@@ -190,17 +216,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
         units = [units[each] for each in sorted(drawn.tolist())]
     if not units:
         raise InputError(f"no unit is left for the round {name}: leave out fewer rounds")
-    return assign_units(
-        units,
-        raters,
-        overlap={len(raters): 1.0} if plan.all_raters else {2: plan.twice, 3: plan.thrice},
-        forbidden=forbidden,
-        seed=seed,
-        blocks=plan.blocks,
-        scatter=plan.scatter,
-        anchors=anchors,
-        sittings=plan.sittings,
-    )
+    return units
 
 
 def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, list[str]]:
@@ -216,12 +232,8 @@ def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, lis
     Returns:
         Rater and unit -> aspects, in the order of the answers.
     """
-    said: dict[tuple[str, str], dict[str, Any]] = {}
-    for answer in answers:
-        if answer.value is not None:
-            said.setdefault((answer.unit_id, answer.aspect), {})[answer.rater] = answer.value
     found: dict[Key, list[str]] = {}
-    for (unit_id, aspect), values in said.items():
+    for (unit_id, aspect), values in _values(answers).items():
         for rater, value in values.items():
             others = [each for other, each in values.items() if other != rater]
             if more_than is None:
@@ -230,6 +242,15 @@ def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, lis
                 off = bool(others) and abs(value - median(others if len(others) == 1 else values.values())) > more_than
             if off:
                 found.setdefault((rater, unit_id), []).append(aspect)
+    return found
+
+
+def _values(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Unit and aspect -> rater -> value, without skipped ones."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for answer in answers:
+        if answer.value is not None:
+            found.setdefault((answer.unit_id, answer.aspect), {})[answer.rater] = answer.value
     return found
 
 
@@ -255,15 +276,12 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
         campaign: The campaign.
         plan: Of the review.
     """
-    answers = [answer for answer in campaign.answers(plan.review).values() if answer.value is not None]
+    answers = campaign.answers(plan.review).values()
     more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
     off = far_off(answers, more_than)
-    said: dict[tuple[str, str], dict[str, Any]] = {}
-    for answer in answers:
-        said.setdefault((answer.unit_id, answer.aspect), {})[answer.rater] = answer.value
     found: dict[Key, list[str]] = {}
     kinds = Counter[bool]()
-    for (unit_id, aspect), values in said.items():
+    for (unit_id, aspect), values in _values(answers).items():
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
             continue
@@ -318,8 +336,18 @@ def _shown(rater: str, said: Mapping[str, Mapping[str, Any]], aspects: Sequence[
     return {"you said": own, "the others said": others, "far apart": list(aspects)}
 
 
+def write_how(campaign: Campaign, name: str, how: Mapping[str, Any]) -> None:
+    """Writes how a round was made, with the version of the algorithm.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    content = json.dumps({**how, "algorithm": ALGORITHM}, indent=2) + "\n"
+    write_whole(campaign.folder / "rounds" / f"{name}.json", content)
+
+
 def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
-    """Returns the plan of a round as it was written; empty if another step made it.
+    """Returns the plan of a round as it was written, without the algorithm; empty if another step made it.
 
     Raises:
         InputError: It cannot be read.
@@ -329,9 +357,10 @@ def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
         made = json.loads(path.read_bytes()) if path.is_file() else {}
         if not isinstance(made, dict):
             raise ValueError("it is no object")
-        return made
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): take the file from a backup") from error
+    made.pop("algorithm", None)
+    return made
 
 
 def _check_same(campaign: Campaign, name: str, plan: Plan) -> None:
@@ -355,7 +384,7 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
     if name in (VALIDATION, QUALIFICATION):
         other = "`fcconan annotate validate`" if name == VALIDATION else "the quiz"
         raise InputError(f"the round {name} is made by {other}: give another --round")
-    if name.startswith("queue-") and name not in rounds_of(campaign):
+    if name.startswith("queue-") and name not in campaign.rounds():
         raise InputError(f"the round {name} has a name that `fcconan annotate queue` gives: give another --round")
     several = plan.twice or plan.thrice
     if plan.all_raters and several:
@@ -375,8 +404,8 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
                 "out, and whoever stands alone against the others reviews, or all where nobody does"
             )
     for other in (*plan.without, *([plan.review] if plan.review else [])):
-        if other not in rounds_of(campaign) or other == name:
-            known = ", ".join(each for each in rounds_of(campaign) if each != name) or "none"
+        if other not in campaign.rounds() or other == name:
+            known = ", ".join(each for each in campaign.rounds() if each != name) or "none"
             raise InputError(f"{campaign.folder} has no other round {other!r}, only {known}: name one of these")
 
 

@@ -3,7 +3,7 @@
 import math
 import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,6 +110,15 @@ def in_order(
         ]
         for rater, rows in found.items()
     }
+
+
+def last_places(assignments: Iterable[Assignment]) -> dict[str, tuple[int, int]]:
+    """Returns the last position and session of each rater."""
+    ends: dict[str, tuple[int, int]] = {}
+    for each in assignments:
+        position, session = ends.get(each.rater, (0, 0))
+        ends[each.rater] = max(position, each.position), max(session, each.session)
+    return ends
 
 
 def _shuffled(unit_ids: Sequence[str], blocks: Mapping[str, str], generator: np.random.Generator) -> list[str]:

@@ -54,12 +54,6 @@ class Selection:
     top: int | None = None
     at_least: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise InputError(f"top is {self.top}, expected 1 or more: give a positive number")
-        if self.at_least is not None and not np.isfinite(self.at_least):
-            raise InputError(f"at least {self.at_least} is no limit: give a finite number")
-
     @property
     def everything(self) -> bool:
         """Whether all pairs are kept."""
@@ -212,8 +206,6 @@ def _planned(
     require_distinct("HS", list(hs))
     require_distinct("CN", list(cn))
     rows_per_shard = scorer.rows_per_shard if rows_per_shard is None else rows_per_shard
-    if rows_per_shard < 1:
-        raise InputError(f"rows_per_shard is {rows_per_shard}, expected 1 or more: give a positive number")
     for other in (SETTINGS, "manifest.json"):
         if (folder / other).exists():
             raise InputError(f"{folder} holds {other}, so it is no folder for scores: choose another one")
@@ -343,86 +335,63 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     return _Product(hs, cn, scores, pa.schema(fields))
 
 
-@dataclass(frozen=True)
-class _Rows:
-    hs: _Integers
-    cn: _Integers
-    scores: npt.NDArray[np.float32]
-    reasons: tuple[tuple[int, str], ...]  # by the position of the row
-
-    def chosen(self, positions: _Integers) -> "_Rows":
-        places = {place: row for row, place in enumerate(positions.tolist())} if self.reasons else {}
-        reasons = tuple((places[place], reason) for place, reason in self.reasons if place in places)
-        return _Rows(self.hs[positions], self.cn[positions], self.scores[positions], reasons)
-
-    @classmethod
-    def joined(cls, parts: Sequence["_Rows"]) -> "_Rows":
-        starts = np.cumsum([0, *(len(part.scores) for part in parts)]).tolist()
-        return cls(
-            np.concatenate([part.hs for part in parts]),
-            np.concatenate([part.cn for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            tuple(
-                (start + place, reason)
-                for start, part in zip(starts, parts, strict=False)
-                for place, reason in part.reasons
-            ),
-        )
-
-
 def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
     """Yields the rows of a shard, a row group at a time."""
-    waiting: list[_Rows] = []
+    waiting: list[pa.Table] = []
     number = 0
     for rows in _kept(product, shard, selection, journal):
-        if waiting and number + len(rows.scores) > ROWS_AT_ONCE:
-            yield _table(product, _Rows.joined(waiting))
+        if waiting and number + len(rows) > ROWS_AT_ONCE:
+            yield _table(product, pa.concat_tables(waiting))
             waiting, number = [], 0
-        if len(rows.scores):
+        if len(rows):
             waiting.append(rows)
-            number += len(rows.scores)
+            number += len(rows)
     if waiting:
-        yield _table(product, _Rows.joined(waiting))
+        yield _table(product, pa.concat_tables(waiting))
 
 
-def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[_Rows]:
-    """Yields the pairs of a shard that are kept, in their order; at most a row group of them is looked at at once."""
+def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
+    """Yields the pairs of a shard that are kept, in their order; at most a row group of them is looked at at once.
+
+    Columns are positions of `hs` and `cn`, `score` (nan where there is none) and `reason`.
+    """
     width = len(product.cn)
     step = max(1, ROWS_AT_ONCE // width)
     for first in range(shard.start, shard.stop, step):
         hs = range(first, min(first + step, shard.stop))
-        best: list[_Rows] = []
+        best: list[pa.Table] = []
         for start in range(0, width, ROWS_AT_ONCE):
             cn = range(start, min(start + ROWS_AT_ONCE, width))
             block = product.scores.block(hs, cn, journal)
-            flat = block.scores.ravel()
-            rows = _Rows(np.repeat(hs, len(cn)), np.tile(cn, len(hs)), flat, tuple(block.reasons.items()))
+            columns = {"hs": np.repeat(hs, len(cn)), "cn": np.tile(cn, len(hs)), "score": block.scores.ravel()}
+            reasons = pa.nulls(block.scores.size, pa.string())
+            if block.reasons:
+                reasons = pa.array([block.reasons.get(place) for place in range(block.scores.size)], pa.string())
+            rows = pa.table({**columns, "reason": reasons})
             if selection.everything:
                 yield rows
                 continue
             kept = [row * len(cn) + selection.of(scores) for row, scores in enumerate(block.scores)]
-            best.append(rows.chosen(np.concatenate(kept)))
+            best.append(rows.take(pa.array(np.concatenate(kept))))
             if selection.top is not None and len(best) > 1:  # several pieces of one HS
-                both = _Rows.joined(best)
-                best = [both.chosen(selection.of(both.scores))]
+                both = pa.concat_tables(best)
+                best = [both.take(pa.array(selection.of(both["score"].to_numpy())))]
         yield from best
 
 
-def _table(product: _Product, rows: _Rows) -> pa.Table:
-    hs, cn = pa.array(rows.hs), pa.array(rows.cn)
+def _table(product: _Product, rows: pa.Table) -> pa.Table:
+    rows = rows.combine_chunks()
+    hs, cn = (rows[side].chunk(0) for side in _SIDES)
     wide = [ids.take(places).cast(pa.large_string()) for ids, places in ((product.hs, hs), (product.cn, cn))]
-    first, last = int(rows.hs.min()), int(rows.hs.max())
+    first, last = pc.min(hs).as_py(), pc.max(hs).as_py()
     columns = [
         pc.binary_join_element_wise(*wide, pa.scalar(":", pa.large_string())),
-        dictionary(rows.hs - first, product.hs[first : last + 1]),
-        dictionary(rows.cn, product.cn),
-        pa.array(rows.scores, from_pandas=True),  # nan is null
+        dictionary(hs.to_numpy() - first, product.hs[first : last + 1]),
+        dictionary(cn.to_numpy(), product.cn),
+        pa.array(rows["score"].to_numpy(), from_pandas=True),  # nan is null
     ]
     if len(product.schema) > len(columns):
-        reasons: list[str | None] = [None] * len(rows.scores)
-        for place, reason in rows.reasons:
-            reasons[place] = reason
-        columns.append(pa.array(reasons, pa.string()).dictionary_encode())
+        columns.append(rows["reason"].chunk(0).dictionary_encode())
     return pa.table(columns, schema=product.schema)
 
 

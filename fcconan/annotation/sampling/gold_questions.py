@@ -1,6 +1,6 @@
 """Units whose right answer is known: anchors, which are mixed into the work, and the questions of a quiz before it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import LABEL, Unit
@@ -52,6 +52,19 @@ def add_known(material: Material, rows: Iterable[Row], role: Role, task: Task) -
     )
 
 
+def unit_of(a: Mapping[str, Any], b: Mapping[str, Any] | None = None, **about: Any) -> Unit:
+    """Returns the unit of a reply, or of the comparison of two.
+
+    Args:
+        a: The row of a reply.
+        b: That of the other one.
+        about: Further attributes of the unit.
+    """
+    key, other = a["reply_id"], None if b is None else b["reply_id"]
+    unit_id = key if b is None else f"{key}:{other}"
+    return Unit(unit_id, hs_id=a["hs_id"], item_id=a["item_id"], reply_a=key, reply_b=other, **about)
+
+
 def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
     if task.labels:
         names = [label.name for label in task.labels]
@@ -88,23 +101,12 @@ def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
 
 def _reply(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
     reply = _reply_row(row, "text", role, place)
-    key, item = reply["reply_id"], reply["item_id"]
-    unit = Unit(key, role=role, hs_id=reply["hs_id"], item_id=item, reply_a=key, known=known)
-    return unit, [("replies.jsonl", reply)]
+    return unit_of(reply, role=role, known=known), [("replies.jsonl", reply)]
 
 
 def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
     a, b = (_reply_row(row, f"text_{side}", f"{role}-{side}", place) for side in ("a", "b"))
-    unit = Unit(
-        f"{a['reply_id']}:{b['reply_id']}",
-        role=role,
-        hs_id=a["hs_id"],
-        item_id=a["item_id"],
-        reply_a=a["reply_id"],
-        reply_b=b["reply_id"],
-        known=known,
-    )
-    return unit, [("replies.jsonl", a), ("replies.jsonl", b)]
+    return unit_of(a, b, role=role, known=known), [("replies.jsonl", a), ("replies.jsonl", b)]
 
 
 def _reply_row(row: Row, column: str, system: str, place: str) -> Row:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fcconan.annotation.campaigns import SETTINGS, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
+from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
     REPLY,
     SUFFIXES,
@@ -208,7 +209,7 @@ def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material
         InputError: No reply has words, or none has what the task shows.
     """
     rows, counts = _read(replies, context)
-    units = [Unit(row["reply_id"], hs_id=row["hs_id"], item_id=row["item_id"], reply_a=row["reply_id"]) for row in rows]
+    units = [unit_of(row) for row in rows]
     return Material(units, {"replies.jsonl": rows}, {"kind": "replies", "counts": counts})
 
 
@@ -246,7 +247,7 @@ def comparison_units(
     chosen = list(islice((pair for pair in wanted if not _identical(pair)), n_pairs))
     if n_pairs is not None:
         _check_connected(chosen, rows)
-    units = [_comparison(pair) for pair in chosen]
+    units = [unit_of(pair.a, pair.b) for pair in chosen]
     used = {key for pair in chosen for key in (pair.a["reply_id"], pair.b["reply_id"])}
     counts |= {"possible": possible, "identical": identical, "comparisons": len(units)}
     texts = {"replies.jsonl": [row for row in rows if row["reply_id"] in used]}
@@ -289,17 +290,6 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
 
 def _identical(pair: Pair) -> bool:
     return normalise(str(pair.a["text"])) == normalise(str(pair.b["text"]))
-
-
-def _comparison(pair: Pair) -> Unit:
-    one, other = pair.a, pair.b
-    return Unit(
-        f"{one['reply_id']}:{other['reply_id']}",
-        hs_id=one["hs_id"],
-        item_id=one["item_id"],
-        reply_a=one["reply_id"],
-        reply_b=other["reply_id"],
-    )
 
 
 def _check_connected(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -> None:

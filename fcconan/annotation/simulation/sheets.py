@@ -74,8 +74,6 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
     Raises:
         InputError: The rate is no share, or the task has more labels.
     """
-    if not 0 <= positive_rate <= 1:
-        raise InputError(f"--positive-rate is {positive_rate:g}: give a share from 0 to 1")
     seed, task = derived_seed(campaign.settings.seed, "truth"), campaign.task
     units = campaign.units()
     strengths: dict[str, float] = {}
@@ -164,13 +162,13 @@ def filled_in(
     theirs = task_view.of_raters(campaign, round_name)
     if unknown := theirs.keys() - behaviours.keys():
         raise InputError(f"{min(unknown)} is in the round {round_name} and not in raters.jsonl: take it from a backup")
-    texts = task_view.text_names(theirs)
+    handout = task_view.Handout(campaign, round_name, task_view.text_names(theirs))
     labels: dict[tuple[str, str], Row] = {}
     if round_name == VALIDATION:
         labels = {(row["rater"], row["unit_id"]): row for row in read_rows(campaign.folder / SHOWN)}
     found = {}
     for rater, items in theirs.items():
-        rows = csv_sheets.sheet(campaign, round_name, items, texts)
+        rows = csv_sheets.sheet(handout, items)
         timed = behaviours[rater].seconds is not None
         shares = label_shares(behaviours[rater], campaign.task) if campaign.task.labels else None
         for row, item in zip(rows, items, strict=True):

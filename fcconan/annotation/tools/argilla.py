@@ -8,14 +8,14 @@ Two shapes come back. `dataset.records(with_responses=True).to_list(flatten=True
 answer whether it was submitted, discarded or is a draft. What `to_disk` writes says so of a whole record only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.tools import task_view, task_view as guidelines
-from fcconan.annotation.tools.files import Given, as_text
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Item, Question
+from fcconan.annotation.tools import guidelines, task_view
+from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -27,35 +27,23 @@ _STATUSES = ("pending", "draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
 
 
-def dataset(campaign: Campaign, round_name: str, rater: str, guide: str) -> Row:
-    """Returns the content of `dataset.json`.
+def dataset(handout: Handout, rater: str) -> Row:
+    """Returns the content of `dataset.json`; a rater has a dataset of their own.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        rater: The pseudonym: a rater has a dataset of their own.
-        guide: The guidelines as Markdown.
+        handout: What raters get.
+        rater: The pseudonym.
     """
-    return {
-        "name": f"{campaign.settings.name}-{round_name}-{rater}",
-        "status": "draft",
-        "guidelines": _short_enough(guide),
-        "allow_extra_metadata": False,
-        "distribution": {"strategy": "overlap", "min_submitted": 1},
-    }
+    return {"name": f"{handout.campaign.settings.name}-{handout.round}-{rater}", "status": "draft"} | _common(handout)
 
 
-def settings(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str], guide: str) -> Row:
+def settings(handout: Handout, theirs: Sequence[Item]) -> Row:
     """Returns the content of `settings.json`: labels are label questions, whole grades ratings, others texts.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        theirs: What the rater sees; a field is required if all items have a text there.
-        texts: The fields.
-        guide: The guidelines as Markdown.
+        handout: What raters get.
+        theirs: The items of a rater; a field is required if all have a text there.
     """
-    theirs = list(theirs)
     fields = [
         {
             "name": name,
@@ -65,45 +53,42 @@ def settings(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts:
             "settings": {"type": "text", "use_markdown": False},
             "type": "text",
         }
-        for name in texts
+        for name in handout.texts
     ]
-    questions = [_question(each) for each in task_view.questions(campaign, round_name)]
+    questions = [_question(each) for each in handout.questions.values()]
     questions.append(_as_question(COMMENT, "Comment", None, {"type": "text", "use_markdown": False}, required=False))
     metadata = [_metadata(name, {"type": "terms", "values": None}) for name in IDS]
     metadata.append(_metadata(SESSION, {"type": "integer", "min": None, "max": None}))
+    common = _common(handout)
     return {
-        "guidelines": _short_enough(guide),
+        "guidelines": common.pop("guidelines"),
         "questions": questions,
         "fields": fields,
         "vectors": [],
         "metadata": metadata,
-        "allow_extra_metadata": False,
-        "distribution": {"strategy": "overlap", "min_submitted": 1},
+        **common,
         "mapping": None,
     }
 
 
-def records(
-    campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str], agent: str | None = None
-) -> list[Row]:
+def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
     """Returns a rater's records in their order, shaped as `argilla.Record.to_dict` shapes them.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        theirs: What the rater sees.
-        texts: The fields.
-        agent: Whose the suggestions are.
+        handout: What raters get.
+        theirs: The items of a rater.
     """
-    names = list(texts)
-    asked = {question.name: question for question in task_view.questions(campaign, round_name)}
     return [
         {
             "id": item.unit.unit_id,
-            "fields": {name: item.texts.get(name, "") for name in names},
-            "metadata": {**task_view.ids(campaign, round_name, item), SESSION: item.assignment.session},
+            "fields": handout.shown(item),
+            "metadata": handout.ids(item),
             "suggestions": {
-                name: {"value": value if _options(asked[name]) else str(value), "score": None, "agent": agent}
+                name: {
+                    "value": value if _options(handout.questions[name]) else str(value),
+                    "score": None,
+                    "agent": handout.agent,
+                }
                 for name, value in item.suggestions.items()
             },
             "responses": {},
@@ -135,10 +120,9 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
         nested = isinstance(record.get("fields"), dict)
         metadata = record.get("metadata") if nested else record
         fields = record["fields"] if nested else record
-        if not isinstance(metadata, dict) or (missing := [name for name in IDS if name not in metadata]):
-            lacking = ", ".join(missing) if isinstance(metadata, dict) else "anything"
-            raise InputError(f"{path}, {where}: no {lacking} in its metadata: import what `annotate export` made")
-        ids = {name: as_text(metadata[name]) for name in IDS}
+        if not isinstance(metadata, dict):
+            raise InputError(f"{path}, {where}: no metadata: import what `annotate export` made")
+        ids = ids_in(f"{path}, {where}", metadata, IDS, "metadata")
         texts = {name: as_text(fields[name]) for name in TEXTS if name in fields}
         names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
         by_user: dict[str, list[tuple[str, Any, str]]] = {}
@@ -232,11 +216,12 @@ def _as_question(name: str, title: str, description: str | None, held: Row, *, r
     }
 
 
-def _short_enough(guide: str) -> str:
-    """The guidelines, or where they are, if they are longer than Argilla takes."""
-    if len(guide) <= _LONGEST_GUIDELINES:
-        return guide
-    return "The guidelines are too long for this place: please read guidelines.html, which you got with the invitation."
+def _common(handout: Handout) -> Row:
+    """Keys of both files; guidelines that are longer than Argilla takes are elsewhere."""
+    elsewhere = "The guidelines are too long for this place: please read guidelines.html, which you got with the "
+    guide = handout.guide if len(handout.guide) <= _LONGEST_GUIDELINES else f"{elsewhere}invitation."
+    strategy = {"strategy": "overlap", "min_submitted": 1}
+    return {"guidelines": guide, "allow_extra_metadata": False, "distribution": strategy}
 
 
 def _metadata(name: str, held: Row) -> Row:

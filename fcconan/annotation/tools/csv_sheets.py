@@ -14,39 +14,34 @@ Spreadsheets run what begins like a formula. In CSV such a text has a `'` before
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, json_rows, unguarded
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Item, Question
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
-def sheet(campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str]) -> list[Row]:
+def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
     """Returns the rows of a rater's sheet, to be filled in.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        theirs: What the rater sees, as `shown.of_raters` gives it.
-        texts: The columns of texts, as `shown.text_names` gives them.
+        handout: What raters get.
+        theirs: The items of a rater.
     """
-    asked = [question.name for question in task_view.questions(campaign, round_name)]
-    names, theirs = list(texts), list(theirs)
-    suggested = [name for name in asked if any(name in item.suggestions for item in theirs)]
+    suggested = [name for name in handout.questions if any(name in item.suggestions for item in theirs)]
     return [
         {
-            **task_view.ids(campaign, round_name, item),
-            SESSION: item.assignment.session,
-            **{name: item.texts.get(name) for name in names},
+            **handout.ids(item),
+            **{name: item.texts.get(name) for name in handout.texts},
             **{SUGGESTED + name: item.suggestions.get(name) for name in suggested},
-            **dict.fromkeys([*asked, COMMENT, SKIP]),
+            **dict.fromkeys([*handout.questions, COMMENT, SKIP]),
         }
         for item in theirs
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit, as_lines
-from fcconan.annotation.tools import argilla, csv_sheets, label_studio, task_view, task_view as guidelines
+from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
 from fcconan.annotation.tools.task_view import Item, questions, turned
 from fcconan.data import read_rows, write_whole
@@ -156,24 +156,21 @@ def export(
     texts = task_view.text_names({"": task_view.items(campaign, round_name)})
     guide = guidelines.guidelines(campaign, round_name, tool)
     files = {guidelines.FILE: guide, "guidelines.html": guidelines.as_page(guide, campaign)}
-    agent = suggestions.rater if suggestions else None
+    handout = task_view.Handout(campaign, round_name, texts, guide, suggestions.rater if suggestions else None)
     if tool == "label-studio":
-        config = label_studio.configuration(campaign, round_name, texts)
-        files["config.xml"] = config
-        body = label_studio.project(campaign, round_name, config, guide, suggested=suggestions is not None)
-        files["project.json"] = _json(body)
+        files["config.xml"] = label_studio.configuration(handout)
+        files["project.json"] = _json(label_studio.project(handout))
     handed = {}
     for rater, items in theirs.items():
         name = task_view.file_name(round_name, rater, tool)
         if tool == "argilla":
-            settings = argilla.settings(campaign, round_name, items, texts, guide)
-            files[f"{name}/.argilla/dataset.json"] = _json(argilla.dataset(campaign, round_name, rater, guide))
-            files[f"{name}/.argilla/settings.json"] = _json(settings)
-            files[f"{name}/{argilla.RECORDS}"] = _json(argilla.records(campaign, round_name, items, texts, agent))
+            files[f"{name}/.argilla/dataset.json"] = _json(argilla.dataset(handout, rater))
+            files[f"{name}/.argilla/settings.json"] = _json(argilla.settings(handout, items))
+            files[f"{name}/{argilla.RECORDS}"] = _json(argilla.records(handout, items))
         elif tool == "label-studio":
-            files[name] = _json(label_studio.tasks(campaign, round_name, items, texts, agent))
+            files[name] = _json(label_studio.tasks(handout, items))
         else:
-            rows = csv_sheets.sheet(campaign, round_name, items, texts)
+            rows = csv_sheets.sheet(handout, items)
             files[name] = csv_sheets.as_csv(rows) if tool == "csv" else as_lines(rows)
         handed[rater] = name, items
     return Export(files, handed)

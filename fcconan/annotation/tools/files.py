@@ -155,6 +155,23 @@ def json_list(path: Path, text: str) -> list[Row]:
     return data
 
 
+def ids_in(place: str, data: Row, names: Sequence[str], holder: str) -> dict[str, str]:
+    """Returns the ids of a task or record.
+
+    Args:
+        place: File and place in it, for messages.
+        data: The values by name.
+        names: Names of the ids.
+        holder: Name of the part of the record that holds them, for messages.
+
+    Raises:
+        InputError: An id is missing.
+    """
+    if missing := [name for name in names if name not in data]:
+        raise InputError(f"{place}: no {', '.join(missing)} in its {holder}: import what `annotate export` made")
+    return {name: as_text(data[name]) for name in names}
+
+
 def _loaded(where: str, text: str) -> Any:
     try:
         data = json.loads(text, object_pairs_hook=_object)

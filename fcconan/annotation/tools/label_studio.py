@@ -10,91 +10,75 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.tools import task_view, task_view as guidelines
-from fcconan.annotation.tools.files import Given, as_text
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Item, Question
+from fcconan.annotation.tools import guidelines
+from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
 _LONGEST_TITLE = 50
 
 
-def configuration(campaign: Campaign, round_name: str, texts: Iterable[str]) -> str:
+def configuration(handout: Handout) -> str:
     """Returns the labelling configuration as XML.
 
     Labels are `Choices`, grades from 1 in whole numbers `Rating`, other grades `Number`.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        texts: The texts that tasks have, as `shown.text_names` gives them.
+        handout: What raters get.
     """
-    names = list(texts)
     view = ET.Element("View")
-    for name in names:
+    for name in handout.texts:
         _header(view, TITLES[name], 4)
         ET.SubElement(view, "Text", name=name, value=f"${name}")
-    about = [name for name in names if name != task_view.SHOWN][-1]
-    for question in task_view.questions(campaign, round_name):
+    for question in handout.questions.values():
         _header(view, question.title, 4)
         _header(view, question.text, 5)
-        view.append(_control(question, about))
+        view.append(_control(question, handout.about))
         if question.grades:
             panel = ET.SubElement(ET.SubElement(view, "Collapse"), "Panel", value="What the grades mean")
             for grade, meaning in guidelines.meanings(question):
                 _header(panel, f"{grade}: {meaning}", 6)
     _header(view, "Comment (if you want to)", 5)
-    ET.SubElement(view, "TextArea", name=COMMENT, toName=about, rows="2", maxSubmissions="1", editable="true")
+    ET.SubElement(view, "TextArea", name=COMMENT, toName=handout.about, rows="2", maxSubmissions="1", editable="true")
     ET.indent(view)
     return ET.tostring(view, encoding="unicode") + "\n"
 
 
-def project(campaign: Campaign, round_name: str, config: str, guide: str, *, suggested: bool) -> Row:
+def project(handout: Handout) -> Row:
     """Returns the body of the request that creates a project.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        config: The labelling configuration.
-        guide: The guidelines as Markdown.
-        suggested: Whether the tasks have predictions.
+        handout: What raters get.
     """
     return {
-        "title": f"{campaign.settings.name} {round_name}"[:_LONGEST_TITLE],
-        "label_config": config,
-        "expert_instruction": guidelines.as_html(guide),
+        "title": f"{handout.campaign.settings.name} {handout.round}"[:_LONGEST_TITLE],
+        "label_config": configuration(handout),
+        "expert_instruction": guidelines.as_html(handout.guide),
         "show_instruction": True,
         "show_skip_button": True,
         "skip_queue": "IGNORE_SKIPPED",
         "enable_empty_annotation": False,
-        "show_collab_predictions": suggested,
+        "show_collab_predictions": handout.agent is not None,
         "maximum_annotations": 1,
         "sampling": "Sequential sampling",
     }
 
 
-def tasks(
-    campaign: Campaign, round_name: str, theirs: Iterable[Item], texts: Iterable[str], agent: str | None = None
-) -> list[Row]:
+def tasks(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
     """Returns a rater's tasks in their order.
 
     Args:
-        campaign: The campaign.
-        round_name: The round.
-        theirs: What the rater sees.
-        texts: The texts that every task has.
-        agent: Whose the suggestions are.
+        handout: What raters get.
+        theirs: The items of a rater.
     """
-    names = list(texts)
-    asked = {question.name: question for question in task_view.questions(campaign, round_name)}
-    about = [name for name in names if name != task_view.SHOWN][-1]
     found = []
     for item in theirs:
-        data = {**task_view.ids(campaign, round_name, item), SESSION: item.assignment.session}
-        task: Row = {"data": data | {name: item.texts.get(name, "") for name in names}}
+        task: Row = {"data": handout.ids(item) | handout.shown(item)}
         if item.suggestions:
+            about, asked = handout.about, handout.questions
             result = [as_result(asked[name], value, about) for name, value in item.suggestions.items()]
-            task["predictions"] = [{"model_version": agent, "result": result}]
+            task["predictions"] = [{"model_version": handout.agent, "result": result}]
         found.append(task)
     return found
 
@@ -133,11 +117,7 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
         listed = isinstance(annotations, list) and all(isinstance(one, dict) for one in annotations)
         if not isinstance(data, dict) or not isinstance(annotations, list) or not listed:
             raise InputError(f"{path}, {where}: no `data` or `annotations`: export the project as JSON (not JSON-MIN)")
-        if missing := [name for name in IDS if name not in data]:
-            raise InputError(
-                f"{path}, {where}: no {', '.join(missing)} in its data: import what `annotate export` made"
-            )
-        ids = {name: as_text(data[name]) for name in IDS}
+        ids = ids_in(f"{path}, {where}", data, IDS, "data")
         texts = {name: as_text(data[name]) for name in TEXTS if name in data}
         given = [
             _annotation(path, f"{where}, annotation {one.get('id', number)}", one, ids, texts)
