@@ -226,7 +226,6 @@ from .retriever_training import (
 )
 from .rows import (
     REPLIES as REPLIES,
-    ReplySelection as ReplySelection,
     check_systems as check_systems,
     open_replies as open_replies,
 )

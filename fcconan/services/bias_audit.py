@@ -9,12 +9,12 @@ from fcconan.data import Table, cell_text, open_table, read_mapping, read_typed_
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap
+from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import ReplySelection, Source, listed, names_of, wanted
+from fcconan.services.rows import Source, listed, names_of, wanted
 
 
-class AuditOptions(ReplySelection, Bootstrap):
+class AuditOptions(PartSelection, Bootstrap):
     """How judges are audited."""
 
     resamples: int = option(

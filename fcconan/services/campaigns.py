@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import ROWS, RowSelection, Seed
+from fcconan.services.options import PartSelection, Seed
 
 if TYPE_CHECKING:
     from fcconan.annotation import Corpus, Material
@@ -27,7 +27,7 @@ DRAWING = "Choice of pairs"
 Row = dict[str, Any]
 
 
-class CampaignOptions(Seed, RowSelection):
+class CampaignOptions(Seed, PartSelection):
     """What is judged."""
 
     task: str = option(
@@ -118,16 +118,6 @@ class CampaignOptions(Seed, RowSelection):
         metavar="FILE",
         renamed=("--quiz",),
         role="read",
-    )
-    split: str | None = option(
-        None, help="Split of a dataset; required where it has several.", group=ROWS, rare=True, metavar="NAME"
-    )
-    subset: str | None = option(
-        None,
-        help="Config of the dataset; default: that of the language, or replies.",
-        group=ROWS,
-        rare=True,
-        metavar="NAME",
     )
     campaign_name: str | None = option(
         None,

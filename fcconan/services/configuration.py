@@ -86,6 +86,12 @@ class Argument:
 argument = Argument
 
 
+def output(help: str, *, role: Role = "release", required: bool = False) -> Argument:
+    """Declares `--out`: a folder, or with the role `write` a file; see `Argument`."""
+    metavar = "FILE" if role == "write" else None
+    return Argument(help, flag="--out", short="-o", path=True, metavar=metavar, role=role, required=required)
+
+
 def option(
     default: Any = PydanticUndefined,
     *,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
-from fcconan.services.configuration import argument
+from fcconan.services.configuration import argument, output
 from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import built_folder, dataset_part
 from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
@@ -73,7 +73,7 @@ def generate(
     ],
     out: Annotated[
         Path | str,
-        argument("File of replies: .parquet, .jsonl or .csv.", flag="--out", short="-o", path=True, role="write"),
+        output("File of replies: .parquet, .jsonl or .csv.", role="write"),
     ],
     options: GenerateOptions = GenerateOptions(),
     *,

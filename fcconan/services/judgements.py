@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option, output
 from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
-from fcconan.services.options import MOST_ROWS, Decoding, Endpoint
+from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.prompts import METHOD, RatingPrompt, expected_answer, steps_of, task_option
-from fcconan.services.rows import REPLIES, ReplySelection, Source, open_replies
+from fcconan.services.rows import REPLIES, Source, open_replies
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
-class RateOptions(RatingPrompt, Decoding, Background, ReplySelection, Endpoint):
+class RateOptions(RaterName, RatingPrompt, Decoding, Background, PartSelection, Endpoint):
     """Which models rate replies, and how."""
 
     model: tuple[str, ...] = option(
@@ -40,13 +40,6 @@ class RateOptions(RatingPrompt, Decoding, Background, ReplySelection, Endpoint):
     logprobs: bool = option(False, help="Weight grades by their probability (g-eval).", rare=True)
     panel: Literal["mean", "median", "majority"] | None = option(
         None, help="Combine the models into a further rater.", rare=True
-    )
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
     )
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1, le=MOST_ROWS)
 
@@ -78,15 +71,7 @@ def rate(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of ratings: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-            required=True,
-        ),
+        output("File of ratings: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,

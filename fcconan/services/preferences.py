@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
-from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint
+from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.prompts import FORMATS, ComparisonPrompt, comparison_judge, task_option
-from fcconan.services.rows import REPLIES, ReplySelection, Source, check_systems, open_replies
+from fcconan.services.rows import REPLIES, Source, check_systems, open_replies
 
 if TYPE_CHECKING:
     from fcconan.judging import ComparisonResult, ContextBudget, Row
     from fcconan.models import Client, Model
 
 
-class CompareOptions(ComparisonPrompt, Decoding, ReplySelection, Endpoint):
+class CompareOptions(RaterName, ComparisonPrompt, Decoding, PartSelection, Endpoint):
     """Which model compares replies, and how."""
 
     model: str = option(help=f"Language model: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
@@ -39,13 +39,6 @@ class CompareOptions(ComparisonPrompt, Decoding, ReplySelection, Endpoint):
     )
     overflow: Literal["shorten", "invalid"] = option(
         "shorten", help="Treatment of replies that exceed the context length.", rare=True
-    )
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
     )
 
 
@@ -82,15 +75,7 @@ def compare(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of comparisons: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-            required=True,
-        ),
+        output("File of comparisons: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,

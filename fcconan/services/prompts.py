@@ -10,8 +10,9 @@ from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import ReplySelection, Source, check_systems, names_of, open_replies
+from fcconan.services.rows import Source, check_systems, names_of, open_replies
 
 if TYPE_CHECKING:
     from fcconan.judging import ContextBudget, Question, Task
@@ -178,7 +179,7 @@ def comparison_judge(
 TASK, COMPARISON = "multi-aspect", "pairwise"
 
 
-class PromptOptions(RatingPrompt, ComparisonPrompt, Background, ReplySelection):
+class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
     """Which prompt is shown."""
 
     task: str | None = task_option(None)

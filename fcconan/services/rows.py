@@ -7,9 +7,9 @@ from typing import Any
 from fcconan.data import Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.scoring import RatedReplies
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import ROWS, RowSelection, WideRowSelection
+from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
 
 # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table or rows; or a list of these.
 Source = str | PathLike[str] | Iterable[Any]
@@ -113,22 +113,7 @@ REPLIES = argument(
 )
 
 
-class ReplySelection(RowSelection):
-    """Which replies are read, and how their columns are called."""
-
-    subset: str | None = option(
-        None,
-        help="Config of the dataset, such as replies, pairs or bronze; default: replies.",
-        group=ROWS,
-        rare=True,
-        metavar="NAME",
-    )
-    split: str | None = option(
-        None, help="Split of the dataset; needed where it has several.", group=ROWS, rare=True, metavar="NAME"
-    )
-
-
-def open_replies(sources: Source, options: ReplySelection) -> Table:
+def open_replies(sources: Source, options: PartSelection) -> Table:
     """Opens replies.
 
     Args:

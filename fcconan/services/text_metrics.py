@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.data import SCORED, SUFFIXES, RowWriter, check_row_target, open_table
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, option, output
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import RowSelection
 from fcconan.services.results import Result
@@ -120,14 +120,7 @@ def metrics(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of ratings to write: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="write",
-            required=True,
-        ),
+        output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     novelty_against: Annotated[
         Source | None,
