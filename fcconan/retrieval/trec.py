@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.scoring import Ranking
 
@@ -42,17 +41,8 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     return names.pop(), run
 
 
-def write_run(path: Path, name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> None:
-    """Writes a TREC run, whole or not at all; scores are written so that they are read back exactly.
-
-    Raises:
-        InputError: An id or the name has white space, which the format cannot hold.
-    """
-    write_whole(path, run_text(name, run))
-
-
 def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """Returns what `write_run` writes.
+    """Returns a TREC run as text; scores are written so that they are read back exactly.
 
     Raises:
         InputError: An id or the name has white space, which the format cannot hold.
@@ -96,17 +86,8 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
-    """Writes TREC qrels, whole or not at all.
-
-    Raises:
-        InputError: An id has white space, which the format cannot hold.
-    """
-    write_whole(path, qrels_text(qrels))
-
-
 def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
-    """Returns what `write_qrels` writes.
+    """Returns TREC qrels as text.
 
     Raises:
         InputError: An id has white space, which the format cannot hold.
