@@ -59,6 +59,7 @@ from .files import (
     read_rows as read_rows,
     read_schema as read_schema,
     read_table as read_table,
+    read_text as read_text,
     read_typed_rows as read_typed_rows,
     row_file as row_file,
 )

@@ -37,6 +37,20 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("its arrays and objects are nested too deeply") from error
 
 
+def read_text(path: Path) -> str:
+    """Reads a file of text in UTF-8, with or without a byte order mark.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
+
+
 # Damage shows in many places: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
 _FAULTS = (OSError, pa.ArrowException, ValueError, TypeError, LookupError, MemoryError, OverflowError)
 
@@ -193,8 +207,6 @@ class RowWriter:
             raise InputError(f"{self.path} is a device, a pipe or a socket: choose another file")
         try:
             if self.path.suffix == ".parquet":
-                import pyarrow.parquet as pq
-
                 self._file = self._temporary.open("wb")
                 self._parquet = pq.ParquetWriter(self._file, self._schema())
             else:
@@ -238,8 +250,6 @@ class RowWriter:
     def _flush(self) -> None:
         rows, self._waiting = self._waiting, []
         if self._parquet is not None:
-            import pyarrow as pa
-
             if rows:
                 self._parquet.write_table(pa.Table.from_pylist(rows, schema=self._schema()))
         elif self.path.suffix == ".jsonl":
@@ -259,8 +269,6 @@ class RowWriter:
         self._parquet = self._file = None
 
     def _schema(self) -> Any:
-        import pyarrow as pa
-
         kinds = {"string": pa.string(), "int32": pa.int32(), "float64": pa.float64(), "bool": pa.bool_()}
         return pa.schema(
             [

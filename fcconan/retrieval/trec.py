@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.scoring import Ranking
 
@@ -101,15 +102,7 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give one file")
-    if not path.exists():
-        raise InputError(f"there is no file {path}: check the path")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}): give a text file in UTF-8") from error
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             line = line.removesuffix("\r")
             yield number, line.split("\t") if line.count("\t") >= 2 else line.split()

@@ -1,7 +1,7 @@
 """New campaigns: the units that are judged, from a corpus, two lists of texts, or replies of systems."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import PartSelection, Seed
+from fcconan.services.rows import open_replies, wanted
 
 if TYPE_CHECKING:
     from fcconan.annotation import Corpus, Material
@@ -218,7 +219,7 @@ def _made(
         reply_units,
         usual_encoder,
     )
-    from fcconan.data import name_with_hash, open_table
+    from fcconan.data import name_with_hash
 
     hs_file, cn_file = options.hs_file, options.cn_file
     sizes: dict[str, Any] = {
@@ -228,19 +229,11 @@ def _made(
         "seed": options.seed,
     }
     if replies is not None:
-        table = open_table(
-            "replies",
-            [replies],
-            split=options.split,
-            part=options.subset or "replies",
-            rename=options.rename,
-            locate=dataset_folder,
-        )
+        table = open_replies(replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
-        rows = _chosen(table, options.filter)
         if task.unit == "reply":
-            return reply_units(rows, task.context), sources
-        return comparison_units(rows, task.context, n_pairs=options.pairs, seed=options.seed), sources
+            return reply_units(table, task.context), sources
+        return comparison_units(table, task.context, n_pairs=options.pairs, seed=options.seed), sources
     if hs_file is not None and cn_file is not None:
         known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
         sources |= {"hs_file": name_with_hash(_existing(hs_file)), "cn_file": name_with_hash(_existing(cn_file))}
@@ -271,7 +264,7 @@ def _corpus(source: Any, options: CampaignOptions, group_by: str | None) -> "tup
     place = dataset_folder(source) if isinstance(source, str | Path) else source
     subset = options.subset or _subset(place, source, options.language)
     table = open_table(
-        "pairs", [place], split=options.split, part=subset, rename=options.rename, filter=_wanted(options.filter)
+        "pairs", [place], split=options.split, part=subset, rename=options.rename, filter=wanted(options)
     )
     corpus = read_corpus(table, language=options.language, one_per=group_by)
     return corpus, {"corpus": table.population} | ({"config": subset} if table.folders else {})
@@ -293,26 +286,9 @@ def _subset(place: Any, source: Any, language: str) -> str:
 
 def _selection(options: CampaignOptions) -> dict[str, str]:
     """Returns the chosen columns and rows for the report; the signature of a corpus has its own."""
-    wanted = {name: "/".join(sorted(values)) for name, values in _wanted(options.filter).items()}
-    chosen = {"columns": options.rename, "where": wanted}
+    filters = {name: "/".join(sorted(values)) for name, values in wanted(options).items()}
+    chosen = {"columns": options.rename, "where": filters}
     return {name: " ".join(f"{key}={each[key]}" for key in sorted(each)) for name, each in chosen.items() if each}
-
-
-def _wanted(filter: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    return {name: set(values) for name, values in filter.items()}
-
-
-def _chosen(rows: Iterable[Row], filter: Mapping[str, Iterable[str]]) -> Iterator[Row]:
-    wanted = _wanted(filter)
-    n_chosen = 0
-    for row in rows:
-        if missing := wanted.keys() - row.keys():
-            raise InputError(f"replies have no column {min(missing)!r}, but {', '.join(row)}: name one of these")
-        if all(str(row[name]) in values for name, values in wanted.items()):
-            n_chosen += 1
-            yield row
-    if not n_chosen:
-        raise InputError("no reply has the values of --filter: loosen it")
 
 
 def _name(name: str | None, folder: Path) -> str:

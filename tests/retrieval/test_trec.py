@@ -101,11 +101,9 @@ def test_a_file_holds_one_run(path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     missing, latin = tmp_path / "none.txt", tmp_path / "latin.txt"
     latin.write_bytes(b"q\xe5 Q0 a 1 2 mine\n")
-    message = complaint(read, latin)
-    assert message.startswith(f"{latin} cannot be read (")
-    assert message.endswith("): give a text file in UTF-8")
-    assert complaint(read, missing) == f"there is no file {missing}: check the path"
-    assert complaint(read, tmp_path) == f"{tmp_path} is a folder: give one file"
+    assert complaint(read, latin) == f"{latin}: byte 1 is not UTF-8: save it as UTF-8"
+    assert complaint(read, missing) == f"{missing} cannot be read (No such file or directory): check the path"
+    assert complaint(read, tmp_path) == f"{tmp_path} cannot be read (Is a directory): check the path"
 
 
 def test_qrels_are_read_back(path: Path) -> None:
