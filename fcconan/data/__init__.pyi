@@ -33,6 +33,7 @@ from .columns import (
     first_name as first_name,
     read_mapping as read_mapping,
     renamed as renamed,
+    typed_row as typed_row,
 )
 from .content import (
     card_template_path as card_template_path,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.data.atomic import is_special, leftovers, mark, may_be_written
-from fcconan.data.columns import JUDGEMENT, read_mapping, renamed
+from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -148,33 +148,18 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
 
 
-def read_typed_rows(path: Path, columns: Columns, rename: Mapping[str, str] | None = None) -> Iterator[Row]:
+def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
     """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV or TSV.
 
     Args:
         path: The file.
         columns: Names and types of the columns; others are left as they are.
-        rename: Name of a column here -> its name in the file.
 
     Raises:
         InputError: The file cannot be read, or a cell is not of its column's type.
     """
-    kinds = {name: DTYPES[kind] for name, kind in columns.items() if kind not in LIST_TYPES}
-    for number, read in enumerate(read_rows(path), start=1):
-        row = renamed(read, rename) if rename else read
-        if path.suffix in _CELLS:
-            row |= {name: _typed(row[name], kinds[name], path, number, name) for name in kinds.keys() & row.keys()}
-        yield row
-
-
-def _typed(cell: str | None, kind: str, path: Path, number: int, name: str) -> Any:
-    if cell is None or kind == "string":
-        return cell
-    try:
-        return {"True": True, "False": False}[cell] if kind == "bool" else {"int32": int, "float64": float}[kind](cell)
-    except (KeyError, ValueError):
-        expected = {"bool": "True or False", "int32": "a whole number", "float64": "a number"}[kind]
-        raise InputError(f"{path}, row {number}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+    for number, row in enumerate(read_rows(path), start=1):
+        yield typed_row(row, columns, f"{path}, row {number}")
 
 
 class RowWriter:

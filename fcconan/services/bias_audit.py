@@ -1,17 +1,16 @@
 """Audits of judges: their biases, from their ratings and comparisons."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fcconan.data import Table, cell_text, open_table, read_mapping, read_typed_rows, sha256_of
+from fcconan.data import Table, open_table, sha256_of, typed_row
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import Source, listed, names_of, wanted
+from fcconan.services.rows import Source, listed, wanted
 
 
 class AuditOptions(PartSelection, Bootstrap):
@@ -93,6 +92,9 @@ def audit(
             beside=[table for table in (rated, compared) if table is not None],
             locate=dataset_folder,
         )
+    if judged is not None:  # a column that an option names may be in any of the files
+        for table in filter(None, (rated, compared)):
+            table.beside = [judged]
     found = audit_judge(
         ratings=_rows(rated, RATED),
         comparisons=_rows(compared, COLUMNS),
@@ -101,9 +103,6 @@ def audit(
         population=_population(rated, compared, judged),
         **options.bootstrap,
     )
-    if not found["rows"]:
-        given = ", ".join(names_of(each) for each in (ratings, comparisons) if _is_given(each) and each is not None)
-        raise InputError(f"{given}: no rows, nothing to audit; give files that `fcconan judge` wrote")
     return AuditResult(found, options.confidence)
 
 
@@ -126,15 +125,9 @@ def _table(kind: str, sources: Source | None, options: AuditOptions) -> Table | 
     )
 
 
-def _rows(table: Table | None, columns: dict[str, str]) -> Iterable[Any] | None:
-    """Returns rows with typed cells: text in CSV is turned into numbers and lists; rows in memory have types."""
-    if table is None:
-        return None
-    if not table.files:
-        return list(table)
-    mappings = [(file, {**read_mapping(file)[0], **table.rename}) for file in table.files]
-    rows = (row for file, rename in mappings for row in read_typed_rows(file, columns, rename))
-    return [row for row in rows if all(cell_text(row.get(name)) in each for name, each in table.filter.items())]
+def _rows(table: Table | None, columns: dict[str, str]) -> list[Any] | None:
+    """Returns rows with typed cells: text in CSV is turned into numbers; rows in memory have types."""
+    return None if table is None else [typed_row(row, columns, row.place) for row in table]
 
 
 def _population(*tables: Table | None) -> str:

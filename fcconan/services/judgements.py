@@ -62,7 +62,7 @@ class RateResult(ModelResult):
         from fcconan.data import read_typed_rows
         from fcconan.judging import RATED
 
-        return self.memory if self.path is None else list(read_typed_rows(self.path, RATED, {}))
+        return self.memory if self.path is None else list(read_typed_rows(self.path, RATED))
 
 
 def rate(

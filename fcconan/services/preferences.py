@@ -66,7 +66,7 @@ class CompareResult(ModelResult):
         from fcconan.data import read_typed_rows
         from fcconan.judging import COLUMNS
 
-        return self.memory if self.path is None else list(read_typed_rows(self.path, COLUMNS, {}))
+        return self.memory if self.path is None else list(read_typed_rows(self.path, COLUMNS))
 
 
 def compare(
