@@ -96,9 +96,9 @@ def audit(
         for table in filter(None, (rated, compared)):
             table.beside = [judged]
     found = audit_judge(
+        replies=None if judged is None else list(judged),
         ratings=_rows(rated, RATED),
         comparisons=_rows(compared, COLUMNS),
-        replies=None if judged is None else list(judged),
         own=options.self_judge or None,
         population=_population(rated, compared, judged),
         **options.bootstrap,

@@ -551,7 +551,7 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ),
         (
             {"ratings": [{"pair_id": "p", "label": "not_sure"}]},
-            "have the columns pair_id, label, and a row has no reply_id",
+            "the columns pair_id, label, and a row has no reply_id",
         ),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},
