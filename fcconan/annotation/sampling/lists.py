@@ -72,7 +72,7 @@ def read_list(file: Path, columns: Mapping[str, str] | None = None) -> Iterator[
         yield from _lines(file)
         return
     if file.suffix not in SUFFIXES:
-        raise InputError(f"{file} is no list: expected a name that ends in .txt, {', '.join(SUFFIXES)}")
+        raise InputError(f"{file} is no list: expected a file whose name ends in .txt, {', '.join(SUFFIXES)}")
     yield from open_table("rows", [file], rename=columns, complete=False)
 
 
