@@ -227,7 +227,6 @@ from .retriever_training import (
 from .rows import (
     REPLIES as REPLIES,
     check_systems as check_systems,
-    open_replies as open_replies,
 )
 from .rubrics import (
     RubricOptions as RubricOptions,

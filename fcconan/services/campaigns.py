@@ -12,7 +12,7 @@ from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import PartSelection, Seed
-from fcconan.services.rows import open_replies, wanted
+from fcconan.services.rows import open_rows, wanted
 
 if TYPE_CHECKING:
     from fcconan.annotation import Corpus, Material
@@ -229,7 +229,7 @@ def _made(
         "seed": options.seed,
     }
     if replies is not None:
-        table = open_replies(replies, options)
+        table = open_rows("replies", replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
         if task.unit == "reply":
             return reply_units(table, task.context), sources

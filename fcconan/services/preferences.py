@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.services.configuration import option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
+from fcconan.services.model_results import (
+    Progress,
+    RowsResult,
+    WatchedModel,
+    dry_run_of,
+    reporting,
+    why_nothing,
+    written,
+)
 from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.prompts import FORMATS, ComparisonPrompt, comparison_judge, task_option
-from fcconan.services.rows import REPLIES, Source, check_systems, open_replies
+from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
     from fcconan.judging import ComparisonResult, ContextBudget, Row
@@ -43,16 +51,9 @@ class CompareOptions(RaterName, ComparisonPrompt, Decoding, PartSelection, Endpo
 
 
 @dataclass(frozen=True, repr=False)
-class CompareResult(ModelResult):
-    """Comparisons; the main table has a row for each verdict with its number.
+class CompareResult(RowsResult):
+    """Comparisons; the main table has a row for each verdict with its number."""
 
-    Attributes:
-        path: The file of comparisons; None if they are in memory.
-        memory: The comparisons, where they are in memory.
-    """
-
-    path: Path | None = None
-    memory: "Sequence[Row]" = ()
     kind: ClassVar[str] = "comparisons"
 
     def rows(self) -> Any:
@@ -63,10 +64,9 @@ class CompareResult(ModelResult):
 
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
-        from fcconan.data import read_typed_rows
         from fcconan.judging import COLUMNS
 
-        return self.memory if self.path is None else list(read_typed_rows(self.path, COLUMNS))
+        return self.made(COLUMNS)
 
 
 def compare(
@@ -122,7 +122,7 @@ def compare(
             seed=options.sent_seed,
             max_tokens=options.max_tokens,
         )
-        rows = open_replies(replies, options)
+        rows = open_rows("replies", replies, options)
         check_systems(replies, rows)
 
         def pairs() -> Any:
@@ -185,24 +185,18 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
 
 def _write(results: "Iterable[ComparisonResult]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
-    from fcconan.data import RowWriter
     from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
 
-    summary, failed, memory = ComparisonSummary(), 0, list["Row"]()
+    summary, failed = ComparisonSummary(), 0
 
-    def counted() -> "Iterable[Row]":
+    def counted() -> "Iterable[list[Row]]":
         nonlocal failed
         for result in results:
             summary.add(result)
-            yield result.row()
+            yield [result.row()]
             failed += sum(reason in RETRIED for reason in (result.reason_ab, result.reason_ba))
 
-    if out is None:
-        memory = list(counted())
-    else:
-        with RowWriter(out, COLUMNS) as writer:
-            for row in counted():
-                writer.write([row])
+    memory = written(counted(), COLUMNS, out)
     return summary.as_json(), failed, memory
 
 

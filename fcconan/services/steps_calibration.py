@@ -24,7 +24,7 @@ from fcconan.services.options import (
     PartSelection,
 )
 from fcconan.services.prompts import task_option
-from fcconan.services.rows import REPLIES, Source, listed, names_of, open_replies
+from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows
 
 if TYPE_CHECKING:
     from fcconan.data import Table
@@ -200,7 +200,7 @@ def calibrate(
     aspect = rubric.aspect(options.aspect)
     plan = Plan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
     knowledge = knowledge_of(options, shown="background" in plan.texts)
-    table = open_replies(replies, options)
+    table = open_rows("replies", replies, options)
     rated = _people(table, replies, ratings, options)
     unasked = ModelJudge(UnaskedModel(), plan, background=knowledge)
     examples, notes = _examples(names_of(replies), table, rated, unasked)
