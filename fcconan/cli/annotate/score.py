@@ -1,34 +1,15 @@
 """`fcconan annotate score`."""
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from fcconan.cli.command import Command
+from fcconan.cli.model_output import print_dry_run, print_stored_answers, print_usage
+from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from fcconan.services import PairScoreResult
-
-_SENT = ("model", "requests", "prompt_tokens", "completion_tokens", "requests_without_count", "from_store", "cost")
-
-
-class _Bar:
-    """Shows on a terminal how many pairs are scored."""
-
-    _bar: Any = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """Shows the number of scored pairs; the bar disappears after the last one."""
-        from tqdm import tqdm
-
-        if self._bar is None:
-            self._bar = tqdm(desc="scoring", unit="pair", unit_scale=True, disable=None, leave=False)
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
-        if done >= total:
-            self._bar.close()
-            self._bar = None
 
 
 def _show(result: "PairScoreResult", verbose: bool) -> None:
@@ -36,18 +17,13 @@ def _show(result: "PairScoreResult", verbose: bool) -> None:
 
     (row,) = result.rows()
     if "dry_run" in result.data:
-        print_table("What would be asked (nothing was sent)", list(row), [list(row.values())])
+        print_dry_run([row])
         return
     print_table(f"Scored pairs in {result.data['out']}", list(row), [list(row.values())])
     if row["finished"] < row["shards"]:
         typer.echo(f"{row['shards'] - row['finished']} shards are left to other processes")
-    if used := result.data.get("used"):
-        shown = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
-        print_table("What was sent in this run", shown, [[each[name] for name in shown] for each in used])
-    for line in result.notices.stored:
-        typer.echo(line)
-    for line in result.notices.changed:
-        print(f"fcconan: {line}", file=sys.stderr)
+    print_usage(result.data.get("used") or ())
+    print_stored_answers(result.notices)
 
 
 COMMAND = Command(
@@ -56,5 +32,5 @@ COMMAND = Command(
     service="fcconan.services.score_pairs",
     example="fcconan annotate score my-campaign --scorer tfidf --out scores --jobs 2",
     show=_show,
-    keywords={"progress": _Bar()},
+    keywords={"progress": CountProgress("scoring")},
 )
