@@ -173,7 +173,7 @@ def new_campaign(
         6
     """
     from fcconan.annotation import Settings, add_known, make_once
-    from fcconan.data import name_with_hash, task_path
+    from fcconan.data import name_with_hash, row_file, task_path
     from fcconan.judging import load_task
 
     folder = Path(campaign)
@@ -192,7 +192,7 @@ def new_campaign(
         if file is not None:
             from fcconan.annotation import read_list
 
-            sources[role] = name_with_hash(_existing(file))
+            sources[role] = name_with_hash(row_file(file))
             made = add_known(made, read_list(file), role, task)  # type: ignore[arg-type]
     made = replace(made, made_from={"kind": made.made_from["kind"], **sources, **made.made_from})
     guidelines = task_path(options.task).with_name("guidelines.md")
@@ -219,7 +219,7 @@ def _made(
         reply_units,
         usual_encoder,
     )
-    from fcconan.data import name_with_hash
+    from fcconan.data import name_with_hash, row_file
 
     hs_file, cn_file = options.hs_file, options.cn_file
     sizes: dict[str, Any] = {
@@ -236,7 +236,7 @@ def _made(
         return comparison_units(table, task.context, n_pairs=options.pairs, seed=options.seed), sources
     if hs_file is not None and cn_file is not None:
         known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
-        sources |= {"hs_file": name_with_hash(_existing(hs_file)), "cn_file": name_with_hash(_existing(cn_file))}
+        sources |= {"hs_file": name_with_hash(row_file(hs_file)), "cn_file": name_with_hash(row_file(cn_file))}
         texts = (
             list_texts(read_list(hs_file, options.rename), "hs"),
             list_texts(read_list(cn_file, options.rename), "cn"),
@@ -245,7 +245,7 @@ def _made(
     found, sources = _corpus(corpus, options, options.group_by)
     among = None
     if hs_file is not None:
-        sources["hs_file"] = name_with_hash(_existing(hs_file))
+        sources["hs_file"] = name_with_hash(row_file(hs_file))
         listed = list_texts(read_list(hs_file, options.rename), "hs")
         among = list(dict.fromkeys(row["hs_id"] for row in listed))
     encoder = options.encoder
@@ -304,12 +304,6 @@ def _language(language: str) -> str:
     if not _LANGUAGE.fullmatch(language):
         raise InputError(f"--language is {language!r}: give a code of ISO 639-1, such as en")
     return language
-
-
-def _existing(file: Path) -> Path:
-    if not file.is_file():
-        raise InputError(f"there is no file {file}: check the path")
-    return file
 
 
 def _check_sources(task: "Task", options: CampaignOptions, *, corpus: Any, replies: Any) -> None:
