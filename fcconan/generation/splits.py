@@ -12,6 +12,8 @@ from fcconan.data import (
     TIERS,
     PlacedRow,
     cell_list,
+    cell_text,
+    check_there,
     first_name,
     is_missing,
     open_table,
@@ -62,8 +64,18 @@ class Part:
             InputError: A file cannot be read, or has no column that was named, or a text is no text; or the filter
                 leaves no row.
         """
-        for row in open_table("pairs", self.files, rename=self.columns, filter=self.filter):
-            yield str(self.files[0].parent / row.place), _named(row)
+        filters, found = sorted((self.filter or {}).items()), False
+        where = ", ".join(map(str, self.files))
+        for row in open_table("pairs", self.files, rename=self.columns):
+            named = _named(row)
+            check_there(where, [name for name, _ in filters if name not in named], named)
+            # A value that this split lacks is no mistake: the same filter holds for a validation split.
+            if all(cell_text(named[name]) in values for name, values in filters):
+                found = True
+                yield str(self.files[0].parent / row.place), named
+        if not found:
+            shown = " and ".join(f"{name} {'/'.join(sorted(values))}" for name, values in filters)
+            raise InputError(f"{where} has no rows with {shown}: choose values that it has")
 
     def all_rows(self) -> list[tuple[str, Row]]:
         """Returns all rows, each with its place.

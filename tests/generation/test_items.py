@@ -55,7 +55,7 @@ def test_a_filter_chooses_rows_by_the_values_of_columns(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "replies.jsonl", rows)
     chosen = load_items(file, filter={"system": ("a", "c"), "item_id": ("2", "3")})
     assert [each.item_id for each in chosen] == ["3"]
-    with pytest.raises(InputError, match="no row has system c and item_id 1 together"):
+    with pytest.raises(InputError, match=r"replies\.jsonl has no rows with item_id 1 and system c: choose values"):
         load_items(file, filter={"system": ("c",), "item_id": ("1",)})
     with pytest.raises(InputError, match="has no column 'who', but reply_id, item_id"):
         load_items(file, filter={"who": ("a",)})
