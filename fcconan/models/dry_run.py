@@ -50,7 +50,7 @@ class _Counts:
         answer, most = longest_answer(body), self.most_completion_tokens
         self.most_completion_tokens = None if answer is None or most is None else most + answer
 
-    def summary(self, price: Price | None) -> dict[str, Any]:
+    def figures(self, price: Price | None) -> dict[str, Any]:
         """Returns the counts, and the cost if there is a price."""
         answers = self.most_completion_tokens
         found: dict[str, Any] = {
@@ -118,7 +118,7 @@ class DryClient(Client):
         counts, price = _Counts(len(self.answered)), None if prices is None else load_price(prices, model)
         for body in self.unsent.values():
             counts.add(body)
-        return {"model": model} | counts.summary(price)
+        return {"model": model} | counts.figures(price)
 
     def _session(self) -> Session:
         return cast("Session", _DrySession(self))
@@ -204,4 +204,4 @@ class Rehearsal:
         if prices is not None and isinstance(self.model, EndpointModel):
             price = load_price(prices, self.name)
         role = {} if self._role is None else {"asked_for": self._role}
-        return {"model": self.name} | role | self._counts.summary(price)
+        return {"model": self.name} | role | self._counts.figures(price)
