@@ -63,7 +63,7 @@ BUILT = {
     "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
-    "models/dry_run.py": ["summary"],
+    "models/dry_run.py": ["summary", "figures"],
     "reporting/safety.py": ["report", "_share"],
     "generation/suites/rows.py": ["missing_in"],
     "generation/writing.py": ["result"],

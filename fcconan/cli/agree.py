@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -12,13 +10,10 @@ if TYPE_CHECKING:
 
 
 def _show(result: "AgreeResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import agreement_tables
 
-    for shown in agreement_tables(result.rows(), pairs=verbose):
-        print_table(shown.title, shown.columns, shown.rows)
-    for note in result.data["notes"]:
-        typer.echo(note)
+    print_tables(agreement_tables(result.rows(), pairs=verbose), result.data["notes"])
 
 
 def _write_page(result: "AgreeResult", path: Path) -> None:

@@ -12,13 +12,10 @@ if TYPE_CHECKING:
 
 
 def _show(result: "CorrelateResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import correlation_tables
 
-    for shown in correlation_tables(result.data, details=verbose):
-        print_table(shown.title, shown.columns, shown.rows)
-    for note in result.data["notes"]:
-        typer.echo(note)
+    print_tables(correlation_tables(result.data, details=verbose), result.data["notes"])
     if not verbose and (missing := sum(row["n"] for row in result.data.get("missing", ()))):
         typer.echo(f"Ratings without a value: {missing}; --verbose lists them.")
 

@@ -6,7 +6,7 @@ import typer
 
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_dry_run
-from fcconan.cli.output import print_table, tell_progress
+from fcconan.cli.output import print_table, print_tables, tell_progress
 
 if TYPE_CHECKING:
     from fcconan.services import GeneratorSuiteResult
@@ -23,8 +23,7 @@ def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
         if not result.are_replies_written:
             typer.echo("Replies that are not written yet are counted at their longest.")
         return
-    for table in gist_of(result.out):
-        print_table(table.title, table.columns, table.rows)
+    print_tables(gist_of(result.out))
     steps = [row for row in result.rows() if verbose or row["status"] not in ("kept", "done")]
     if steps:
         title = f"Steps of {result.data['suite']}" + ("" if verbose else " that are not done")

@@ -12,17 +12,13 @@ if TYPE_CHECKING:
 
 
 def _show(result: "LeaderboardResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import difference_tables, leaderboard_tables
 
     raters = None if verbose else result.main_raters
-    for shown in [
-        *leaderboard_tables(result.data, raters=raters),
-        *difference_tables(result.data, every=verbose, raters=raters),
-    ]:
-        print_table(shown.title, shown.columns, shown.rows)
-    for note in result.data["notes"]:
-        typer.echo(note)
+    tables = leaderboard_tables(result.data, raters=raters)
+    differences = difference_tables(result.data, every=verbose, raters=raters)
+    print_tables([*tables, *differences], result.data["notes"])
     if result.further_raters and not verbose:
         typer.echo(f"Further raters: {', '.join(result.further_raters)}; --verbose shows their ratings.")
 

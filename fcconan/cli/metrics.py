@@ -11,13 +11,10 @@ if TYPE_CHECKING:
 
 
 def _show(result: "MetricsResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import metrics_tables
 
-    for shown in metrics_tables(result.data, details=verbose):
-        print_table(shown.title, shown.columns, shown.rows)
-    for note in result.data["notes"]:
-        typer.echo(note)
+    print_tables(metrics_tables(result.data, details=verbose), result.data["notes"])
     typer.echo(f"Written: {result.data['out']}")
 
 

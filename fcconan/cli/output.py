@@ -2,9 +2,11 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from fcconan.data import cleaned, may_be_written, trusted
 from fcconan.errors import InputError
@@ -41,6 +43,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         for row in cells:
             table.add_row(*(Text(row[place]) for place in places))  # as text: names may hold what looks like markup
         console.print(table)
+
+
+def print_tables(tables: Iterable[Any], notes: Iterable[str] = ()) -> None:
+    """Prints tables with title, columns and rows, and sentences below them."""
+    for each in tables:
+        print_table(each.title, each.columns, each.rows)
+    for note in notes:
+        typer.echo(note)
 
 
 def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:

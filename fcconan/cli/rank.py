@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
@@ -12,13 +10,10 @@ if TYPE_CHECKING:
 
 
 def _show(result: "RankResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import tournament_tables
 
-    for shown in tournament_tables(result.data, every=verbose, details=verbose):
-        print_table(shown.title, shown.columns, shown.rows)
-    for note in result.data["notes"]:
-        typer.echo(note)
+    print_tables(tournament_tables(result.data, every=verbose, details=verbose), result.data["notes"])
 
 
 def _write_page(result: "RankResult", path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,6 +36,17 @@ class Declaration(Protocol):
     def run(self, context: typer.Context, values: dict[str, Any]) -> None:
         """Calls the service and prints its result."""
         ...
+
+
+def group(name: str, help: str, commands: Iterable[Any]) -> typer.Typer:
+    """Returns a group with commands, in their order."""
+    settings = {"help_option_names": ["-h", "--help"]}
+    app = typer.Typer(
+        name=name, cls=Group, help=help, rich_markup_mode=None, no_args_is_help=True, context_settings=settings
+    )
+    for each in commands:
+        each.COMMAND.add_to(app)
+    return app
 
 
 class Group(TyperGroup):

@@ -33,6 +33,7 @@ from .columns import (
     first_name as first_name,
     read_mapping as read_mapping,
     renamed as renamed,
+    typed_row as typed_row,
 )
 from .content import (
     card_template_path as card_template_path,
@@ -59,6 +60,7 @@ from .files import (
     read_rows as read_rows,
     read_schema as read_schema,
     read_table as read_table,
+    read_text as read_text,
     read_typed_rows as read_typed_rows,
     row_file as row_file,
 )

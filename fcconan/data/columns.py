@@ -5,11 +5,11 @@ column of this package and THEIRS is its name in the file. `rows.columns.yaml` b
 columns that it names must be there. `columns.yaml` belongs to all files of its folder, each of which may lack some.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data.schemas import COMPARISON, PAIR, RANKING, RATING, REPLY, VOTE
+from fcconan.data.schemas import COMPARISON, DTYPES, PAIR, RANKING, RATING, REPLY, VOTE, Columns
 from fcconan.errors import InputError
 
 COLUMNS_FILE = "columns.yaml"
@@ -102,3 +102,34 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
         if name not in KNOWN:
             raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
     return found, path == own
+
+
+def typed_row(row: Mapping[str, Any], columns: Columns, place: str) -> dict[str, Any]:
+    """Returns a row whose texts are numbers and truth values where its columns have such a type.
+
+    Args:
+        row: The row.
+        columns: Names and types of the columns; others are left as they are.
+        place: The place of the row, for messages.
+
+    Raises:
+        InputError: A cell is not of its column's type.
+    """
+    return {name: _typed(cell, columns.get(name), place, name) for name, cell in row.items()}
+
+
+def _typed(cell: Any, kind: str | None, place: str, name: str) -> Any:
+    read, expected = _READ.get(DTYPES.get(kind or "", ""), (None, ""))
+    if read is None or not isinstance(cell, str):
+        return cell
+    try:
+        return read(cell)
+    except (KeyError, ValueError):
+        raise InputError(f"{place}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+
+
+_READ: dict[str, tuple[Callable[[str], Any], str]] = {
+    "bool": ({"True": True, "False": False}.__getitem__, "True or False"),
+    "int32": (int, "a whole number"),
+    "float64": (float, "a number"),
+}

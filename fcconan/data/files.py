@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.data.atomic import is_special, leftovers, mark, may_be_written
-from fcconan.data.columns import JUDGEMENT, read_mapping, renamed
+from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -35,6 +35,20 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("its arrays and objects are nested too deeply") from error
+
+
+def read_text(path: Path) -> str:
+    """Reads a file of text in UTF-8, with or without a byte order mark.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
 
 
 # Damage shows in many places: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
@@ -134,33 +148,18 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
 
 
-def read_typed_rows(path: Path, columns: Columns, rename: Mapping[str, str] | None = None) -> Iterator[Row]:
+def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
     """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV or TSV.
 
     Args:
         path: The file.
         columns: Names and types of the columns; others are left as they are.
-        rename: Name of a column here -> its name in the file.
 
     Raises:
         InputError: The file cannot be read, or a cell is not of its column's type.
     """
-    kinds = {name: DTYPES[kind] for name, kind in columns.items() if kind not in LIST_TYPES}
-    for number, read in enumerate(read_rows(path), start=1):
-        row = renamed(read, rename) if rename else read
-        if path.suffix in _CELLS:
-            row |= {name: _typed(row[name], kinds[name], path, number, name) for name in kinds.keys() & row.keys()}
-        yield row
-
-
-def _typed(cell: str | None, kind: str, path: Path, number: int, name: str) -> Any:
-    if cell is None or kind == "string":
-        return cell
-    try:
-        return {"True": True, "False": False}[cell] if kind == "bool" else {"int32": int, "float64": float}[kind](cell)
-    except (KeyError, ValueError):
-        expected = {"bool": "True or False", "int32": "a whole number", "float64": "a number"}[kind]
-        raise InputError(f"{path}, row {number}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+    for number, row in enumerate(read_rows(path), start=1):
+        yield typed_row(row, columns, f"{path}, row {number}")
 
 
 class RowWriter:
@@ -193,8 +192,6 @@ class RowWriter:
             raise InputError(f"{self.path} is a device, a pipe or a socket: choose another file")
         try:
             if self.path.suffix == ".parquet":
-                import pyarrow.parquet as pq
-
                 self._file = self._temporary.open("wb")
                 self._parquet = pq.ParquetWriter(self._file, self._schema())
             else:
@@ -238,8 +235,6 @@ class RowWriter:
     def _flush(self) -> None:
         rows, self._waiting = self._waiting, []
         if self._parquet is not None:
-            import pyarrow as pa
-
             if rows:
                 self._parquet.write_table(pa.Table.from_pylist(rows, schema=self._schema()))
         elif self.path.suffix == ".jsonl":
@@ -259,8 +254,6 @@ class RowWriter:
         self._parquet = self._file = None
 
     def _schema(self) -> Any:
-        import pyarrow as pa
-
         kinds = {"string": pa.string(), "int32": pa.int32(), "float64": pa.float64(), "bool": pa.bool_()}
         return pa.schema(
             [

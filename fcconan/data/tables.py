@@ -83,7 +83,7 @@ def open_table(
     """Opens everything that users can name as one table.
 
     Args:
-        kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons` or `rankings`.
+        kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons` or `rankings`; or `rows` of a form of their own.
         sources: Files, dataset folders, names, data frames, `datasets.Dataset`s or iterables of mappings, whose rows
             are concatenated.
         split: The split of datasets; needed where one has several.
@@ -165,7 +165,7 @@ class Table:
         names = self.names
         return names[0].partition("@")[2].partition("/")[0] or None if len(names) == 1 else None
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[PlacedRow]:
         """Yields the rows that are wanted; of a source with a column for each rater, one for each of them.
 
         Raises:
@@ -269,7 +269,7 @@ class Table:
             if not self.complete and earlier != row["reply_id"]:
                 yield {**row, "reply_id": earlier}, place
 
-    def _judgements(self, row: Row, place: str) -> Iterator[Row]:
+    def _judgements(self, row: Row, place: str) -> Iterator[PlacedRow]:
         column_of_kind = JUDGEMENT.get(self.kind, "value")
         for (rater, aspect), column in self.wide_columns.items():
             value = row.get(column)

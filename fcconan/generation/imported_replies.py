@@ -194,13 +194,10 @@ def _read(
         if each not in _COLUMNS:
             raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
     part = open_part(source, config=config, split=split, columns=columns, filter=filter)
-    number = 0
     for number, (place, row) in enumerate(part.rows(), start=1):
         if number == 1:
             _check(row, source)
         yield _reply(row, place, name)
-    if not number:
-        raise InputError(f"{source} has no rows: give replies")
 
 
 def _check(row: Row, source: Path) -> None:

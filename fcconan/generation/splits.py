@@ -10,17 +10,16 @@ from fcconan.data import (
     MANIFEST,
     SUFFIXES,
     TIERS,
+    PlacedRow,
     cell_list,
     cell_text,
     check_there,
     first_name,
     is_missing,
+    open_table,
     part_files,
     read_manifest,
-    read_mapping,
-    read_rows,
     release_folder,
-    renamed,
     row_file,
     sha256_of,
     short_hash,
@@ -65,19 +64,18 @@ class Part:
             InputError: A file cannot be read, or has no column that was named, or a text is no text; or the filter
                 leaves no row.
         """
-        found = False
-        for file in self.files:
-            rename = {**read_mapping(file)[0], **(self.columns or {})}
-            for number, row in enumerate(read_rows(file), start=1):
-                place = f"{file}, row {number}"
-                named = self._named(row, rename, file, place)
-                check_there(str(file), [name for name in self.filter or () if name not in named], named)
-                if all(cell_text(named[name]) in values for name, values in (self.filter or {}).items()):
-                    found = True
-                    yield place, named
-        if self.filter and not found:
-            shown = " and ".join(f"{name} {'/'.join(sorted(values))}" for name, values in sorted(self.filter.items()))
-            raise InputError(f"{', '.join(map(str, self.files))} has no rows with {shown}: choose values that it has")
+        filters, found = sorted((self.filter or {}).items()), False
+        where = ", ".join(map(str, self.files))
+        for row in open_table("pairs", self.files, rename=self.columns):
+            named = _named(row)
+            check_there(where, [name for name, _ in filters if name not in named], named)
+            # A value that this split lacks is no mistake: the same filter holds for a validation split.
+            if all(cell_text(named[name]) in values for name, values in filters):
+                found = True
+                yield str(self.files[0].parent / row.place), named
+        if not found:
+            shown = " and ".join(f"{name} {'/'.join(sorted(values))}" for name, values in filters)
+            raise InputError(f"{where} has no rows with {shown}: choose values that it has")
 
     def all_rows(self) -> list[tuple[str, Row]]:
         """Returns all rows, each with its place.
@@ -87,8 +85,6 @@ class Part:
         """
         rows = list(self.rows())
         where = ", ".join(map(str, self.files))
-        if not rows:
-            raise InputError(f"{where} has no rows: give hate speech, one message a row")
         if not any("hate_speech" in row for _, row in rows):
             first = rows[0][1]
             if "hs_id" in first:
@@ -100,19 +96,20 @@ class Part:
             )
         return rows
 
-    def _named(self, row: Row, rename: Mapping[str, str], file: Path, place: str) -> Row:
-        check_there(str(file), [theirs for theirs in (self.columns or {}).values() if theirs not in row], row)
-        found = renamed(row, rename)
-        for name in _TEXTS:
-            if (theirs := first_name(found, name)) is not None:
-                found[name] = found[theirs]
-        if "hate_speech" not in found and {"_id", "text"} <= found.keys():  # a query of BEIR
-            found |= {"hate_speech": found["text"], "hs_id": found["_id"]}
-        for name in ("hate_speech", "counter_narrative"):
-            if name in found:
-                found[name] = _text(found[name], name, place)
-        found["references"] = _texts(found.get("references"), place)
-        return found
+
+def _named(row: PlacedRow) -> Row:
+    """Returns a row with its texts under the names of this package."""
+    found: Row = dict(row)
+    for name in _TEXTS:
+        if (theirs := first_name(found, name)) is not None:
+            found[name] = found[theirs]
+    if "hate_speech" not in found and {"_id", "text"} <= found.keys():  # a query of BEIR
+        found |= {"hate_speech": found["text"], "hs_id": found["_id"]}
+    for name in ("hate_speech", "counter_narrative"):
+        if name in found:
+            found[name] = _text(found[name], name, row.place)
+    found["references"] = _texts(found.get("references"), row.place)
+    return found
 
 
 def is_judged(rows: Sequence[tuple[str, Row]]) -> bool:

@@ -50,7 +50,6 @@ from .lexical import (
     LexicalJudge as LexicalJudge,
 )
 from .panel import (
-    RULES as RULES,
     rate_together as rate_together,
 )
 from .people import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import SUFFIXES, read_rows, short_hash
+from fcconan.data import SUFFIXES, open_table, read_rows, read_text, short_hash
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -129,22 +129,13 @@ def _passages(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".txt", ".md", *SUFFIXES):
-            texts = _rows(path) if path.suffix in SUFFIXES else _paragraphs(path)
+            texts = _rows(path) if path.suffix in SUFFIXES else re.split(r"\n\s*\n", read_text(path))
             found += [" ".join(text.split()) for text in texts]
     return list(dict.fromkeys(text for text in found if text))
 
 
-def _paragraphs(path: Path) -> list[str]:
-    try:
-        return re.split(r"\n\s*\n", path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the file") from error
-
-
 def _rows(path: Path) -> Iterator[str]:
-    for row in read_rows(path):
+    for row in open_table("rows", [path]):
         if "text" not in row:
             raise InputError(f"{path} has the columns {', '.join(row)}, expected `text`: rename the passages' column")
         yield str(row["text"] or "")

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from fcconan.data import ABOUT_REPLY
 from fcconan.errors import InputError
@@ -10,7 +10,6 @@ from fcconan.errors import InputError
 Row = dict[str, Any]
 _SHARED = ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better", *ABOUT_REPLY)
 Rule = Literal["mean", "median", "majority"]
-RULES: tuple[Rule, ...] = get_args(Rule)
 Reason = Literal["too_few_judges", "no_majority"]
 REASONS: dict[Reason, str] = {
     "too_few_judges": "no more than half of the panel gave a grade",

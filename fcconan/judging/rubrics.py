@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
+from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Task, load_task
 from fcconan.models import Call, Model, Sampling, whole_characters
@@ -36,12 +37,7 @@ def load_rubric(name: str) -> Task:
     path = Path(name)
     if path.suffix not in (".csv", ".json"):
         return load_task(name)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
+    text = read_text(path)
     rubrics = _from_csv(path, text) if path.suffix == ".csv" else _from_json(path, text)
     aspects = [_aspect(path, title, rubric) for title, rubric in rubrics.items()]
     names = [aspect.name for aspect in aspects]

@@ -1,7 +1,7 @@
 """What calls cost: prices from a file, an estimate before the first call, and a limit that is never passed."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -57,12 +57,7 @@ def load_price(path: Path, model: str) -> Price:
     return Price(float(numbers["input"]), float(numbers["output"]))
 
 
-def estimated_tokens(messages: list[dict[str, str]]) -> int:
-    """Returns roughly how many tokens a prompt has: a token for four bytes."""
-    return estimated_tokens_of([each["content"] for each in messages])
-
-
-def estimated_tokens_of(texts: list[str]) -> int:
+def estimated_tokens(texts: Iterable[str]) -> int:
     """Returns roughly how many tokens texts have: a token for four bytes."""
     return sum(ceil(_length(text) / BYTES_A_TOKEN) for text in texts)
 

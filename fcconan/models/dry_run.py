@@ -1,6 +1,7 @@
 """Dry runs: requests are made and counted, and none is sent."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +10,6 @@ import numpy as np
 from fcconan.models.budget import (
     Price,
     estimated_tokens,
-    estimated_tokens_of,
     load_price,
     longest_answer,
     longest_prompt,
@@ -22,6 +22,48 @@ from fcconan.models.responses import Answer, Check
 from fcconan.models.session import Known, Session
 
 _WIDTH = 8  # of stand-ins for embeddings, where no stored one tells the width
+
+
+@dataclass
+class _Counts:
+    """What requests would cost.
+
+    Attributes:
+        kept: Number of calls whose answer is stored already.
+        sent: Number of other calls.
+        prompt_tokens: Estimate for the other calls.
+        most_prompt_tokens: Upper bound for the other calls.
+        most_completion_tokens: Upper bound; None if an answer may be of any length.
+    """
+
+    kept: int = 0
+    sent: int = 0
+    prompt_tokens: int = 0
+    most_prompt_tokens: int = 0
+    most_completion_tokens: int | None = 0
+
+    def add(self, body: Mapping[str, Any]) -> None:
+        """Counts a request that would be sent."""
+        self.sent += 1
+        self.prompt_tokens += estimated_tokens(texts_of(body))
+        self.most_prompt_tokens += longest_prompt(body)
+        answer, most = longest_answer(body), self.most_completion_tokens
+        self.most_completion_tokens = None if answer is None or most is None else most + answer
+
+    def figures(self, price: Price | None) -> dict[str, Any]:
+        """Returns the counts, and the cost if there is a price."""
+        answers = self.most_completion_tokens
+        found: dict[str, Any] = {
+            "calls": self.kept + self.sent,
+            "answered_already": self.kept,
+            "to_send": self.sent,
+            "prompt_tokens_about": self.prompt_tokens,
+            "completion_tokens_at_most": answers,
+        }
+        if price is not None:
+            for name, prompts in (("cost_about", self.prompt_tokens), ("cost_at_most", self.most_prompt_tokens)):
+                found[name] = None if answers is None else round(price.of(prompts, answers), 6)
+        return found
 
 
 class DryClient(Client):
@@ -73,26 +115,10 @@ class DryClient(Client):
         Raises:
             InputError: There is no price for the model.
         """
-        bodies = list(self.unsent.values())
-        prompt_tokens = sum(estimated_tokens_of(texts_of(body)) for body in bodies)
-        answers = [longest_answer(body) for body in bodies]
-        most = None if None in answers else sum(each or 0 for each in answers)
-        found: dict[str, Any] = {
-            "model": model,
-            "calls": len(self.unsent) + len(self.answered),
-            "answered_already": len(self.answered),
-            "to_send": len(self.unsent),
-            "prompt_tokens_about": prompt_tokens,
-            "completion_tokens_at_most": most,
-        }
-        if prices is not None:
-            price: Price = load_price(prices, model)
-            for name, prompts in (
-                ("cost_about", prompt_tokens),
-                ("cost_at_most", sum(longest_prompt(body) for body in bodies)),
-            ):
-                found[name] = None if most is None else round(price.of(prompts, most), 6)
-        return found
+        counts, price = _Counts(len(self.answered)), None if prices is None else load_price(prices, model)
+        for body in self.unsent.values():
+            counts.add(body)
+        return {"model": model} | counts.figures(price)
 
     def _session(self) -> Session:
         return cast("Session", _DrySession(self))
@@ -148,19 +174,13 @@ class Rehearsal:
 
     Attributes:
         calls: Number of calls.
-        kept: Number of calls whose answer is stored already.
-        prompt_tokens: Estimate for the other calls.
-        most_prompt_tokens: Upper bound for the other calls.
-        most_completion_tokens: Upper bound; None if an answer may be of any length.
     """
 
     def __init__(
         self, model: Model, *, role: str | None = None, answer: Callable[[Call, int], str] | None = None
     ) -> None:
         self.model, self.name, self.configuration = model, model.name, model.configuration
-        self._role, self._answer = role, answer
-        self.calls = self.kept = self.prompt_tokens = self.most_prompt_tokens = 0
-        self.most_completion_tokens: int | None = 0
+        self._role, self._answer, self._counts, self.calls = role, answer, _Counts(), 0
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Counts the calls."""
@@ -168,18 +188,10 @@ class Rehearsal:
         for call in calls:
             self.calls += 1
             if known(call) is not None:
-                self.kept += 1
+                self._counts.kept += 1
             else:
-                self.prompt_tokens += estimated_tokens(call.messages)
                 body: dict[str, Any] = {"messages": call.messages, "max_tokens": call.sampling.max_tokens}
-                if isinstance(self.model, EndpointModel):
-                    body, _ = self.model.bodies(call)[-1]
-                self.most_prompt_tokens += longest_prompt(body)
-                answer = longest_answer(body)
-                if answer is None or self.most_completion_tokens is None:
-                    self.most_completion_tokens = None
-                else:
-                    self.most_completion_tokens += answer
+                self._counts.add(self.model.bodies(call)[-1][0] if isinstance(self.model, EndpointModel) else body)
             yield Reply(self._answer(call, self.calls)) if self._answer is not None else Reply(reason="not_recorded")
 
     def summary(self, prices: Path | None) -> dict[str, Any]:
@@ -188,18 +200,8 @@ class Rehearsal:
         Raises:
             InputError: There is no price for the model.
         """
-        found: dict[str, Any] = {
-            "model": self.name,
-            **({} if self._role is None else {"asked_for": self._role}),
-            "calls": self.calls,
-            "answered_already": self.kept,
-            "to_send": self.calls - self.kept,
-            "prompt_tokens_about": self.prompt_tokens,
-            "completion_tokens_at_most": self.most_completion_tokens,
-        }
-        if prices is not None:
-            price = load_price(prices, self.name) if isinstance(self.model, EndpointModel) else Price(0, 0)
-            answers = self.most_completion_tokens
-            for name, prompts in (("cost_about", self.prompt_tokens), ("cost_at_most", self.most_prompt_tokens)):
-                found[name] = None if answers is None else round(price.of(prompts, answers), 6)
-        return found
+        price = None if prices is None else Price(0, 0)
+        if prices is not None and isinstance(self.model, EndpointModel):
+            price = load_price(prices, self.name)
+        role = {} if self._role is None else {"asked_for": self._role}
+        return {"model": self.name} | role | self._counts.figures(price)

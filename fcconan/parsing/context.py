@@ -64,7 +64,6 @@ _TOKEN = re.compile(
     r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE
 )
 _LONGEST = 600  # characters of a sentence that are looked at
-_DIGIT = re.compile(r"[0-9]|(?<!\w)(?:two|three|four|five)\b")
 _SENTENCE = re.compile(rf"(?<!\be\.g)(?<!\bi\.e)(?<=[.!?;])\s+|\n+|{MARK}")
 _CLAUSE = re.compile(
     rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|"

@@ -24,6 +24,7 @@ from fcconan.data import (
     hub_release,
     is_hub_name,
     read_manifest,
+    read_rows,
     read_table,
     without_secrets,
 )
@@ -307,26 +308,17 @@ def _beir(folder: Path) -> Collection:
 
 def _json_lines(path: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # JSON strings may hold what splitlines() splits at
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): a BEIR folder holds corpus.jsonl and queries.jsonl"
-        ) from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, row in enumerate(read_rows(path), start=1):
         try:
-            row = json.loads(line)
             key, text, title = str(row["_id"]), row["text"], row.get("title") or ""
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except KeyError as error:
             raise InputError(
-                f"{path}, line {number}: expected a JSON object with _id and text: mend the line"
+                f"{path}, row {number}: expected _id and text, found {', '.join(row)}: mend the row"
             ) from error
         if not isinstance(text, str) or not isinstance(title, str):
-            raise InputError(f"{path}, line {number}: text and title are strings: mend the line")
+            raise InputError(f"{path}, row {number}: text and title are strings: mend the row")
         if key in texts:
-            raise InputError(f"{path}, line {number}: the id {key!r} occurs twice: ids are unique")
+            raise InputError(f"{path}, row {number}: the id {key!r} occurs twice: ids are unique")
         texts[key] = f"{title} {text}".strip()
     return texts
 

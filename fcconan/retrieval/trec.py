@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fcconan.data import write_whole
+from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.scoring import Ranking
 
@@ -42,17 +42,8 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     return names.pop(), run
 
 
-def write_run(path: Path, name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> None:
-    """Writes a TREC run, whole or not at all; scores are written so that they are read back exactly.
-
-    Raises:
-        InputError: An id or the name has white space, which the format cannot hold.
-    """
-    write_whole(path, run_text(name, run))
-
-
 def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """Returns what `write_run` writes.
+    """Returns a TREC run as text; scores are written so that they are read back exactly.
 
     Raises:
         InputError: An id or the name has white space, which the format cannot hold.
@@ -96,17 +87,8 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
-    """Writes TREC qrels, whole or not at all.
-
-    Raises:
-        InputError: An id has white space, which the format cannot hold.
-    """
-    write_whole(path, qrels_text(qrels))
-
-
 def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
-    """Returns what `write_qrels` writes.
+    """Returns TREC qrels as text.
 
     Raises:
         InputError: An id has white space, which the format cannot hold.
@@ -120,15 +102,7 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give one file")
-    if not path.exists():
-        raise InputError(f"there is no file {path}: check the path")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}): give a text file in UTF-8") from error
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             line = line.removesuffix("\r")
             yield number, line.split("\t") if line.count("\t") >= 2 else line.split()

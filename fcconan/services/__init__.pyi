@@ -227,9 +227,7 @@ from .retriever_training import (
 )
 from .rows import (
     REPLIES as REPLIES,
-    ReplySelection as ReplySelection,
     check_systems as check_systems,
-    open_replies as open_replies,
 )
 from .rubrics import (
     RubricOptions as RubricOptions,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from fcconan.errors import InputError
-from fcconan.services.campaign_folders import MOST_UNITS, CampaignFolder, CampaignResult, CampaignSeed, Rounds
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds, RoundSize
 from fcconan.services.configuration import option
 from fcconan.services.options import MOST_RESAMPLES
 
@@ -201,29 +201,14 @@ def _exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Camp
     return notes
 
 
-class ValidateOptions(CampaignSeed):
+class ValidateOptions(RoundSize):
     """How the round of validators is made; omitted options are those of an existing round."""
 
-    sample_size: int | None = option(
-        None,
-        help="Number of units to draw; default: all.",
-        metavar="N",
-        renamed=("--sample",),
-        ge=1,
-        le=MOST_UNITS,
-    )
     overlap: dict[Annotated[int, Field(ge=2, le=2)], Annotated[float, Field(ge=0, le=1)]] = option(
         {},
         help="Share of units that two validators judge, such as 2=0.1.",
         metavar="2=SHARE",
         renamed=(("--twice", "2={}"),),
-    )
-    session_size: int | None = option(
-        None,
-        help="Largest number of units in a session; default: one session.",
-        metavar="N",
-        ge=1,
-        le=MOST_UNITS,
     )
     extend: bool = option(
         False,

@@ -14,9 +14,9 @@ from fcconan.services.campaign_folders import (
     MOST_UNITS,
     CampaignFolder,
     CampaignResult,
-    CampaignSeed,
     EffortOptions,
     GoldQuestions,
+    RoundSize,
 )
 from fcconan.services.configuration import Configuration, option
 
@@ -100,7 +100,7 @@ def update_raters(campaign: CampaignFolder, options: RosterOptions = RosterOptio
     return RosterResult({"raters": rows, "n_changed": n_changed}, opened.settings.name)
 
 
-class AssignOptions(CampaignSeed, GoldQuestions, EffortOptions):
+class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     """How a round is made or changed."""
 
     round: str = option(
@@ -126,23 +126,8 @@ class AssignOptions(CampaignSeed, GoldQuestions, EffortOptions):
         renamed=(("--scatter", "unit"),),
     )
     all_raters: bool = option(False, help="Assign all units of the round to all raters.")
-    sample_size: int | None = option(
-        None,
-        help="Number of units to draw; default: all.",
-        metavar="N",
-        renamed=("--sample",),
-        ge=1,
-        le=MOST_UNITS,
-    )
     exclude_round: tuple[str, ...] = option(
         (), help="Round whose units are left out; repeat it.", rare=True, metavar="NAME", renamed=("--without",)
-    )
-    session_size: int | None = option(
-        None,
-        help="Largest number of units in a session; default: one session.",
-        metavar="N",
-        ge=1,
-        le=MOST_UNITS,
     )
     gold_per_session: int = option(
         0,

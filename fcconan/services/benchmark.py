@@ -8,14 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import field_validator
-
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, names_by, option
 from fcconan.services.connections import request_fields
 from fcconan.services.locations import built_folder
-from fcconan.services.options import BOOTSTRAP, ENDPOINT, LARGEST_SEED, MOST_RESAMPLES, Requests
+from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Baseline, Requests
 
 if TYPE_CHECKING:
     from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
@@ -34,7 +32,7 @@ def _metric_names() -> list[str]:
     return [f"{name}@10" for name in RETRIEVAL_METRICS]
 
 
-class BenchOptions(Requests):
+class BenchOptions(Baseline, Requests):
     """Which systems are benchmarked, and how they are scored."""
 
     system: tuple[str, ...] = option(
@@ -59,9 +57,6 @@ class BenchOptions(Requests):
     )
     metric: tuple[str, ...] = option(
         (), help="Metric of ranx, such as ndcg@10. Repeatable.", metavar="NAME", complete=_metric_names
-    )
-    baseline: str | None = option(
-        None, help="Test all other systems against this system instead of all pairs.", metavar="NAME"
     )
     report_folder: Path | None = option(
         None,
@@ -128,15 +123,6 @@ class BenchOptions(Requests):
         renamed=("--runs",),
     )
     cache: bool = option(True, help="Read and write cached runs.", rare=True, renamed=("--reuse",))
-    max_cost: float | None = option(
-        None,
-        help="Stop before this run costs more, in the unit of --prices.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="FLOAT",
-        ge=0,
-        le=1e9,
-    )
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=LOCAL, rare=True, metavar="NAME"
     )
@@ -148,12 +134,6 @@ class BenchOptions(Requests):
         ge=1,
         le=1_000_000,
     )
-
-    @field_validator("system", "encoder", "run", "metric", "partition", mode="before")
-    @classmethod
-    def _listed(cls, given: Any) -> Any:
-        """Accepts a single value in place of a list with one value."""
-        return (given,) if isinstance(given, str | Path) else given
 
 
 def bench(

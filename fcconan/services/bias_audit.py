@@ -1,20 +1,19 @@
 """Audits of judges: their biases, from their ratings and comparisons."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fcconan.data import Table, cell_text, open_table, read_mapping, read_typed_rows, sha256_of
+from fcconan.data import Table, cell_text, open_table, sha256_of, typed_row
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap
+from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import ReplySelection, Source, listed, names_of, wanted
+from fcconan.services.rows import Source, listed, names_of, wanted
 
 
-class AuditOptions(ReplySelection, Bootstrap):
+class AuditOptions(PartSelection, Bootstrap):
     """How judges are audited."""
 
     resamples: int = option(
@@ -93,12 +92,15 @@ def audit(
             beside=[table for table in (rated, compared) if table is not None],
             locate=dataset_folder,
         )
+    if judged is not None:  # a column that an option names may be in any of the files
+        for table in filter(None, (rated, compared)):
+            table.beside = [judged]
     found = audit_judge(
-        ratings=_rows(rated, RATED),
-        comparisons=_rows(compared, COLUMNS),
         replies=None if judged is None else list(judged),
+        ratings=_rows(rated, RATED, options),
+        comparisons=_rows(compared, COLUMNS, options),
         own=options.self_judge or None,
-        population=_population(rated, compared, judged),
+        population=_population(options, rated, compared, judged),
         **options.bootstrap,
     )
     if not found["rows"]:
@@ -122,25 +124,22 @@ def _table(kind: str, sources: Source | None, options: AuditOptions) -> Table | 
         places,
         split=options.split if has_splits else None,
         rename=options.rename,
-        filter=wanted(options),
     )
 
 
-def _rows(table: Table | None, columns: dict[str, str]) -> Iterable[Any] | None:
-    """Returns rows with typed cells: text in CSV is turned into numbers and lists; rows in memory have types."""
+def _rows(table: Table | None, columns: dict[str, str], options: AuditOptions) -> list[Any] | None:
+    """Returns the wanted rows with typed cells; a filter may leave ratings only, or comparisons only."""
     if table is None:
         return None
-    if not table.files:
-        return list(table)
-    mappings = [(file, {**read_mapping(file)[0], **table.rename}) for file in table.files]
-    rows = (row for file, rename in mappings for row in read_typed_rows(file, columns, rename))
-    return [row for row in rows if all(cell_text(row.get(name)) in each for name, each in table.filter.items())]
+    filters = wanted(options).items()
+    wanted_rows = (row for row in table if all(cell_text(row.get(name)) in each for name, each in filters))
+    return [typed_row(row, columns, row.place) for row in wanted_rows]
 
 
-def _population(*tables: Table | None) -> str:
+def _population(options: AuditOptions, *tables: Table | None) -> str:
     """Returns the files that are read, each with 12 digits of its sha256; of rows in memory, their digest."""
     given = [table for table in tables if table is not None]
     named = [f"{file.name}-{sha256_of(file)[:12]}" for table in given for file in table.files]
     named += [name for table in given if not table.files for name in table.names]
-    chosen = {f"{name}={'/'.join(sorted(each))}" for table in given for name, each in sorted(table.filter.items())}
-    return "+".join([*named, *([f"({','.join(sorted(chosen))})"] if chosen else [])])
+    chosen = sorted(f"{name}={'/'.join(sorted(each))}" for name, each in wanted(options).items())
+    return "+".join([*named, *([f"({','.join(chosen)})"] if chosen else [])])

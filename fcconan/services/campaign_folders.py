@@ -30,6 +30,26 @@ class CampaignSeed(Configuration):
     )
 
 
+class RoundSize(CampaignSeed):
+    """How many units are drawn for a round, and how many of them make a session."""
+
+    sample_size: int | None = option(
+        None,
+        help="Number of units to draw; default: all.",
+        metavar="N",
+        renamed=("--sample",),
+        ge=1,
+        le=MOST_UNITS,
+    )
+    session_size: int | None = option(
+        None,
+        help="Largest number of units in a session; default: one session.",
+        metavar="N",
+        ge=1,
+        le=MOST_UNITS,
+    )
+
+
 class Rounds(Configuration):
     """The rounds whose answers are read."""
 

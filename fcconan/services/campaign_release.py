@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fcconan.data import tier_rule_names
 from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option, output
 
 if TYPE_CHECKING:
     from fcconan.annotation import Written
@@ -49,7 +49,7 @@ def tier(
     campaign: CampaignFolder,
     out: Annotated[
         Path | str,
-        argument("Folder for data files and recipe.yaml.", flag="--out", short="-o", path=True, role="release"),
+        output("Folder for data files and recipe.yaml."),
     ],
     options: TierOptions = TierOptions(),
 ) -> TierResult:

@@ -1,7 +1,7 @@
 """New campaigns: the units that are judged, from a corpus, two lists of texts, or replies of systems."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,8 @@ from fcconan.errors import InputError
 from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import ROWS, RowSelection, Seed
+from fcconan.services.options import PartSelection, Seed
+from fcconan.services.rows import open_rows, wanted
 
 if TYPE_CHECKING:
     from fcconan.annotation import Corpus, Material
@@ -27,7 +28,7 @@ DRAWING = "Choice of pairs"
 Row = dict[str, Any]
 
 
-class CampaignOptions(Seed, RowSelection):
+class CampaignOptions(Seed, PartSelection):
     """What is judged."""
 
     task: str = option(
@@ -119,16 +120,6 @@ class CampaignOptions(Seed, RowSelection):
         renamed=("--quiz",),
         role="read",
     )
-    split: str | None = option(
-        None, help="Split of a dataset; required where it has several.", group=ROWS, rare=True, metavar="NAME"
-    )
-    subset: str | None = option(
-        None,
-        help="Config of the dataset; default: that of the language, or replies.",
-        group=ROWS,
-        rare=True,
-        metavar="NAME",
-    )
     campaign_name: str | None = option(
         None,
         help="Name of the campaign in lower case; default: the folder's.",
@@ -182,7 +173,7 @@ def new_campaign(
         6
     """
     from fcconan.annotation import Settings, add_known, make_once
-    from fcconan.data import name_with_hash, task_path
+    from fcconan.data import name_with_hash, row_file, task_path
     from fcconan.judging import load_task
 
     folder = Path(campaign)
@@ -201,7 +192,7 @@ def new_campaign(
         if file is not None:
             from fcconan.annotation import read_list
 
-            sources[role] = name_with_hash(_existing(file))
+            sources[role] = name_with_hash(row_file(file))
             made = add_known(made, read_list(file), role, task)  # type: ignore[arg-type]
     made = replace(made, made_from={"kind": made.made_from["kind"], **sources, **made.made_from})
     guidelines = task_path(options.task).with_name("guidelines.md")
@@ -228,7 +219,7 @@ def _made(
         reply_units,
         usual_encoder,
     )
-    from fcconan.data import name_with_hash, open_table
+    from fcconan.data import name_with_hash, row_file
 
     hs_file, cn_file = options.hs_file, options.cn_file
     sizes: dict[str, Any] = {
@@ -238,22 +229,14 @@ def _made(
         "seed": options.seed,
     }
     if replies is not None:
-        table = open_table(
-            "replies",
-            [replies],
-            split=options.split,
-            part=options.subset or "replies",
-            rename=options.rename,
-            locate=dataset_folder,
-        )
+        table = open_rows("replies", replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
-        rows = _chosen(table, options.filter)
         if task.unit == "reply":
-            return reply_units(rows, task.context), sources
-        return comparison_units(rows, task.context, n_pairs=options.pairs, seed=options.seed), sources
+            return reply_units(table, task.context), sources
+        return comparison_units(table, task.context, n_pairs=options.pairs, seed=options.seed), sources
     if hs_file is not None and cn_file is not None:
         known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
-        sources |= {"hs_file": name_with_hash(_existing(hs_file)), "cn_file": name_with_hash(_existing(cn_file))}
+        sources |= {"hs_file": name_with_hash(row_file(hs_file)), "cn_file": name_with_hash(row_file(cn_file))}
         texts = (
             list_texts(read_list(hs_file, options.rename), "hs"),
             list_texts(read_list(cn_file, options.rename), "cn"),
@@ -262,7 +245,7 @@ def _made(
     found, sources = _corpus(corpus, options, options.group_by)
     among = None
     if hs_file is not None:
-        sources["hs_file"] = name_with_hash(_existing(hs_file))
+        sources["hs_file"] = name_with_hash(row_file(hs_file))
         listed = list_texts(read_list(hs_file, options.rename), "hs")
         among = list(dict.fromkeys(row["hs_id"] for row in listed))
     encoder = options.encoder
@@ -281,7 +264,7 @@ def _corpus(source: Any, options: CampaignOptions, group_by: str | None) -> "tup
     place = dataset_folder(source) if isinstance(source, str | Path) else source
     subset = options.subset or _subset(place, source, options.language)
     table = open_table(
-        "pairs", [place], split=options.split, part=subset, rename=options.rename, filter=_wanted(options.filter)
+        "pairs", [place], split=options.split, part=subset, rename=options.rename, filter=wanted(options)
     )
     corpus = read_corpus(table, language=options.language, one_per=group_by)
     return corpus, {"corpus": table.population} | ({"config": subset} if table.folders else {})
@@ -303,26 +286,9 @@ def _subset(place: Any, source: Any, language: str) -> str:
 
 def _selection(options: CampaignOptions) -> dict[str, str]:
     """Returns the chosen columns and rows for the report; the signature of a corpus has its own."""
-    wanted = {name: "/".join(sorted(values)) for name, values in _wanted(options.filter).items()}
-    chosen = {"columns": options.rename, "where": wanted}
+    filters = {name: "/".join(sorted(values)) for name, values in wanted(options).items()}
+    chosen = {"columns": options.rename, "where": filters}
     return {name: " ".join(f"{key}={each[key]}" for key in sorted(each)) for name, each in chosen.items() if each}
-
-
-def _wanted(filter: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
-    return {name: set(values) for name, values in filter.items()}
-
-
-def _chosen(rows: Iterable[Row], filter: Mapping[str, Iterable[str]]) -> Iterator[Row]:
-    wanted = _wanted(filter)
-    n_chosen = 0
-    for row in rows:
-        if missing := wanted.keys() - row.keys():
-            raise InputError(f"replies have no column {min(missing)!r}, but {', '.join(row)}: name one of these")
-        if all(str(row[name]) in values for name, values in wanted.items()):
-            n_chosen += 1
-            yield row
-    if not n_chosen:
-        raise InputError("no reply has the values of --filter: loosen it")
 
 
 def _name(name: str | None, folder: Path) -> str:
@@ -338,12 +304,6 @@ def _language(language: str) -> str:
     if not _LANGUAGE.fullmatch(language):
         raise InputError(f"--language is {language!r}: give a code of ISO 639-1, such as en")
     return language
-
-
-def _existing(file: Path) -> Path:
-    if not file.is_file():
-        raise InputError(f"there is no file {file}: check the path")
-    return file
 
 
 def _check_sources(task: "Task", options: CampaignOptions, *, corpus: Any, replies: Any) -> None:

@@ -98,6 +98,12 @@ def names_by(function: str) -> Names:
     return lambda: getattr(import_module(module), name)()
 
 
+def output(help: str, *, role: Role = "release", required: bool = False) -> Argument:
+    """Declares `--out`: a folder, or with the role `write` a file; see `Argument`."""
+    metavar = "FILE" if role == "write" else None
+    return Argument(help, flag="--out", short="-o", path=True, metavar=metavar, role=role, required=required)
+
+
 def option(
     default: Any = PydanticUndefined,
     *,

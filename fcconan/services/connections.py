@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.services.options import Endpoint
+from fcconan.services.options import Endpoint, Requests
 
 if TYPE_CHECKING:
     from fcconan.models import Answers, Client, Format, Model, Purse, Run
@@ -146,16 +146,20 @@ class Connection:
         share, more = divmod(options.concurrency, len(sharing))
         limit = options.requests_per_minute
         client = Client(
-            journal=self.answers(),
-            base_url=options.base_url,
-            api_key_variable=options.api_key_variable,
-            timeout=options.timeout,
-            retries=options.retries,
-            concurrency=max(1, share + (sharing.index(name) < more)),
-            requests_per_minute=None if limit is None else limit / len(sharing),
+            **calling(options, self.answers())
+            | {
+                "concurrency": max(1, share + (sharing.index(name) < more)),
+                "requests_per_minute": None if limit is None else limit / len(sharing),
+            },
             budget=Budget(self.purse, price),
         )
         return EndpointModel(client, name, structured=structured, further=further)
+
+
+def calling(options: Requests, answers: "Answers") -> dict[str, Any]:
+    """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
+    names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
+    return {"journal": answers, **{name: getattr(options, name) for name in names}}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import fcconan
 from fcconan.data import recipe_names, tier_rule_names
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import Configuration, argument, option, output
 from fcconan.services.options import MOST_JOBS
 from fcconan.services.results import Result
 
@@ -197,13 +197,7 @@ def build(
     ],
     out: Annotated[
         Path | str,
-        argument(
-            "The folder to write; a release that is there is replaced.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="release",
-        ),
+        output("The folder to write; a release that is there is replaced."),
     ],
     options: BuildOptions = BuildOptions(),
     *,
@@ -246,7 +240,7 @@ def hydrate(
         Path | str,
         argument("A labels-only folder, or the name of one on the Hub (owner/name)."),
     ],
-    out: Annotated[Path | str, argument("The folder to write.", flag="--out", short="-o", path=True, role="release")],
+    out: Annotated[Path | str, output("The folder to write.")],
     options: HydrateOptions = HydrateOptions(),
     *,
     progress: bool | None = None,

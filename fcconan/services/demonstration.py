@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from fcconan.errors import InputError
 from fcconan.services.benchmark import BenchOptions, bench
 from fcconan.services.benchmark_results import BenchResult
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import Configuration, option, output
 from fcconan.services.datasets import BuildResult, build
 from fcconan.services.options import RowSelection
 from fcconan.services.rows import open_rows, rated_replies
@@ -68,9 +68,7 @@ class DemoResult(BuildResult):
 def run_demo(
     out: Annotated[
         Path | str,
-        argument(
-            "Folder of the dataset; a release there is replaced.", flag="--out", short="-o", path=True, role="release"
-        ),
+        output("Folder of the dataset; a release there is replaced."),
     ] = "demo-dataset",
     options: DemoOptions = DemoOptions(),
     *,

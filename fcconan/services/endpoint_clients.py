@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
-from fcconan.services.connections import Notices, cache_path, notices_of, run_of, usage_of
+from fcconan.services.connections import Notices, cache_path, calling, notices_of, run_of, usage_of
 from fcconan.services.options import Requests
 
 if TYPE_CHECKING:
@@ -68,13 +68,7 @@ class EndpointClients:
             options = self._options
             price = None if options.prices is None else load_price(options.prices, model)
             self._made[model] = (DryClient if options.dry_run else Client)(
-                journal=self.answers(),
-                base_url=options.base_url,
-                api_key_variable=options.api_key_variable,
-                timeout=options.timeout,
-                retries=options.retries,
-                concurrency=options.concurrency,
-                requests_per_minute=options.requests_per_minute,
+                **calling(options, self.answers()),
                 budget=Budget(self._purse, price),
                 progress=_Paced(model, self._progress),
             )

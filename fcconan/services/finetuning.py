@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from annotated_types import Gt, Lt
 
 import fcconan
-from fcconan.services.configuration import Configuration, argument, option
-from fcconan.services.options import LARGEST_SEED
+from fcconan.services.configuration import argument, option, output
+from fcconan.services.options import LARGEST_SEED, ROWS, PartSelection
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def preset_names() -> list[str]:
     return preset_names()
 
 
-class FinetuneOptions(Configuration):
+class FinetuneOptions(PartSelection):
     """How a model is fine-tuned; settings without a value are those of the preset."""
 
     base_model: str = option(
@@ -145,23 +145,10 @@ class FinetuneOptions(Configuration):
         False, help="Leave out training pairs with evaluation messages instead of stopping.", rare=True
     )
     drop_duplicates: bool = option(False, help="Keep one random pair for each message.", rare=True)
-    subset: str | None = option(
-        None, help="Config of the dataset; default: its training part.", rare=True, metavar="NAME"
+    split: str | None = option(
+        None, help="Split of the dataset; default: train.", group=ROWS, rare=True, metavar="NAME"
     )
-    split: str | None = option(None, help="Split of that config; default: train.", rare=True, metavar="NAME")
-    rename: dict[str, str] = option(
-        {},
-        help="Column of the file that holds the values of NAME; repeat it for several columns.",
-        metavar="NAME=COLUMN",
-        renamed=("--column",),
-    )
-    filter: dict[str, tuple[str, ...]] = option(
-        {},
-        help="Use only rows with this value; several values of a column are alternatives.",
-        rare=True,
-        metavar="COLUMN=VALUE",
-    )
-    device: str | None = option(None, help="Device, such as cpu or cuda.", metavar="NAME")
+    device: str | None = option(None, help="Device, such as cpu or cuda.", rare=True, metavar="NAME")
     dry_run: bool = option(False, help="Count pairs, tokens and steps; train nothing.")
 
 
@@ -207,13 +194,7 @@ def finetune(
     ],
     out: Annotated[
         Path | str,
-        argument(
-            "Folder to write; a run that was interrupted continues.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="release",
-        ),
+        output("Folder to write; a run that was interrupted continues."),
     ],
     options: FinetuneOptions,
     *,

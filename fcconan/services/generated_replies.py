@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
-from fcconan.services.configuration import argument
-from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
+from fcconan.services.configuration import argument, output
+from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
 from fcconan.services.locations import built_folder, dataset_part
 from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
@@ -73,7 +73,7 @@ def generate(
     ],
     out: Annotated[
         Path | str,
-        argument("File of replies: .parquet, .jsonl or .csv.", flag="--out", short="-o", path=True, role="write"),
+        output("File of replies: .parquet, .jsonl or .csv.", role="write"),
     ],
     options: GenerateOptions = GenerateOptions(),
     *,
@@ -315,14 +315,7 @@ class _Replies:
                 raise InputError(
                     f"{flag} does not hold for a retriever behind an endpoint: choose another, or leave it out"
                 )
-        return Client(
-            journal=self.connection.answers(),
-            base_url=endpoint.base_url,
-            api_key_variable=endpoint.api_key_variable,
-            timeout=endpoint.timeout,
-            retries=endpoint.retries,
-            concurrency=endpoint.concurrency,
-        )
+        return Client(**calling(endpoint, self.connection.answers()))
 
     def _examples(self) -> "Examples":
         from fcconan.generation import Examples

@@ -27,7 +27,7 @@ from fcconan.generation import (
     write_replies,
 )
 from fcconan.services.bias_audit import AuditOptions, audit
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, output
 from fcconan.services.connections import Connection, cache_path, connected
 from fcconan.services.correlations import CorrelateOptions, correlate
 from fcconan.services.locations import check_files, files_of_models
@@ -45,8 +45,6 @@ _FEWEST_RESAMPLES = 100  # of the audit, which has no point without intervals
 
 class GeneratorSuiteOptions(Endpoint):
     """How the models of a suite are called."""
-
-    device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,13 +91,7 @@ def evaluate_generators(
     ],
     out: Annotated[
         Path | str,
-        argument(
-            "Folder of replies, ratings, comparisons and the report; a further run continues.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="release",
-        ),
+        output("Folder of replies, ratings, comparisons and the report; a further run continues."),
     ],
     options: GeneratorSuiteOptions = GeneratorSuiteOptions(),
     *,

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option, output
 from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
-from fcconan.services.options import MOST_ROWS, Decoding, Endpoint
+from fcconan.services.model_results import (
+    Progress,
+    RowsResult,
+    WatchedModel,
+    dry_run_of,
+    reporting,
+    why_nothing,
+    written,
+)
+from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.prompts import METHOD, RatingPrompt, expected_answer, steps_of, task_option
-from fcconan.services.rows import REPLIES, ReplySelection, Source, open_replies
+from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
-class RateOptions(RatingPrompt, Decoding, Background, ReplySelection, Endpoint):
+class RateOptions(RaterName, RatingPrompt, Decoding, Background, PartSelection, Endpoint):
     """Which models rate replies, and how."""
 
     model: tuple[str, ...] = option(
@@ -41,35 +49,20 @@ class RateOptions(RatingPrompt, Decoding, Background, ReplySelection, Endpoint):
     panel: Literal["mean", "median", "majority"] | None = option(
         None, help="Combine the models into a further rater.", rare=True
     )
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
-    )
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1, le=MOST_ROWS)
 
 
 @dataclass(frozen=True, repr=False)
-class RateResult(ModelResult):
-    """Ratings; the main table has a row of counts for each rater and aspect.
+class RateResult(RowsResult):
+    """Ratings; the main table has a row of counts for each rater and aspect."""
 
-    Attributes:
-        path: The file of ratings; None if they are in memory.
-        memory: The ratings, where they are in memory.
-    """
-
-    path: Path | None = None
-    memory: "Sequence[Row]" = ()
     kind: ClassVar[str] = "ratings"
 
     def ratings(self) -> "Sequence[Row]":
         """Returns the ratings: a row for each rater, reply and aspect, in the columns of a Rating."""
-        from fcconan.data import read_typed_rows
         from fcconan.judging import RATED
 
-        return self.memory if self.path is None else list(read_typed_rows(self.path, RATED, {}))
+        return self.made(RATED)
 
 
 def rate(
@@ -78,15 +71,7 @@ def rate(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of ratings: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-            required=True,
-        ),
+        output("File of ratings: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
@@ -124,7 +109,7 @@ def rate(
     if names == [LEXICAL]:
         _refuse_for_lexical(options)
     knowledge = knowledge_of(options, shown="background" in plan.texts)
-    rows = _First(open_replies(replies, options), options.limit)
+    rows = _First(open_rows("replies", replies, options), options.limit)
     items = count_background(rows, knowledge) if "background" in plan.texts and names != [LEXICAL] else None
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
@@ -277,20 +262,16 @@ def _rated(
 
 def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path | None) -> "tuple[RatingSummary, list[Row]]":
     """Writes rows and counts them; without a file, they are returned."""
-    from fcconan.data import RowWriter
     from fcconan.judging import RatingSummary
 
-    summary, memory = RatingSummary(), list["Row"]()
-    if out is None:
+    summary = RatingSummary()
+
+    def counted() -> "Iterator[list[Row]]":
         for rows in rated:
             summary.add(rows)
-            memory += rows
-        return summary, memory
-    with RowWriter(out, columns) as writer:
-        for rows in rated:
-            summary.add(rows)
-            writer.write(rows)
-    return summary, memory
+            yield rows
+
+    return summary, written(counted(), columns, out)
 
 
 def _problems(judges: list[Any], rows: "list[Row]", expected: str) -> list[str]:

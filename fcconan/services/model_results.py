@@ -13,7 +13,10 @@ from fcconan.services.connections import Notices
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
+    from fcconan.data import Columns
     from fcconan.models import Call, Model, Rehearsal, Reply
+
+    Row = dict[str, Any]
 
 FIRST = 20  # requests; if the first ones of a run all fail in the same way, the others would too
 _SHOWN = 300  # characters of a message of an endpoint
@@ -170,6 +173,45 @@ class ModelResult(Result):
 
         content = {name: value for name, value in self.data.items() if name not in ("out", "used")}
         return f"fcconan:{fcconan.__version__}|{self.kind}:{short_hash(json.dumps(content, sort_keys=True))}"
+
+
+@dataclass(frozen=True, repr=False)
+class RowsResult(ModelResult):
+    """Result of a service that makes rows.
+
+    Attributes:
+        path: The file of the rows; None if they are in memory.
+        memory: The rows, where they are in memory.
+    """
+
+    path: Path | None = None
+    memory: "Sequence[Row]" = ()
+
+    def made(self, columns: "Columns") -> "Sequence[Row]":
+        """Returns the rows, with typed cells.
+
+        Args:
+            columns: Names and types of the columns.
+        """
+        from fcconan.data import read_typed_rows
+
+        return self.memory if self.path is None else list(read_typed_rows(self.path, columns))
+
+
+def written(batches: "Iterable[Sequence[Row]]", columns: "Columns", out: Path | None) -> "list[Row]":
+    """Writes rows as they come; without a file, they are returned.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    from fcconan.data import RowWriter
+
+    if out is None:
+        return [row for rows in batches for row in rows]
+    with RowWriter(out, columns) as writer:
+        for rows in batches:
+            writer.write(rows)
+    return []
 
 
 def dry_run_of(rehearsals: "Iterable[Rehearsal]", prices: Path | None) -> dict[str, Any]:

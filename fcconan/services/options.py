@@ -52,6 +52,14 @@ class Bootstrap(Configuration):
         return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
 
 
+class Baseline(Configuration):
+    """Which differences of systems are tested."""
+
+    baseline: str | None = option(
+        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
+    )
+
+
 class RowSelection(Configuration):
     """Which rows of a source are read, and how its columns are called."""
 
@@ -92,6 +100,21 @@ class RowSelection(Configuration):
         return {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
 
 
+class PartSelection(RowSelection):
+    """The same for one part of a dataset."""
+
+    subset: str | None = option(
+        None,
+        help="Config of the dataset, such as replies, pairs or bronze; default: the one that the command needs.",
+        group=ROWS,
+        rare=True,
+        metavar="NAME",
+    )
+    split: str | None = option(
+        None, help="Split of a dataset; required where it has several.", group=ROWS, rare=True, metavar="NAME"
+    )
+
+
 class WideRowSelection(RowSelection):
     """The same for rows of judgements, which may have one column per rater."""
 
@@ -123,27 +146,11 @@ def _by_rater(given: dict[str, str]) -> Wide:
     return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
 
-class Requests(Configuration):
-    """How endpoints are called, and how much that may cost."""
+class Calls(Configuration):
+    """How requests are sent to an endpoint, and how much that may cost."""
 
     base_url: str | None = option(
         None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
-    )
-    api_key_variable: str = option(
-        "OPENAI_API_KEY",
-        help="Environment variable that holds the API key.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="NAME",
-    )
-    response_cache: Path | None = option(
-        None,
-        help="Response cache: the file of paid answers; default: in the cache folder.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="FILE",
-        role="write",
-        renamed=("--journal",),
     )
     concurrency: int = option(
         8,
@@ -152,15 +159,6 @@ class Requests(Configuration):
         rare=True,
         ge=1,
         le=MOST_REQUESTS,
-    )
-    requests_per_minute: float | None = option(
-        None,
-        help="Largest number of requests per minute.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="FLOAT",
-        gt=0,
-        le=1e6,
     )
     timeout: float = option(
         120.0,
@@ -173,21 +171,6 @@ class Requests(Configuration):
     )
     retries: int = option(
         4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
-    )
-    structured_output: bool = option(
-        True,
-        help="Request structured output where the endpoint supports it.",
-        group=ENDPOINT,
-        rare=True,
-        renamed=("--schema",),
-    )
-    request_field: tuple[str, ...] = option(
-        (),
-        help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="NAME=VALUE",
-        renamed=("--field",),
     )
     prices: Path | None = option(
         None,
@@ -207,6 +190,51 @@ class Requests(Configuration):
     )
     dry_run: bool = option(
         False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
+    )
+
+
+class Requests(Calls):
+    """The same with a response cache and a form of the requests."""
+
+    api_key_variable: str = option(
+        "OPENAI_API_KEY",
+        help="Environment variable that holds the API key.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="NAME",
+    )
+    response_cache: Path | None = option(
+        None,
+        help="Response cache: the file of paid answers; default: in the cache folder.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FILE",
+        role="write",
+        renamed=("--journal",),
+    )
+    requests_per_minute: float | None = option(
+        None,
+        help="Largest number of requests per minute.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="FLOAT",
+        gt=0,
+        le=1e6,
+    )
+    structured_output: bool = option(
+        True,
+        help="Request structured output where the endpoint supports it.",
+        group=ENDPOINT,
+        rare=True,
+        renamed=("--schema",),
+    )
+    request_field: tuple[str, ...] = option(
+        (),
+        help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
+        group=ENDPOINT,
+        rare=True,
+        metavar="NAME=VALUE",
+        renamed=("--field",),
     )
     fresh: bool | None = option(
         None,
@@ -229,6 +257,18 @@ class Endpoint(Requests):
         rare=True,
         ge=1,
         le=65_536,
+    )
+
+
+class RaterName(Configuration):
+    """The name of a model as a rater."""
+
+    rater_name: str | None = option(
+        None,
+        help="Name of the rater in the written rows; default: the model and its unusual settings.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
     )
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import argument, option, output
 from fcconan.services.connections import Connection, Notices, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import ENDPOINT, LONGEST_WAIT, MOST_JOBS, MOST_REQUESTS, MOST_ROWS, Endpoint
+from fcconan.services.options import MOST_JOBS, MOST_ROWS, Calls, Endpoint
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NO_NOTICES = Notices()
 Progress = Callable[[int, int], None]
 
 
-class PairScoreOptions(Configuration):
+class PairScoreOptions(Calls):
     """How pairs are scored, which are kept, and where the work is done."""
 
     scorer: str = option(
@@ -99,48 +99,6 @@ class PairScoreOptions(Configuration):
         rare=True,
         renamed=("--strategy",),
     )
-    base_url: str | None = option(
-        None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
-    )
-    concurrency: int = option(
-        8,
-        help="Largest number of simultaneous requests of a process.",
-        group=ENDPOINT,
-        rare=True,
-        ge=1,
-        le=MOST_REQUESTS,
-    )
-    timeout: float = option(
-        120.0,
-        help="Seconds to wait for a response of the endpoint.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="SECONDS",
-        gt=0,
-        le=LONGEST_WAIT,
-    )
-    retries: int = option(
-        4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
-    )
-    prices: Path | None = option(
-        None,
-        help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="FILE",
-        role="read",
-    )
-    max_cost: float | None = option(
-        None,
-        help="Stop before this run costs more, in the unit of --prices.",
-        group=ENDPOINT,
-        metavar="FLOAT",
-        ge=0,
-        le=1e9,
-    )
-    dry_run: bool = option(
-        False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,13 +136,7 @@ def score_pairs(
     ],
     out: Annotated[
         Path | str,
-        argument(
-            "Folder of the shards; an interrupted run continues there.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="release",
-        ),
+        output("Folder of the shards; an interrupted run continues there."),
     ],
     options: PairScoreOptions,
     *,

@@ -5,19 +5,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting, why_nothing
-from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint
+from fcconan.services.model_results import (
+    Progress,
+    RowsResult,
+    WatchedModel,
+    dry_run_of,
+    reporting,
+    why_nothing,
+    written,
+)
+from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.prompts import FORMATS, ComparisonPrompt, comparison_judge, task_option
-from fcconan.services.rows import REPLIES, ReplySelection, Source, check_systems, open_replies
+from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
     from fcconan.judging import ComparisonResult, ContextBudget, Row
     from fcconan.models import Client, Model
 
 
-class CompareOptions(ComparisonPrompt, Decoding, ReplySelection, Endpoint):
+class CompareOptions(RaterName, ComparisonPrompt, Decoding, PartSelection, Endpoint):
     """Which model compares replies, and how."""
 
     model: str = option(help=f"Language model: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
@@ -40,26 +48,12 @@ class CompareOptions(ComparisonPrompt, Decoding, ReplySelection, Endpoint):
     overflow: Literal["shorten", "invalid"] = option(
         "shorten", help="Treatment of replies that exceed the context length.", rare=True
     )
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
-    )
 
 
 @dataclass(frozen=True, repr=False)
-class CompareResult(ModelResult):
-    """Comparisons; the main table has a row for each verdict with its number.
+class CompareResult(RowsResult):
+    """Comparisons; the main table has a row for each verdict with its number."""
 
-    Attributes:
-        path: The file of comparisons; None if they are in memory.
-        memory: The comparisons, where they are in memory.
-    """
-
-    path: Path | None = None
-    memory: "Sequence[Row]" = ()
     kind: ClassVar[str] = "comparisons"
 
     def rows(self) -> Any:
@@ -70,10 +64,9 @@ class CompareResult(ModelResult):
 
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
-        from fcconan.data import read_typed_rows
         from fcconan.judging import COLUMNS
 
-        return self.memory if self.path is None else list(read_typed_rows(self.path, COLUMNS, {}))
+        return self.made(COLUMNS)
 
 
 def compare(
@@ -82,15 +75,7 @@ def compare(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of comparisons: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-            required=True,
-        ),
+        output("File of comparisons: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
@@ -137,7 +122,7 @@ def compare(
             seed=options.sent_seed,
             max_tokens=options.max_tokens,
         )
-        rows = open_replies(replies, options)
+        rows = open_rows("replies", replies, options)
         check_systems(replies, rows)
 
         def pairs() -> Any:
@@ -200,24 +185,18 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
 
 def _write(results: "Iterable[ComparisonResult]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
-    from fcconan.data import RowWriter
     from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
 
-    summary, failed, memory = ComparisonSummary(), 0, list["Row"]()
+    summary, failed = ComparisonSummary(), 0
 
-    def counted() -> "Iterable[Row]":
+    def counted() -> "Iterable[list[Row]]":
         nonlocal failed
         for result in results:
             summary.add(result)
-            yield result.row()
+            yield [result.row()]
             failed += sum(reason in RETRIED for reason in (result.reason_ab, result.reason_ba))
 
-    if out is None:
-        memory = list(counted())
-    else:
-        with RowWriter(out, COLUMNS) as writer:
-            for row in counted():
-                writer.write([row])
+    memory = written(counted(), COLUMNS, out)
     return summary.as_json(), failed, memory
 
 

@@ -10,8 +10,9 @@ from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.options import PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import ReplySelection, Source, check_systems, names_of, open_replies
+from fcconan.services.rows import Source, check_systems, names_of, open_rows
 
 if TYPE_CHECKING:
     from fcconan.judging import ContextBudget, Question, Task
@@ -178,7 +179,7 @@ def comparison_judge(
 TASK, COMPARISON = "multi-aspect", "pairwise"
 
 
-class PromptOptions(RatingPrompt, ComparisonPrompt, Background, ReplySelection):
+class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
     """Which prompt is shown."""
 
     task: str | None = task_option(None)
@@ -266,7 +267,7 @@ def _of_comparison(options: PromptOptions, dataset: Source | None) -> "Messages"
     judge = comparison_judge(options, options.task or COMPARISON)
     replies = None
     if dataset is not None:
-        replies = open_replies(dataset, options)
+        replies = open_rows("replies", dataset, options)
         check_systems(dataset, replies)
     return _first_pair(judge, replies)
 
@@ -289,7 +290,7 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
     if dataset is None:
         return [[{"role": role, "content": content} for role, content in each.prompt.messages] for each in questions]
     rating = ModelJudge(UnaskedModel(), plan, background=knowledge)
-    for row in open_replies(dataset, options):
+    for row in open_rows("replies", dataset, options):
         if calls := rating.calls(row):
             # Samples have the same messages.
             return list({str(call.messages): call.messages for call in calls}.values())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from fcconan.data import Table
 from fcconan.errors import InputError
 from fcconan.services.configuration import option
-from fcconan.services.options import Bootstrap, WideRowSelection
+from fcconan.services.options import Baseline, Bootstrap, WideRowSelection
 from fcconan.services.results import Result
 from fcconan.services.rows import (
     SOURCES,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fcconan.scoring import RatedReplies
 
 
-class LeaderboardOptions(WideRowSelection, Bootstrap):
+class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
     """Which ratings count, and which differences are tested."""
 
     rater: tuple[str, ...] = option(
@@ -36,9 +36,6 @@ class LeaderboardOptions(WideRowSelection, Bootstrap):
         rare=True,
         metavar="ASPECT",
         renamed=("--primary",),
-    )
-    baseline: str | None = option(
-        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
     )
     human: tuple[str, ...] = option((), help="Rater of --wide-column who is a person; repeat it.", rare=True)
 
@@ -161,14 +158,11 @@ def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
 LARGEST_PRECISION = 1e9
 
 
-class RankOptions(WideRowSelection, Bootstrap):
+class RankOptions(WideRowSelection, Baseline, Bootstrap):
     """Which verdicts count, and what is computed of them."""
 
     rater: tuple[str, ...] = option((), help="Use only the verdicts of this rater; repeat it for several.")
     majority: bool = option(False, help="Use one verdict for each pair of replies: that of more than half the raters.")
-    baseline: str | None = option(
-        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
-    )
     between_raters: Literal["share", "bradley_terry"] | None = option(
         None, help="Score of systems that is correlated between raters.", rare=True
     )

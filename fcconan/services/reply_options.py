@@ -7,7 +7,7 @@ from fcconan.errors import InputError
 from fcconan.services.background import Background
 from fcconan.services.configuration import flag_of, names_by, option
 from fcconan.services.locations import FORM
-from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, RowSelection
+from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, PartSelection
 
 if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
@@ -28,7 +28,7 @@ METHOD = (
 )  # fmt: skip
 
 
-class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
+class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     """How replies are made, by a model, a catalogue or people; and which messages are answered."""
 
     structured_output: ClassVar[bool] = True  # type: ignore[misc]  # replies are plain text, so there is no option
@@ -145,31 +145,7 @@ class GenerateOptions(Background, Decoding, RowSelection, Endpoint):
         rare=True,
         metavar="NAME",
     )
-    subset: str | None = option(None, help="Config of the dataset with the messages.", rare=True, metavar="NAME")
-    split: str | None = option(None, help="Split of that config.", rare=True, metavar="NAME")
-    rename: dict[str, str] = option(
-        {},
-        help="Column of the file that holds the values of NAME; repeat it for several columns.",
-        rare=True,
-        metavar="NAME=COLUMN",
-        renamed=("--column",),
-    )
-    filter: dict[str, tuple[str, ...]] = option(
-        {},
-        help="Use only rows with this value; several values of a column are alternatives.",
-        rare=True,
-        metavar="COLUMN=VALUE",
-    )
     limit: int | None = option(None, help="Use only the first messages.", short="-n", ge=1, le=MOST_ROWS)
-    device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
-    max_cost: float | None = option(
-        None,
-        help="Stop before this run costs more, in the unit of --prices.",
-        rare=True,
-        metavar="FLOAT",
-        ge=0,
-        le=1e9,
-    )
 
     def refuse(self, reason: str, *, but: Iterable[str] = (), only: Iterable[str] = METHOD) -> None:
         """Refuses options that have no effect with the others.

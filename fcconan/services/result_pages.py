@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import Configuration, argument, option, output
 from fcconan.services.locations import built_folder
 from fcconan.services.results import Result
 
@@ -46,9 +46,7 @@ def report(
     ],
     out: Annotated[
         Path | str,
-        argument(
-            "Folder to write; an earlier report there is replaced.", flag="--out", short="-o", path=True, role="release"
-        ),
+        output("Folder to write; an earlier report there is replaced."),
     ] = "report-site",
     options: ReportOptions = ReportOptions(),
 ) -> ReportResult:

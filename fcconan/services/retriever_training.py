@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import Configuration, argument, option, output
 from fcconan.services.locations import built_folder
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
@@ -74,9 +74,7 @@ class RetrieverTrainingResult(Result):
 
 def train_retriever(
     dataset: Annotated[Path | str, argument("A dataset with training pairs, such as fc-conan.", role="read")],
-    out: Annotated[
-        Path | str, argument("Folder to write the model to.", flag="--out", short="-o", path=True, role="release")
-    ],
+    out: Annotated[Path | str, output("Folder to write the model to.")],
     options: RetrieverTrainingOptions = RetrieverTrainingOptions(),
     *,
     progress: Callable[[str], None] = lambda line: None,

@@ -7,9 +7,9 @@ from typing import Any
 from fcconan.data import Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.scoring import RatedReplies
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import ROWS, RowSelection, WideRowSelection
+from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
 
 # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table or rows; or a list of these.
 Source = str | PathLike[str] | Iterable[Any]
@@ -59,15 +59,16 @@ def open_rows(
     Raises:
         InputError: A source cannot be opened.
     """
-    wanted = {column: {cell_text(value) for value in values} for column, values in options.filter.items()}
+    filters = wanted(options)
     if raters:
-        wanted.setdefault("rater", set()).update(map(cell_text, raters))
+        filters.setdefault("rater", set()).update(map(cell_text, raters))
     return open_table(
         kind,
         listed(sources),
         split=options.split,
+        part=options.subset if isinstance(options, PartSelection) else None,
         rename=options.rename,
-        filter=wanted,
+        filter=filters,
         wide_columns=options.columns if isinstance(options, WideRowSelection) else None,
         people=people,
         beside=() if replies is None else (replies,),
@@ -113,42 +114,6 @@ REPLIES = argument(
 )
 
 
-class ReplySelection(RowSelection):
-    """Which replies are read, and how their columns are called."""
-
-    subset: str | None = option(
-        None,
-        help="Config of the dataset, such as replies, pairs or bronze; default: replies.",
-        group=ROWS,
-        rare=True,
-        metavar="NAME",
-    )
-    split: str | None = option(
-        None, help="Split of the dataset; needed where it has several.", group=ROWS, rare=True, metavar="NAME"
-    )
-
-
-def open_replies(sources: Source, options: ReplySelection) -> Table:
-    """Opens replies.
-
-    Args:
-        sources: One source, or a list of them.
-        options: The selection of rows.
-
-    Raises:
-        InputError: A source cannot be opened.
-    """
-    return open_table(
-        "replies",
-        listed(sources),
-        split=options.split,
-        part=options.subset,
-        rename=options.rename,
-        filter=wanted(options),
-        locate=dataset_folder,
-    )
-
-
 def wanted(options: RowSelection) -> dict[str, set[str]]:
     """Returns the values of each column whose rows are read."""
     return {column: {cell_text(value) for value in values} for column, values in options.filter.items()}
@@ -160,14 +125,8 @@ def names_of(sources: Source) -> str:
     >>> names_of(["a.csv", "b.csv"]), names_of([{"text": "No."}])
     ('a.csv, b.csv', 'the given rows')
     """
-    named = [str(each) for each in listed(sources) if not _is_in_memory(each)]
+    named = [str(each) for each in listed(sources) if isinstance(each, str | PathLike)]
     return ", ".join(named) or "the given rows"
-
-
-def _is_in_memory(source: Any) -> bool:
-    from os import PathLike
-
-    return not isinstance(source, str | PathLike)
 
 
 def check_systems(sources: Source, replies: Table) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import ModelResult, dry_run_of
 from fcconan.services.options import Endpoint, Seed
@@ -54,15 +54,7 @@ def draft_rubric(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "Task file to write (.yaml).",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-            required=True,
-        ),
+        output("Task file to write (.yaml).", role="write", required=True),
     ] = None,
     client: "Client | Model | Connection | None" = None,
 ) -> RubricResult:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, check_outside
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import Configuration, argument, option, output
 
 if TYPE_CHECKING:
     from fcconan.annotation import Imported
@@ -40,13 +40,7 @@ def export_sheets(
     campaign: CampaignFolder,
     out: Annotated[
         Path | str,
-        argument(
-            "Folder for the sheets and the guidelines.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="release",
-        ),
+        output("Folder for the sheets and the guidelines."),
     ],
     options: SheetOptions = SheetOptions(),
 ) -> SheetResult:

@@ -18,7 +18,7 @@ from fcconan.services.campaign_folders import (
     EffortOptions,
     check_outside,
 )
-from fcconan.services.configuration import argument, message_of, option
+from fcconan.services.configuration import message_of, option, output
 
 if TYPE_CHECKING:
     from fcconan.annotation import Behaviour, Behaviours, Campaign, Panel, Role, Truth
@@ -173,7 +173,7 @@ def simulate(
     campaign: CampaignFolder,
     out: Annotated[
         Path | str | None,
-        argument("Folder for filled-in sheets and truth.jsonl.", flag="--out", short="-o", path=True, role="release"),
+        output("Folder for filled-in sheets and truth.jsonl."),
     ] = None,
     options: SimulateOptions = SimulateOptions(),
 ) -> SimulateResult:

@@ -10,13 +10,21 @@ from pydantic import Field
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
 from fcconan.services.model_results import ModelResult, WatchedModel, dry_run_of
-from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, MOST_ROWS, MOST_TOKENS, Endpoint
+from fcconan.services.options import (
+    BOOTSTRAP,
+    LARGEST_SEED,
+    MOST_RESAMPLES,
+    MOST_ROWS,
+    MOST_TOKENS,
+    Endpoint,
+    PartSelection,
+)
 from fcconan.services.prompts import task_option
-from fcconan.services.rows import REPLIES, ReplySelection, Source, listed, names_of, open_replies
+from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows
 
 if TYPE_CHECKING:
     from fcconan.data import Table
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 MOST_REPEATS = 1_000_000
 
 
-class CalibrateOptions(ReplySelection, Background, Endpoint):
+class CalibrateOptions(PartSelection, Background, Endpoint):
     """Which steps are calibrated, against whose ratings, and how they are searched."""
 
     aspect: str = option(help="Aspect of the task to calibrate.", metavar="NAME")
@@ -148,14 +156,7 @@ def calibrate(
     *,
     out: Annotated[
         Path | str,
-        argument(
-            "File of steps to write (.yaml); a log is written next to it.",
-            flag="--out",
-            short="-o",
-            path=True,
-            metavar="FILE",
-            role="write",
-        ),
+        output("File of steps to write (.yaml); a log is written next to it.", role="write"),
     ],
     ratings: Annotated[
         Source | None,
@@ -199,7 +200,7 @@ def calibrate(
     aspect = rubric.aspect(options.aspect)
     plan = Plan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
     knowledge = knowledge_of(options, shown="background" in plan.texts)
-    table = open_replies(replies, options)
+    table = open_rows("replies", replies, options)
     rated = _people(table, replies, ratings, options)
     unasked = ModelJudge(UnaskedModel(), plan, background=knowledge)
     examples, notes = _examples(names_of(replies), table, rated, unasked)

@@ -6,10 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from fcconan.data import SCORED, SUFFIXES, RowWriter, check_row_target, open_table
+from fcconan.data import SCORED, SUFFIXES, check_row_target, open_table
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import argument, option, output
 from fcconan.services.locations import dataset_folder
+from fcconan.services.model_results import written
 from fcconan.services.options import RowSelection
 from fcconan.services.results import Result
 from fcconan.services.rows import SOURCES, Source, listed, open_rows
@@ -120,14 +121,7 @@ def metrics(
     *,
     out: Annotated[
         Path | str | None,
-        argument(
-            "File of ratings to write: .parquet, .jsonl or .csv.",
-            flag="--out",
-            short="-o",
-            path=True,
-            role="write",
-            required=True,
-        ),
+        output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True),
     ] = None,
     novelty_against: Annotated[
         Source | None,
@@ -193,9 +187,7 @@ def metrics(
     found = {"out": None if out is None else str(out), "data": data, "rows": summary, "notes": _notes(rows, summary)}
     result = MetricsResult(found, scored)
     if out is not None:
-        with RowWriter(Path(out), SCORED.kinds) as writer:
-            for system in scored:
-                writer.write(list(result.ratings_of(system)))
+        written((list(result.ratings_of(system)) for system in scored), SCORED.kinds, Path(out))
     return result
 
 

@@ -472,7 +472,7 @@ def test_lists_come_from_campaigns_files_and_datasets(tmp_path: Path) -> None:
         ("hs.csv", "hs_id,text\nh1,One.\nh2, \n", r"row 2: text is ' '"),
         ("hs.csv", "hs_id,text\nh1,One.\nh1,Two.\n", "row 2: h1 has another text above"),
         ("hs.csv", "message\nOne.\n", "has the columns message, expected hate_speech or text"),
-        ("hs.md", "One.", "neither a folder nor a file"),
+        ("hs.md", "One.", "is no list: expected a file whose name ends in .txt"),
         ("hs.txt", "", "no HS ids"),
     ],
 )

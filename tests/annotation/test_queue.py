@@ -44,7 +44,7 @@ from fcconan.annotation.campaigns import (
 )
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
-from fcconan.retrieval.trec import write_run
+from fcconan.retrieval.trec import run_text
 from tests.conftest import RunCli
 
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")
@@ -594,7 +594,9 @@ UNITS = {unit: Unit(unit, hs_id=unit.split(":")[0], cn_id=unit.split(":")[1]) fo
 
 
 def test_runs_rank_what_they_leave_out_last(tmp_path: Path) -> None:
-    write_run(tmp_path / "bm25.trec", "bm25", {"h": [("c", 3.0), ("x", 2.0)], "i": [("d", 1.0)]})
+    (tmp_path / "bm25.trec").write_text(
+        run_text("bm25", {"h": [("c", 3.0), ("x", 2.0)], "i": [("d", 1.0)]}), encoding="utf-8"
+    )
     (score,) = read_scores(tmp_path / "bm25.trec", UNITS, FITTING)
     assert (score.name, score.n_unknown) == ("bm25.trec", 1)
     assert score.values == {"h:c": 3.0, "h:d": 2.0, "i:d": 1.0, "i:c": 1.0}

@@ -399,9 +399,8 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     assert "failures: refusal" in found and "no_rows" in found and "4 ratings" in found
     server.behaviour = says('{"label": "not_sure"}')
     assert rate(replies, server, "--task", "appropriateness", out="labels.csv").status == 0
-    assert fcconan("judge", "audit", "--ratings", "labels.csv").complaint == (
-        "these are labels, and the audit looks at grades and comparisons: give ratings of aspects"
-    )
+    complaint = fcconan("judge", "audit", "--ratings", "labels.csv").complaint
+    assert complaint.startswith("labels.csv has no column reply_id, aspect, value, but pair_id, rater, label, ")
 
 
 def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Server) -> None:
@@ -725,9 +724,9 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("audit --ratings none.csv", "there is no file none.csv: check the path"),
         (
             "audit --ratings replies.csv",
-            "ratings have the columns hate_speech, text, system, and a row has no reply_id: ",
+            "replies.csv has no column reply_id, rater, aspect, value, but hate_speech, text, system: say what ",
         ),
-        ("audit --ratings header.csv", "header.csv: no rows, nothing to audit; give files that `fcconan judge` wrote"),
+        ("audit --ratings header.csv", "header.csv has no rows: check the file"),
         ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),
         (
             "audit --ratings replies.csv --self-judge stub",

@@ -204,7 +204,7 @@ def test_columns_go_by_other_names(tmp_path: Path) -> None:
             {},
             "none of the 1 replies in FILE answers an item of the dataset: check",
         ),
-        ([], {}, "FILE has no rows: give replies"),
+        ([], {}, "FILE has no rows: check the file"),
         (
             [{"hate_speech": OMBREY}],
             {},

@@ -127,7 +127,7 @@ def test_pairs_with_ids_of_items_keep_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "has no rows: give hate speech"),
+        ([], "has no rows: check the file"),
         ([{"post": "x"}], "has the columns post, expected `hate_speech`"),
         ([{"hate_speech": OMBREY}, {"hate_speech": "  "}], "row 2: hate_speech is empty"),
         ([{"hate_speech": OMBREY}, {"hate_speech": None}], "row 2: hate_speech is empty"),

@@ -549,7 +549,10 @@ def test_without_replies_nothing_is_known_of_length() -> None:
             {"ratings": [rating("r", 3)], "own": {"judge": "x"}},
             "judge is said to have written the replies of x, and there are replies of none that are named",
         ),
-        ({"ratings": [{"pair_id": "p", "label": "not_sure"}]}, "these are labels, and the audit looks at grades"),
+        (
+            {"ratings": [{"pair_id": "p", "label": "not_sure"}]},
+            "the columns pair_id, label, and a row has no reply_id",
+        ),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},
             "two replies have the id r: give every reply once",

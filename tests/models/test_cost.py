@@ -94,7 +94,7 @@ def test_a_price_that_is_missing_or_odd_is_bad_input(tmp_path: Path, text: str, 
 
 def test_estimates_and_bounds_count_bytes() -> None:
     messages = [{"role": "system", "content": "abcde"}, {"role": "user", "content": "éé"}]  # 5 and 4 bytes
-    assert estimated_tokens(messages) == 2 + 1
+    assert estimated_tokens(each["content"] for each in messages) == 2 + 1
     assert most_tokens({"messages": messages, "max_tokens": 7}) == (5 + 16 + 4 + 16 + 16, 7)
     assert most_tokens({"messages": messages, "max_completion_tokens": 9, "n": 3}) == (57, 27)
     schema = {"type": "json_schema"}  # 23 characters
@@ -278,7 +278,8 @@ def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path)
         list(model.replies(calls()[1:2]))
         again = Rehearsal(model)
         list(again.replies(calls()))
-        assert [again.calls, again.kept, again.summary(None)["to_send"], len(server.requests)] == [3, 1, 2, 1]
+        found = again.summary(None)
+        assert [found["calls"], found["answered_already"], found["to_send"], len(server.requests)] == [3, 1, 2, 1]
         assert again.summary(path)["cost_at_most"] == 2 * 42 + 80.0
         # It is a bound indeed: the client sets no more aside.
         assert isinstance(model, EndpointModel)
@@ -337,7 +338,7 @@ def test_without_a_limit_use_and_cost_are_counted() -> None:
 
 def test_half_characters_are_counted() -> None:
     messages = [{"role": "user", "content": "\ud800" * 4}]
-    assert estimated_tokens(messages) == 3  # of three bytes each
+    assert estimated_tokens(each["content"] for each in messages) == 3  # of three bytes each
     assert longest_prompt({"messages": messages}) == 12 + 2 * TOKENS_A_MESSAGE
 
 

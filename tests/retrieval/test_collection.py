@@ -350,21 +350,26 @@ def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"_id": "d1", "text": "again"}\n{"_id": "d1", "text": "once more"}', None),
-        ('{"_id": "d7"}', "expected a JSON object with _id and text: mend the line"),
-        ('{"text": "Ombrey"}', "expected a JSON object with _id and text: mend the line"),
-        ('{"_id": "d7", "text": "Ombrey"', "expected a JSON object with _id and text: mend the line"),
-        ('["d7", "Ombrey"]', "expected a JSON object with _id and text: mend the line"),
-        ('{"_id": "d7", "text": 7}', "text and title are strings: mend the line"),
-        ('{"_id": "d7", "text": null}', "text and title are strings: mend the line"),
-        ('{"_id": "d7", "text": "", "title": ["Ombrey"]}', "text and title are strings: mend the line"),
+        (
+            '{"_id": "d1", "text": "again"}\n{"_id": "x", "text": "once more"}',
+            "row 3: the id 'x' occurs twice: ids are unique",
+        ),
+        ('{"_id": "d7"}', "row 2: expected _id and text, found _id: mend the row"),
+        ('{"text": "Ombrey"}', "row 2: expected _id and text, found text: mend the row"),
+        (
+            '{"_id": "d7", "text": "Ombrey"',
+            "line 3: not JSON (Expecting ',' delimiter: line 2 column 1 (char 31)); mend that line",
+        ),
+        ('["d7", "Ombrey"]', 'line 3: found ["d7", "Ombrey"], expected a JSON object'),
+        ('{"_id": "d7", "text": 7}', "row 2: text and title are strings: mend the row"),
+        ('{"_id": "d7", "text": null}', "row 2: text and title are strings: mend the row"),
+        ('{"_id": "d7", "text": "", "title": ["Ombrey"]}', "row 2: text and title are strings: mend the row"),
     ],
 )
-def test_a_bad_line_of_beir_is_named(beir: Path, name: str, line: str, problem: str | None) -> None:
+def test_a_bad_line_of_beir_is_named(beir: Path, name: str, line: str, problem: str) -> None:
     path = beir / name
     path.write_text(f'{{"_id": "x", "text": "y"}}\n\n{line}\n', encoding="utf-8")
-    number, problem = (3, problem) if problem else (4, "the id 'd1' occurs twice: ids are unique")
-    assert complaint(lambda: load_collection(str(beir))) == f"{path}, line {number}: {problem}"
+    assert complaint(lambda: load_collection(str(beir))) == f"{path}, {problem}"
 
 
 def test_beir_reads_lines_as_json_has_them(beir: Path) -> None:
@@ -378,9 +383,8 @@ def test_beir_without_queries_or_catalogue_is_refused(beir: Path) -> None:
     expected = f"the catalogue of {beir} is empty: there is nothing to retrieve"
     assert complaint(lambda: load_collection(str(beir))) == expected
     (beir / "queries.jsonl").unlink()
-    message = complaint(lambda: load_collection(str(beir)))
-    assert message.startswith(f"{beir / 'queries.jsonl'} cannot be read (")
-    assert message.endswith("): a BEIR folder holds corpus.jsonl and queries.jsonl")
+    expected = f"{beir / 'queries.jsonl'} cannot be read (No such file or directory): check the path"
+    assert complaint(lambda: load_collection(str(beir))) == expected
 
 
 def test_more_judgements_may_be_added(beir: Path, tmp_path: Path) -> None:

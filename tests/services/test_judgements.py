@@ -175,3 +175,18 @@ def test_the_prompt_of_a_row_is_what_a_model_is_sent() -> None:
     rate(REPLIES[:1], options(), client=Listener())
     assert list(shown.prompts) == sent
     assert shown.to_frame()["role"].tolist() == ["system", "user"]
+
+
+def test_a_filter_of_an_audit_may_leave_ratings_only() -> None:
+    from fcconan.services import AuditOptions, audit
+
+    rated = [
+        {"reply_id": str(n), "rater": "m", "aspect": "tone", "value": 3, "low": 1, "high": 5, "higher_is_better": True}
+        for n in range(4)
+    ]
+    compared = [{"item_id": "i", "reply_a": "1", "reply_b": "2", "system_a": "A", "system_b": "B", "verdict": "a"}]
+    judged = [row | {"rater": "j"} for row in compared]
+    options = AuditOptions(resamples=100, filter={"rater": ("m",)})
+    assert audit(rated, options, comparisons=judged).rows() == audit(rated, options).rows()
+    with pytest.raises(InputError, match="no rows, nothing to audit"):
+        audit(rated, AuditOptions(resamples=100, filter={"rater": ("x",)}))

@@ -11,7 +11,7 @@ import numpy as np
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
 from fcconan.annotation.sampling.corpus import TFIDF
-from fcconan.data import SUFFIXES, make_pair_id, read_rows
+from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError
 from fcconan.judging import Task
 from fcconan.retrieval import read_run
@@ -163,9 +163,12 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
 
 
 def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
+    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path} holds no part-*.parquet: give a file of scores, or a folder of `annotate score`")
     scorers: dict[str, dict[str, float]] = {}
-    for place, row in _read(path):
-        unit_id = _unit(row)
+    for row in open_table("rows", files):
+        place, unit_id = row.place, _unit(row)
         if unit_id is None:
             raise InputError(
                 f"{place}: nothing says what is scored: expected unit_id, pair_id, reply_id, query_id and "
@@ -178,16 +181,6 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
                 raise InputError(f"{place}: {name or 'the file'} scores {unit_id} twice: keep one score")
             values[unit_id] = value
     return scorers
-
-
-def _read(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yields rows, each with its place; of a folder, those of its shards."""
-    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
-    if not files:
-        raise InputError(f"{path} holds no part-*.parquet: give a file of scores, or a folder of `annotate score`")
-    for file in files:
-        for number, row in enumerate(read_rows(file), start=1):
-            yield f"{file}, row {number}", row
 
 
 def _unit(row: Row) -> str | None:

@@ -14,7 +14,6 @@ from fcconan.annotation.campaigns import Assignment, Unit
 from fcconan.errors import InputError
 
 Blocks = Literal["units", "cn", "hs"]
-BLOCKS: tuple[Blocks, ...] = ("units", "cn", "hs")
 
 
 def assign_units(

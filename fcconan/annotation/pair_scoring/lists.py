@@ -1,17 +1,17 @@
 """The two lists of a product: from a campaign, a built dataset, a file of pairs, or one file each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fcconan.annotation.campaigns import SETTINGS, Campaign
-from fcconan.data import SUFFIXES, is_blank, make_cn_id, make_hs_id, normalise, read_rows
+from fcconan.annotation.sampling.lists import read_list
+from fcconan.data import is_blank, make_cn_id, make_hs_id, normalise
 from fcconan.errors import InputError
 
 _TEXTS = {"hs": ("hate_speech", "text"), "cn": ("counter_narrative", "text")}
 _IDS = {"hs": ("hs_id", "_id"), "cn": ("cn_id", "_id")}
 _OF_TEXT = {"hs": make_hs_id, "cn": make_cn_id}
-_LINES = ".txt"
 _FORMS = "a campaign, a dataset with pairs or with queries and corpus, a file of pairs, or a file of HS and one of CNs"
 
 
@@ -66,26 +66,11 @@ def read_lists(sources: Sequence[Path]) -> Lists:
 def _read(side: str, files: Iterable[Path], *, paired: bool = False) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in files:
-        for number, row in enumerate(_rows(file), start=1):
-            key, text = _entry(side, row, f"{file}, row {number}", paired=paired)
+        for row in read_list(file):
+            key, text = _entry(side, row, row.place, paired=paired)
             if found.setdefault(key, text) != text and normalise(found[key]) != normalise(text):
-                raise InputError(
-                    f"{file}, row {number}: {key} has another text above: give every text an id of its own"
-                )
+                raise InputError(f"{row.place}: {key} has another text above: give every text an id of its own")
     return found
-
-
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
-    if file.suffix in SUFFIXES:
-        yield from read_rows(file)
-        return
-    if file.suffix != _LINES:
-        raise InputError(f"{file} is neither a folder nor a file in {', '.join((*SUFFIXES, _LINES))}: give {_FORMS}")
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read ({error}): give a file in UTF-8 with a text a line") from error
-    yield from ({"text": line} for line in lines if line.strip())
 
 
 def _entry(side: str, row: dict[str, Any], place: str, *, paired: bool) -> tuple[str, str]:

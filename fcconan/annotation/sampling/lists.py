@@ -19,7 +19,8 @@ from fcconan.data import (
     make_hs_id,
     make_pair_id,
     normalise,
-    read_rows,
+    open_table,
+    read_text,
 )
 from fcconan.errors import InputError
 from fcconan.judging import Pair, Task, all_pairs, budgeted_pairs
@@ -72,20 +73,12 @@ def read_list(file: Path, columns: Mapping[str, str] | None = None) -> Iterator[
         yield from _lines(file)
         return
     if file.suffix not in SUFFIXES:
-        raise InputError(f"{file} is no list: expected a name that ends in .txt, {', '.join(SUFFIXES)}")
-    for number, row in enumerate(read_rows(file), start=1):
-        renamed = {name: row[theirs] for name, theirs in (columns or {}).items() if theirs in row}
-        yield PlacedRow({**row, **renamed}, f"{file.name}, row {number}")
+        raise InputError(f"{file} is no list: expected a file whose name ends in .txt, {', '.join(SUFFIXES)}")
+    yield from open_table("rows", [file], rename=columns, complete=False)
 
 
 def _lines(file: Path) -> Iterator[PlacedRow]:
-    try:
-        content = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: byte {error.start} is not UTF-8: save it as UTF-8") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror}): check the path") from error
-    for number, line in enumerate(content.split("\n"), start=1):
+    for number, line in enumerate(read_text(file).split("\n"), start=1):
         if line.strip():
             yield PlacedRow({"text": line.strip()}, f"{file.name}, line {number}")
 

@@ -29,7 +29,7 @@ from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import COMMENT, SECONDS, SKIP, VERDICT, Item
 from fcconan.annotation.validation import AGREE, DISAGREE, SHOWN
 from fcconan.annotation.votes import NOT_SURE
-from fcconan.data import read_rows
+from fcconan.data import open_table, read_rows
 from fcconan.errors import InputError
 from fcconan.judging import Task
 
@@ -117,8 +117,8 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
     replies = {key for unit in units.values() for key in (unit.reply_a, unit.reply_b)}
     values: dict[str, dict[str, str | float]] = {unit: {} for unit in units}
     strengths: dict[str, float] = {}
-    for number, row in enumerate(read_rows(path), start=1):
-        where = f"{path}, row {number}"
+    for row in open_table("rows", [path]):
+        where = row.place
         if row.get("strength") is not None:
             if row.get("reply_id") in replies:
                 strengths[str(row["reply_id"])] = _number(where, "strength", row["strength"])

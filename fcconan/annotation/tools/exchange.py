@@ -11,7 +11,7 @@ from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit, as_li
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
 from fcconan.annotation.tools.task_view import Item, questions, turned
-from fcconan.data import read_rows, write_whole
+from fcconan.data import open_table, write_whole
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -55,8 +55,8 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
     raters: set[str] = set()
     values: dict[str, dict[str, str | float]] = {}
     n_other = n_without = 0
-    for number, row in enumerate(read_rows(path), start=1):
-        where = f"{path}, row {number}"
+    for row in open_table("rows", [path]):
+        where = row.place
         if missing := [name for name in (*columns, "rater") if name not in row]:
             raise InputError(
                 f"{where}: there is no column {', '.join(missing)}: give {campaign.task.unit} rows with "

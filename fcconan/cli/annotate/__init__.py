@@ -1,7 +1,5 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
-import typer
-
 from fcconan.cli.annotate import (
     adjudicate,
     agree,
@@ -17,17 +15,12 @@ from fcconan.cli.annotate import (
     tier,
     validate,
 )
-from fcconan.cli.typer_command import Group
+from fcconan.cli.typer_command import group
 
 NAME = "annotate"
-app = typer.Typer(
-    name=NAME,
-    cls=Group,
-    help="Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 # In the order in which a campaign needs them.
-for verb in (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate, score):
-    verb.COMMAND.add_to(app)
+app = group(
+    NAME,
+    "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
+    (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate, score),
+)

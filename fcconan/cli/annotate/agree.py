@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 
 def _show(result: "RaterQualityResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import main_quality_tables, not_made, quality_tables
 
     tables = quality_tables if verbose else main_quality_tables
-    for table in tables(result.data, units=result.listed):
-        print_table(table.title, table.columns, table.rows)
+    print_tables(tables(result.data, units=result.listed))
     if verbose:
         for check, reasons in not_made(result.data["checks"]).items():
             typer.echo(f"Not checked: {check}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))

@@ -1,32 +1,15 @@
 """`fcconan annotate score`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_dry_run, print_stored_answers, print_usage
+from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from fcconan.services import PairScoreResult
-
-
-class _Bar:
-    """Shows on a terminal how many pairs are scored."""
-
-    _bar: Any = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """Shows the number of scored pairs; the bar disappears after the last one."""
-        from tqdm import tqdm
-
-        if self._bar is None:
-            self._bar = tqdm(desc="scoring", unit="pair", unit_scale=True, disable=None, leave=False)
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
-        if done >= total:
-            self._bar.close()
-            self._bar = None
 
 
 def _show(result: "PairScoreResult", verbose: bool) -> None:
@@ -49,5 +32,5 @@ COMMAND = Command(
     service="fcconan.services.score_pairs",
     example="fcconan annotate score my-campaign --scorer tfidf --out scores --jobs 2",
     show=_show,
-    keywords={"progress": _Bar()},
+    keywords={"progress": CountProgress("scoring")},
 )

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
@@ -14,18 +12,15 @@ _VALIDATORS = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
 
 
 def _show(result: "ValidateResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_table, print_tables
     from fcconan.reporting import agreement_tables
 
     rows = [(row["label"], row["state"], row["units"], f"{row['share']:.3f}") for row in result.rows()]
     print_table(f"Validation of {result.campaign}", ("label", "state", "units", "share"), rows)
     validators = result.data["validators"]
     print_table("Validators", _VALIDATORS, [[row[name] for name in _VALIDATORS] for row in validators])
-    if verbose:
-        for table in agreement_tables(result.data["agreement"], pairs=len(validators) > 2):
-            print_table(table.title, table.columns, table.rows)
-    for note in [*result.meanings, *result.data["notes"]]:
-        typer.echo(note)
+    tables = agreement_tables(result.data["agreement"], pairs=len(validators) > 2) if verbose else ()
+    print_tables(tables, [*result.meanings, *result.data["notes"]])
 
 
 COMMAND = Command(

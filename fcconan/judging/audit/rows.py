@@ -190,12 +190,8 @@ def _joined(one: Verdict, other: Verdict) -> Verdict:
 
 
 def _graded(row: Row, replies: Replies) -> Graded:
-    if "label" in row and "value" not in row:
-        raise InputError("these are labels, and the audit looks at grades and comparisons: give ratings of aspects")
     reply, rater, aspect = (_given(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
-    if "value" not in row:
-        raise InputError(f"ratings have the columns {', '.join(row)}, and no value: give one")
-    value = row["value"]
+    value = row.get("value")
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
         raise InputError(f"{rater} gave {reply} the {aspect} {value!r}: give a number, or null with a reason")
     low, high = row.get("low"), row.get("high")

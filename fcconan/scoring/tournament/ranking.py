@@ -38,7 +38,6 @@ from fcconan.scoring.tournament.preferences import OUTCOME, Row, Verdicts, major
 
 REASONS = ("no_verdicts", "disconnected")
 CORRELATIONS = ("spearman", "kendall", "pearson")
-CORRELATION_REASONS = ("too_few_systems", "constant")
 
 
 def rank_systems(
