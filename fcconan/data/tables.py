@@ -381,14 +381,17 @@ def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _St
 
 
 def _frame_rows(frame: "pandas.DataFrame") -> Iterator[Row]:
+    import numpy as np
     import pandas as pd
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, np.ndarray):  # the lists of parquet files and of `Dataset.to_pandas`
+            return value.tolist()
+        return None if not isinstance(value, list | tuple | dict) and pd.isna(value) is True else value
 
     for start in range(0, len(frame), _BATCH):
         for row in frame.iloc[start : start + _BATCH].to_dict("records"):
-            yield {
-                str(name): None if not isinstance(value, list | tuple | dict) and pd.isna(value) is True else value
-                for name, value in row.items()
-            }
+            yield {str(name): cell(value) for name, value in row.items()}
 
 
 def _digest(rows: Iterable[Row]) -> str:

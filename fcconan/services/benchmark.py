@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import field_validator
-
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, option
@@ -154,12 +152,6 @@ class BenchOptions(Requests):
         ge=1,
         le=1_000_000,
     )
-
-    @field_validator("system", "encoder", "run", "metric", "partition", mode="before")
-    @classmethod
-    def _listed(cls, given: Any) -> Any:
-        """Accepts a single value in place of a list with one value."""
-        return (given,) if isinstance(given, str | Path) else given
 
 
 def bench(

@@ -294,7 +294,7 @@ def croissant(
     options: CroissantOptions = CroissantOptions(),
     *,
     json_file: Annotated[
-        Path | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
+        Path | str | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
     ] = None,
 ) -> CroissantResult:
     """Describes a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.
@@ -312,6 +312,7 @@ def croissant(
     from fcconan.services.locations import built_folder
 
     folder = built_folder(folder)
+    json_file = None if json_file is None else Path(json_file)
     url = options.url or None
     if url is None and json_file is not None:
         url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -63,7 +63,7 @@ class GeneratorSuiteResult(Result):
     out: Path
     are_replies_written: bool = True
     is_complete: bool = True
-    signatures_of_results: Mapping[str, str] = field(default_factory=dict)
+    signatures_of_results: Sequence[str] = ()
     table: ClassVar[str] = "steps"
     signatures: ClassVar[tuple[str, ...]] = ()
 
@@ -80,7 +80,7 @@ class GeneratorSuiteResult(Result):
     @property
     def signature(self) -> str:
         """The signatures of all results, separated by spaces; the package version after a dry run."""
-        return " ".join(self.signatures_of_results.values()) or f"fcconan:{fcconan.__version__}|suite"
+        return " ".join(self.signatures_of_results) or f"fcconan:{fcconan.__version__}|suite"
 
 
 def evaluate_generators(
