@@ -55,6 +55,10 @@ class GenerateResult(ModelResult):
     table: ClassVar[str] = "systems"
     kind: ClassVar[str] = "replies"
 
+    def source_rows(self) -> Any:
+        """Returns the file of replies."""
+        return self.out
+
     @property
     def may_improve(self) -> bool:
         """Whether another run may find replies that are missing: a request failed for a passing reason."""

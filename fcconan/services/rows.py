@@ -14,9 +14,10 @@ from fcconan.scoring import RatedReplies
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import built_folder, dataset_folder
 from fcconan.services.options import ROWS, RowSelection, WideRowSelection
+from fcconan.services.results import Result
 
-# A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table or rows; or a list of these.
-Source = str | PathLike[str] | Iterable[Any]
+# A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table, rows or a result; or a list of these.
+Source = str | PathLike[str] | Iterable[Any] | Result
 SOURCES = argument("Files of rows, folders of datasets, or their names.", many=True, role="folder")
 
 
@@ -26,7 +27,7 @@ def replies_argument(help: str, *, rare: bool = False) -> Any:
 
 
 def listed(sources: Source) -> list[Any]:
-    """Returns sources as a list; a list of mappings is one source.
+    """Returns sources as a list; a list of mappings is one source, and a result is the rows that it made.
 
     >>> listed("rows.csv"), listed([{"rater": "anna"}]), listed(["a.csv", "b.csv"])
     (['rows.csv'], [[{'rater': 'anna'}]], ['a.csv', 'b.csv'])
@@ -34,11 +35,13 @@ def listed(sources: Source) -> list[Any]:
     Raises:
         InputError: The list is empty.
     """
-    if not isinstance(sources, list | tuple):
-        return [sources]
-    if not sources:
+    given = sources if isinstance(sources, list | tuple) else [sources]
+    if not given:
         raise InputError("found no source of rows: give at least one file, folder, name or table")
-    return [sources] if all(isinstance(each, Mapping) for each in sources) else [*sources]
+    if all(isinstance(each, Mapping) for each in given) and given is sources:
+        return [sources]
+    made = [each.source_rows() if isinstance(each, Result) else each for each in given]
+    return [list(each) if isinstance(each, Iterator) else each for each in made]  # read a second time
 
 
 def run_name(source: Source, split: str | None = None) -> Path | str:
