@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from fcconan.errors import InputError
@@ -45,8 +46,16 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(progress) and not (isinstance(progress, bool) and bool in get_args(declared["progress"])):
             raise InputError(f"{service.__name__}: progress is {progress!r}, expected a function: give one, or None")
         for name, value in values.items():
-            if isinstance(value, str | PathLike) and get_origin(without_constraints(declared[name])) is Sequence:
-                values[name] = [value]
+            kind = without_constraints(declared[name])
+            several = get_origin(kind) is Sequence
+            if several and isinstance(value, str | PathLike):
+                values[name] = value = [value]
+            kinds = get_args(get_args(kind)[0] if several else kind)
+            for each in value if several else [value]:
+                if Path in kinds and not isinstance(each, (str, PathLike, *kinds)):
+                    raise InputError(
+                        f"{service.__name__}: {name} is a {type(each).__name__}, expected a path or a name"
+                    )
         return service(*bound.args, **bound.kwargs)
 
     parameters = [
