@@ -265,6 +265,13 @@ def hydrate(
     Raises:
         InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream cannot be
             reached.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     labels = build("demo", f"{folder}/labels", BuildOptions(labels_only=True), progress=False).folder
+        ...     hydrate(labels, f"{folder}/full", progress=False).to_dict()["complete"]
+        True
     """
     from fcconan.building import hydrate as hydrate_release
 
@@ -307,6 +314,12 @@ def croissant(
 
     Raises:
         InputError: The folder is no release, or its card cannot be read.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     croissant(build("demo", f"{folder}/demo", progress=False).folder).to_dict()["name"]
+        'demo'
     """
     from fcconan.building import croissant as describe
     from fcconan.services.locations import built_folder
