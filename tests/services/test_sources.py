@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import fcconan
@@ -15,6 +16,7 @@ from fcconan import (
     RankOptions,
     RateOptions,
 )
+from fcconan.data import open_table
 from fcconan.errors import InputError
 from fcconan.models import Reply
 
@@ -77,6 +79,17 @@ def test_rows_of_an_iterator_are_all_read() -> None:
     assert fcconan.agree(iter(VOTES), options).to_dict()["rows"][0]["n"] == 2
     with pytest.raises(InputError, match=r"^int is no source of rows: "):
         fcconan.agree(5, options)  # type: ignore[arg-type]
+
+
+def test_one_source_is_opened_without_a_list(tmp_path: Path) -> None:
+    frame = pd.DataFrame(VOTES)
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    forms: list[Any] = [iter(VOTES), frame, tmp_path / "votes.csv", str(tmp_path / "votes.csv")]
+    for form in (*forms, [frame], [VOTES], (VOTES,)):
+        assert list(open_table("votes", form)) == VOTES
+    assert list(open_table("votes", [frame, VOTES])) == VOTES + VOTES
+    with pytest.raises(InputError, match=r"^a row is a list, expected a mapping from columns to values$"):
+        list(open_table("votes", [[["hs1:cn1", "a"]]]))
 
 
 def test_a_run_is_scored_in_every_form() -> None:
