@@ -101,7 +101,7 @@ def evaluate_generators(
     options: GeneratorSuiteOptions = GeneratorSuiteOptions(),
     *,
     json_file: Annotated[
-        Path | None, argument("Write the state of the steps to this file.", flag="--json", path=True)
+        Path | str | None, argument("Write the state of the steps to this file.", flag="--json", path=True)
     ] = None,
     client: "Client | Model | None" = None,
     progress: Callable[[str], None] = lambda line: None,
@@ -131,7 +131,7 @@ def evaluate_generators(
     with connected("evaluate-generators", {"suite": loaded.path}, options, client=client) as connection:
         cache = options.response_cache or folder / "journal.sqlite"
         asking = connection.joined(options.model_copy(update={"response_cache": cache, "dry_run": False}))
-        evaluation = _Evaluation(loaded, folder, asking, json_file, progress)
+        evaluation = _Evaluation(loaded, folder, asking, None if json_file is None else Path(json_file), progress)
         if options.dry_run:
             evaluation.check()
             return evaluation.rehearse()
