@@ -4,7 +4,18 @@ Importing this package is cheap: every name is loaded on first use, so that neit
 library is imported before it is needed. The names are listed in `__init__.pyi`.
 """
 
+from typing import Any
+
 import lazy_loader
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    found = _load(name)
+    if callable(found) and found.__module__.startswith("fcconan.services."):
+        from fcconan.services.calls import checked
+
+        found = globals()[name] = checked(found)
+    return found

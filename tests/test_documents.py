@@ -62,6 +62,14 @@ def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() 
             assert (ROOT / name.replace(".", "/")).is_dir() or (ROOT / f"{name.replace('.', '/')}.py").is_file(), name
 
 
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/api/index.md", "docs/api/services.md"])
+def test_pages_import_from_packages(document: str) -> None:
+    modules = re.findall(
+        r"^\s*(?:from|import) (fcconan[.\w]*)", (ROOT / document).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert all(name.count(".") < 2 or name.startswith("fcconan.retrieval.adapters.") for name in modules), modules
+
+
 def test_figures_of_the_readme_example_are_the_recipe_s() -> None:
     facts = load_recipe("fc-conan").expect.facts
     assert (

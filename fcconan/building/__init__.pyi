@@ -23,6 +23,7 @@ from .cross_product import (
     digest_of as digest_of,
     open_writer as open_writer,
     require_distinct as require_distinct,
+    write_exhaustive_pairs as write_exhaustive_pairs,
 )
 from .hydration import (
     Hydration as Hydration,

@@ -236,6 +236,10 @@ def load_recipe(name: str) -> Recipe:
 
     Raises:
         InputError: There is no such recipe, or it does not follow the schema; the message names the line.
+
+    Examples:
+        >>> load_recipe("demo").title
+        'fcconan demo'
     """
     path = recipe_path(name)
     file = YamlFile(path)

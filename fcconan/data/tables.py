@@ -68,7 +68,7 @@ class _Stream:
 
 def open_table(
     kind: str,
-    sources: Iterable[Any],
+    sources: Any,
     *,
     split: str | None = None,
     part: str | None = None,
@@ -84,8 +84,8 @@ def open_table(
 
     Args:
         kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons` or `rankings`; or `rows` of a form of their own.
-        sources: Files, dataset folders, names, data frames, `datasets.Dataset`s or iterables of mappings, whose rows
-            are concatenated.
+        sources: A file, a dataset folder, a name, a data frame, a `datasets.Dataset` or an iterable of mappings; or a
+            list of these, whose rows are concatenated.
         split: The split of datasets; needed where one has several.
         part: The config of datasets; by default the kind.
         rename: Name of a column here -> its name in the sources. It comes before YAML files next to the data.
@@ -105,7 +105,7 @@ def open_table(
     >>> list(table)
     [{'pair_id': '1', 'rater': 'anna', 'label': 'appropriate'}]
     """
-    sources = list(sources)
+    sources = sources if isinstance(sources, list | tuple) else [sources]
     if split is not None and all(
         isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources
     ):
@@ -375,18 +375,27 @@ def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _St
             "iterable of mappings"
         )
     rows = list(source) if iter(source) is source else source  # an iterator cannot be read a second time
-    return _Stream("rows", "rows", lambda: map(dict, rows), True, rename, {})
+    return _Stream("rows", "rows", lambda: map(_row, rows), True, rename, {})
+
+
+def _row(given: Any) -> Row:
+    if not isinstance(given, Mapping):
+        raise InputError(f"a row is a {type(given).__name__}, expected a mapping from columns to values")
+    return dict(given)
 
 
 def _frame_rows(frame: "pandas.DataFrame") -> Iterator[Row]:
+    import numpy as np
     import pandas as pd
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, np.ndarray):  # the lists of parquet files and of `Dataset.to_pandas`
+            return value.tolist()
+        return None if not isinstance(value, list | tuple | dict) and pd.isna(value) is True else value
 
     for start in range(0, len(frame), _BATCH):
         for row in frame.iloc[start : start + _BATCH].to_dict("records"):
-            yield {
-                str(name): None if not isinstance(value, list | tuple | dict) and pd.isna(value) is True else value
-                for name, value in row.items()
-            }
+            yield {str(name): cell(value) for name, value in row.items()}
 
 
 def _digest(rows: Iterable[Row]) -> str:

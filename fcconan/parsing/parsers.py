@@ -71,6 +71,10 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
 
     Raises:
         InputError: The output is no text.
+
+    Examples:
+        >>> parse_comparison("8 3").value
+        'a'
     """
     said = answer_of(text)
     thought = _two_scores(said.thought, scale, thought=True)
@@ -126,6 +130,10 @@ def parse_rating(
 
     Raises:
         InputError: The scale, the key or the number of decimals makes no sense, or the output is no text.
+
+    Examples:
+        >>> parse_rating("Score: 4", scale=(1, 5)).value
+        4.0
     """
     field = AspectField(() if key is None else (key,), scale, decimals)
     check_field(field, keyed=key is not None)
@@ -180,6 +188,13 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
 
     Raises:
         InputError: An aspect has no key, its scale makes no sense, or the output is no text.
+
+    Examples:
+        >>> from fcconan.parsing import AspectField
+        >>> fields = {name: AspectField((name,), (1, 5)) for name in ("relevance", "tone")}
+        >>> found = parse_multi('{"relevance": 4, "tone": 9}', aspects=fields)
+        >>> found["relevance"].value, found["tone"].reason
+        (4.0, 'out_of_scale')
     """
     for field in aspects.values():
         check_field(field, keyed=True)

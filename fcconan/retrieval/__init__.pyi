@@ -30,6 +30,9 @@ from .dense import (
     SentenceEncoder as SentenceEncoder,
     nearest as nearest,
 )
+from .judged_pairs import (
+    pairs_collection as pairs_collection,
+)
 from .lexical import (
     BM25 as BM25,
     Random as Random,

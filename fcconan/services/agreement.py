@@ -1,12 +1,12 @@
 """Agreement of raters on ratings, comparisons or votes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fcconan.data import Table, detect_kind
+from fcconan.data import Table, detect_kind, open_table
 from fcconan.errors import InputError
 from fcconan.services.configuration import option
 from fcconan.services.locations import dataset_folder
@@ -106,6 +106,7 @@ def agree(
     """
     from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, tables_of
 
+    sources = listed(sources)
     about = open_descriptions(replies, options)
     kind = options.kind or _kind(sources, options)
     opened = open_rows(kind, sources, options, replies=about)
@@ -146,24 +147,16 @@ def agree(
     return AgreeResult({"signature": signatures, "rows": rows, "notes": [*notes]})
 
 
-def _kind(sources: Source, options: AgreeOptions) -> str:
+def _kind(sources: list[Any], options: AgreeOptions) -> str:
     """Returns the kind of rows that the sources hold."""
-    given = listed(sources)
-    if tables := [each for each in given if isinstance(each, Table)]:
+    if tables := [each for each in sources if isinstance(each, Table)]:
         return tables[0].kind
-    paths = [dataset_folder(each) for each in given if isinstance(each, str | Path)]
-    columns = {name for each in given if not isinstance(each, str | PathLike) for name in _columns(each)}
+    paths = [dataset_folder(each) for each in sources if isinstance(each, str | Path)]
+    memory = [each for each in sources if not isinstance(each, str | PathLike)]
+    columns = {name for each in memory for name in next(iter(open_table("rows", [each], split=options.split)))}
     return detect_kind(
         paths, columns=columns, split=options.split, rename=options.rename, wide=bool(options.wide_column)
     )
-
-
-def _columns(source: Any) -> Iterable[str]:
-    """Returns the columns of a data frame, of a dataset or of rows."""
-    for name in ("column_names", "columns"):
-        if (found := getattr(source, name, None)) is not None:
-            return map(str, found)
-    return next(iter(source), {})
 
 
 def _judgements(rows: Table, replies: Table | None) -> "Table | RatedReplies":

@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from fcconan.services.configuration import argument, names_by, option
 from fcconan.services.connections import request_fields
 from fcconan.services.locations import built_folder
 from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Baseline, Requests
+from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
     from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
@@ -138,7 +140,7 @@ class BenchOptions(Baseline, Requests):
 
 def bench(
     dataset: Annotated[
-        Path | str,
+        Source,
         argument(
             "A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.",
             role="read",
@@ -146,7 +148,7 @@ def bench(
     ],
     options: BenchOptions = BenchOptions(),
     *,
-    systems: Sequence[Any] = (),
+    systems: Any = (),
     qrels: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> BenchResult:
@@ -155,10 +157,11 @@ def bench(
     Under protocol `sound`, training pairs that paraphrase what is evaluated are removed before any system sees them.
 
     Args:
-        dataset: A folder or name of a dataset.
+        dataset: A folder or name of a dataset; or judged pairs as a data frame, a `datasets.Dataset` or mappings, with
+            `hate_speech`, `counter_narrative` and `label`; then there are no training pairs.
         options: The configuration. Without any system, in it or in `systems`, all offline systems run.
-        systems: Own systems: objects with a `name` and a method `rank(queries, corpus, k)`, classes or functions that
-            make one (of the training pairs, if a parameter is called `train`), or runs of ranx.
+        systems: One own system or several: objects with a `name` and a method `rank(queries, corpus, k)`, classes or
+            functions that make one (of the training pairs, if a parameter is called `train`), or runs of ranx.
         qrels: Further partitions: name -> `Qrels` of ranx, or query id -> corpus id -> relevance.
         progress: Receives a line at each stage and, during long requests, every few seconds.
 
@@ -187,7 +190,7 @@ def bench(
     suite, added = suite_with(options.suite)
     settings = _settings(options, suite).resolve(collection)
     folder = options.cache_dir or default_folder()
-    asked = {"dataset": Path(dataset), **options.model_dump(exclude=_ASIDE)}
+    asked = {"dataset": run_name(dataset), **options.model_dump(exclude=_ASIDE)}
     clients = EndpointClients(options, cache=folder / _ANSWERS, run=asked, progress=progress)
     form = RequestForm(options.structured_output, request_fields(options.request_field))
     maker = Maker(
@@ -198,8 +201,9 @@ def bench(
         batch_size=options.batch_size,
         form=form,
     )
+    own = [*systems] if isinstance(systems, Sequence) else [systems]
     try:
-        chosen = [*_systems(maker, options, added, defaults=not systems), *(_own(maker, each) for each in systems)]
+        chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
         kept = _kept(options, folder, clients)
         if options.dry_run:
             return _dry_run(collection, chosen, settings, kept, clients, progress)
@@ -229,10 +233,13 @@ def offline_systems() -> list[str]:
     return ["random", "tfidf", "bm25", *(["sbert-minilm"] if neural else [])]
 
 
-def _collection(dataset: Path | str, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
-    from fcconan.retrieval import load_collection, qrels_of
+def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
+    from fcconan.retrieval import load_collection, pairs_collection, qrels_of
 
-    collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
+    if isinstance(dataset, str | PathLike):
+        collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
+    else:
+        collection = pairs_collection(dataset)
     collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
     for name, file in options.qrels.items():
         collection = collection.with_qrels(name, file)

@@ -8,7 +8,9 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 
@@ -22,6 +24,7 @@ from fcconan.errors import InputError
 
 Names = Callable[[], Iterable[str]]
 Role = Literal["read", "folder", "release", "write", "model"]
+_OPTIONS = "\n\nOptions:\n"
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,10 @@ class ConfigurationError(InputError):
     def __init__(self, model: type["Configuration"], error: ValidationError) -> None:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        super().__init__(f"{model.__name__}: {place + ': ' if place else ''}{message_of(first)}")
+        message = message_of(first)
+        if first["type"] == "extra_forbidden" and (near := get_close_matches(place, model.model_fields, n=1)):
+            message += f"; did you mean {near[0]!r}?"
+        super().__init__(f"{model.__name__}: {place + ': ' if place else ''}{message}")
         self.error = error
 
 
@@ -187,7 +193,7 @@ class Configuration(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Checks that each number has a lower and an upper bound.
+        """Checks that each number has a lower and an upper bound, and adds the options to the documentation.
 
         Raises:
             TypeError: One has not.
@@ -195,6 +201,17 @@ class Configuration(BaseModel):
         for name, field in cls.model_fields.items():
             if _has_unbounded_number(field.annotation, field.metadata):
                 raise TypeError(f"{cls.__name__}.{name} is a number without both bounds: give ge or gt, and le or lt")
+        listed = "\n".join(f"    {name}: {field.description}" for name, (field, _) in cls.describe().items())
+        cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}{_OPTIONS}{listed}\n"
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Returns the options that are not the defaults."""
+        fields = type(self).model_fields
+        return [
+            (name, value)
+            for name, value in super().__repr_args__()
+            if name is None or value != fields[name].get_default(call_default_factory=True)
+        ]
 
     @field_validator("*", mode="before")
     @classmethod
@@ -352,5 +369,8 @@ def message_of(error: Any) -> str:
 def schema_of(model: type[Configuration]) -> dict[str, Any]:
     """Returns the JSON schema of the configuration file: everything in it is optional, as options may complete it."""
     schema = model.model_json_schema()
+    for each in (schema, *schema.get("$defs", {}).values()):
+        if "description" in each:
+            each["description"] = each["description"].partition(_OPTIONS)[0]  # the schema describes its properties
     schema.pop("required", None)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

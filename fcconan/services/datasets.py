@@ -259,6 +259,13 @@ def hydrate(
     Raises:
         InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream cannot be
             reached.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     labels = build("demo", f"{folder}/labels", BuildOptions(labels_only=True), progress=False).folder
+        ...     hydrate(labels, f"{folder}/full", progress=False).to_dict()["complete"]
+        True
     """
     from fcconan.building import hydrate as hydrate_release
 
@@ -288,7 +295,7 @@ def croissant(
     options: CroissantOptions = CroissantOptions(),
     *,
     json_file: Annotated[
-        Path | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
+        Path | str | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
     ] = None,
 ) -> CroissantResult:
     """Describes a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.
@@ -301,11 +308,18 @@ def croissant(
 
     Raises:
         InputError: The folder is no release, or its card cannot be read.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     croissant(build("demo", f"{folder}/demo", progress=False).folder).to_dict()["name"]
+        'demo'
     """
     from fcconan.building import croissant as describe
     from fcconan.services.locations import built_folder
 
     folder = built_folder(folder)
+    json_file = None if json_file is None else Path(json_file)
     url = options.url or None
     if url is None and json_file is not None:
         url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -9,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
 from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
-from fcconan.services.locations import built_folder, dataset_part
+from fcconan.services.locations import dataset_part
 from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
@@ -22,6 +23,7 @@ from fcconan.services.reply_options import (
     SHOWN,
     GenerateOptions,
 )
+from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
     from fcconan.generation import (
@@ -53,6 +55,10 @@ class GenerateResult(ModelResult):
     table: ClassVar[str] = "systems"
     kind: ClassVar[str] = "replies"
 
+    def source_rows(self) -> Any:
+        """Returns the file of replies."""
+        return self.out
+
     @property
     def may_improve(self) -> bool:
         """Whether another run may find replies that are missing: a request failed for a passing reason."""
@@ -64,7 +70,7 @@ class GenerateResult(ModelResult):
 
 def generate(
     dataset: Annotated[
-        Path | str,
+        Source,
         argument(
             "Messages: a folder that `fcconan build` wrote, a name of the catalogue or of the Hub, or a file of rows.",
             path=True,
@@ -85,7 +91,7 @@ def generate(
     A reply that fails is missing, with a reason. A second run sends only requests without a stored answer.
 
     Args:
-        dataset: A folder, the name of a dataset, or a file of messages.
+        dataset: Messages: a folder, the name of a dataset, a file, a data frame, a `datasets.Dataset` or mappings.
         out: The file of replies.
         options: The configuration.
         client: A client or a model of the user's own, in place of the endpoint; or the connection of a larger run.
@@ -106,8 +112,13 @@ def generate(
     from fcconan.data import check_row_target
 
     check_row_target(Path(out))
-    with connected("generate", {"dataset": Path(dataset)}, options, client=client) as connection:
-        result = _Replies(built_folder(dataset), Path(out), options, connection, progress).write()
+    with (
+        connected("generate", {"dataset": run_name(dataset, options.split)}, options, client=client) as connection,
+        as_file(dataset, options.split) as source,
+    ):
+        if not isinstance(dataset, str | PathLike):
+            options = options.model_copy(update={"split": None})  # `as_file` has chosen it
+        result = _Replies(source, Path(out), options, connection, progress).write()
         if result.failed and connection.run is not None:
             connection.run.keep_open()
         return result

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -61,7 +61,7 @@ class GeneratorSuiteResult(Result):
     out: Path
     are_replies_written: bool = True
     is_complete: bool = True
-    signatures_of_results: Mapping[str, str] = field(default_factory=dict)
+    signatures_of_results: Sequence[str] = ()
     table: ClassVar[str] = "steps"
     signatures: ClassVar[tuple[str, ...]] = ()
 
@@ -78,7 +78,7 @@ class GeneratorSuiteResult(Result):
     @property
     def signature(self) -> str:
         """The signatures of all results, separated by spaces; the package version after a dry run."""
-        return " ".join(self.signatures_of_results.values()) or f"fcconan:{fcconan.__version__}|suite"
+        return " ".join(self.signatures_of_results) or f"fcconan:{fcconan.__version__}|suite"
 
 
 def evaluate_generators(
@@ -96,7 +96,7 @@ def evaluate_generators(
     options: GeneratorSuiteOptions = GeneratorSuiteOptions(),
     *,
     json_file: Annotated[
-        Path | None, argument("Write the state of the steps to this file.", flag="--json", path=True)
+        Path | str | None, argument("Write the state of the steps to this file.", flag="--json", path=True)
     ] = None,
     client: "Client | Model | None" = None,
     progress: Callable[[str], None] = lambda line: None,
@@ -126,7 +126,7 @@ def evaluate_generators(
     with connected("evaluate-generators", {"suite": loaded.path}, options, client=client) as connection:
         cache = options.response_cache or folder / "journal.sqlite"
         asking = connection.joined(options.model_copy(update={"response_cache": cache, "dry_run": False}))
-        evaluation = _Evaluation(loaded, folder, asking, json_file, progress)
+        evaluation = _Evaluation(loaded, folder, asking, None if json_file is None else Path(json_file), progress)
         if options.dry_run:
             evaluation.check()
             return evaluation.rehearse()

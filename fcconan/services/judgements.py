@@ -58,6 +58,10 @@ class RateResult(RowsResult):
 
     kind: ClassVar[str] = "ratings"
 
+    def source_rows(self) -> Any:
+        """Returns the file of ratings, or the ratings in memory."""
+        return self.path or self.memory
+
     def ratings(self) -> "Sequence[Row]":
         """Returns the ratings: a row for each rater, reply and aspect, in the columns of a Rating."""
         from fcconan.judging import RATED

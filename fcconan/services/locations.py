@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,7 +107,7 @@ def dataset_folder(name: str | Path, *, notice: Callable[[str], None] | None = N
     return release_folder(str(built_folder(name, notice=notice)))
 
 
-def built_folder(name: str | Path, *, notice: Callable[[str], None] | None = None) -> Path:
+def built_folder(name: str | PathLike[str], *, notice: Callable[[str], None] | None = None) -> Path:
     """Returns a path as it is, and for the name of a dataset of the catalogue the folder that it is built into.
 
     An existing path comes first. A dataset is built into the cache (`$FCCONAN_CACHE`) on first use, and reused as long

@@ -62,6 +62,10 @@ class CompareResult(RowsResult):
             return super().rows()
         return [{"verdict": name, "n": number} for name, number in self.data["verdicts"].items()]
 
+    def source_rows(self) -> Any:
+        """Returns the file of comparisons, or the comparisons in memory."""
+        return self.path or self.memory
+
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
         from fcconan.judging import COLUMNS

@@ -69,6 +69,14 @@ class Result:
         """Everything that changes the numbers, in one line."""
         return str(self.data["signature"])
 
+    def source_rows(self) -> Any:
+        """Returns the rows that the call made, for calls that read them, such as ratings for `correlate`.
+
+        Raises:
+            InputError: It made no rows that others read.
+        """
+        raise InputError(f"{type(self).__name__} holds no rows to read: give a file, a name, a data frame or rows")
+
     def signature_lines(self) -> list[str]:
         """Returns the signatures that the command prints, each once."""
         return list(dict.fromkeys(self.data[key] for key in self.signatures if key in self.data))

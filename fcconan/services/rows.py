@@ -1,18 +1,23 @@
 """Rows that services read: ratings, comparisons, votes and replies, from everything that users can name."""
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fcconan.data import Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.scoring import RatedReplies
 from fcconan.services.configuration import argument
-from fcconan.services.locations import dataset_folder
+from fcconan.services.locations import built_folder, dataset_folder
 from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
+from fcconan.services.results import Result
 
-# A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table or rows; or a list of these.
-Source = str | PathLike[str] | Iterable[Any]
+# A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table, rows or a result; or a list of these.
+Source = str | PathLike[str] | Iterable[Any] | Result
 SOURCES = argument("Files of rows, folders of datasets, or their names.", many=True, role="folder")
 
 
@@ -22,7 +27,7 @@ def replies_argument(help: str, *, rare: bool = False) -> Any:
 
 
 def listed(sources: Source) -> list[Any]:
-    """Returns sources as a list; a list of mappings is one source.
+    """Returns sources as a list; a list of mappings is one source, and a result is the rows that it made.
 
     >>> listed("rows.csv"), listed([{"rater": "anna"}]), listed(["a.csv", "b.csv"])
     (['rows.csv'], [[{'rater': 'anna'}]], ['a.csv', 'b.csv'])
@@ -30,11 +35,48 @@ def listed(sources: Source) -> list[Any]:
     Raises:
         InputError: The list is empty.
     """
-    if not isinstance(sources, list | tuple):
-        return [sources]
-    if not sources:
+    given = sources if isinstance(sources, list | tuple) else [sources]
+    if not given:
         raise InputError("found no source of rows: give at least one file, folder, name or table")
-    return [sources] if all(isinstance(each, Mapping) for each in sources) else [*sources]
+    if all(isinstance(each, Mapping) for each in given) and given is sources:
+        return [sources]
+    made = [each.source_rows() if isinstance(each, Result) else each for each in given]
+    return [list(each) if isinstance(each, Iterator) else each for each in made]  # read a second time
+
+
+def run_name(source: Source, split: str | None = None) -> Path | str:
+    """Returns how a run that goes on later names its source: a path or name, or the hash of rows in memory.
+
+    Raises:
+        InputError: It is no source.
+    """
+    if isinstance(source, str | PathLike):
+        return Path(source)
+    return open_table("rows", [source], split=split).population
+
+
+@contextmanager
+def as_file(source: Source, split: str | None = None) -> Iterator[Path]:
+    """Gives a source as a path, for readers of files; rows in memory are in a temporary file for as long.
+
+    Args:
+        source: A path, the name of a dataset, or rows in memory.
+        split: The split of a `DatasetDict`.
+
+    Raises:
+        InputError: The rows cannot be read, or the message of an error within the block, which names the rows.
+    """
+    if isinstance(source, str | PathLike):
+        yield built_folder(source)
+        return
+    table = open_table("rows", [source], split=split)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{table.population.partition('@')[0]}.jsonl"
+        path.write_text("".join(json.dumps(row, default=str) + "\n" for row in table), encoding="utf-8")
+        try:
+            yield path
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), path.stem)) from error
 
 
 def open_rows(

@@ -97,6 +97,10 @@ class MetricsResult(Result):
         """Returns a rating of each reply by each metric, as rows that `correlate` and `leaderboard` read."""
         return [row for system in self.scored for row in self.ratings_of(system)]
 
+    def source_rows(self) -> Any:
+        """Returns the ratings."""
+        return self.ratings
+
     def ratings_of(self, system: str) -> Iterator[dict[str, Any]]:
         """Yields the ratings of the replies of one system."""
         from fcconan.scoring import rating_rows

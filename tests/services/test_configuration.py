@@ -39,7 +39,9 @@ def test_values_are_checked_in_one_line() -> None:
     assert isinstance(refused.value, InputError)
     with pytest.raises(ConfigurationError, match=r"^Grove: people: Field required$"):
         Grove()
-    with pytest.raises(ConfigurationError, match=r"^Grove: tres: Extra inputs are not permitted$"):
+    with pytest.raises(
+        ConfigurationError, match=r"^Grove: tres: Extra inputs are not permitted; did you mean 'trees'\?$"
+    ):
         Grove(people="ombrey", tres=2)  # type: ignore[call-arg]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -248,8 +249,8 @@ def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule
 
 
 def evaluate_run(
-    run: Mapping[str, Sequence[tuple[str, float]]],
-    qrels: Qrels,
+    run: Any,
+    qrels: Any,
     *,
     metrics: Sequence[str] = ALL,
     k: int = 10,
@@ -259,8 +260,8 @@ def evaluate_run(
     """Scores a run by the rules of protocol `sound`: queries without a positive are left out, ties broken by hash.
 
     Args:
-        run: Query id to corpus ids with scores.
-        qrels: Query id to corpus id to relevance.
+        run: Query id to corpus ids with scores, as pairs or a mapping; or a run of ranx.
+        qrels: Query id to corpus id to relevance; or the judgements of ranx.
         metrics: Names, with cutoffs or without.
         k: The cutoff of names without one.
         n_corpus: Size of the catalogue, for `accuracy`; by default the CNs that are judged or ranked.
@@ -272,9 +273,18 @@ def evaluate_run(
 
     Raises:
         InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
+
+    Examples:
+        >>> evaluate_run({"hs": {"cn1": 0.9, "cn2": 0.4}}, {"hs": {"cn2": 1}}, metrics=["mrr@10"])
+        {'mrr@10': 0.5}
     """
     from fcconan.scoring.retrieval.metrics import order, tie_by_hash
 
+    run, qrels = (given.to_dict() if hasattr(given, "to_dict") else given for given in (run, qrels))
+    for name, given in (("run", run), ("qrels", qrels)):
+        if not isinstance(given, Mapping):
+            raise InputError(f"{name} is a {type(given).__name__}, expected a mapping from query ids, or that of ranx")
+    run = {query: list(row.items()) if isinstance(row, Mapping) else row for query, row in run.items()}
     known = {key for judged_cns in qrels.values() for key in judged_cns}
     known |= {key for ranking in run.values() for key, _ in ranking}
     catalogue = dict.fromkeys(known, "")

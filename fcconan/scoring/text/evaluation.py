@@ -72,6 +72,10 @@ def score_texts(
     Raises:
         InputError: The texts, references or messages are not strings or differ in number, a metric is unknown, needs
             references or messages that are not given, or two have a name.
+
+    Examples:
+        >>> score_texts(["They do pay."], [["They do pay.", "No."]], ["rouge-l"])["rouge-l"].values.tolist()
+        [1.0]
     """
     texts = _checked(replies, references, messages)
     if several not in SEVERAL:

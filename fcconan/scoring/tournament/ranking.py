@@ -82,6 +82,11 @@ def rank_systems(
     Raises:
         InputError: As `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is no
             system.
+
+    Examples:
+        >>> won = [{"item_id": f"hs{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
+        >>> [(row["name"], row["points"]) for row in rank_systems(won, resamples=0)["systems"]]
+        [('A', 3.0), ('B', 0.0)]
     """
     _check(regularisation, resamples, confidence)
     given = comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)

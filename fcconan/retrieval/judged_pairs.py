@@ -1,0 +1,58 @@
+"""A retrieval dataset from judged pairs in memory, such as a data frame or a `datasets.Dataset`."""
+
+from typing import Any
+
+from fcconan.data import LABELS, id_of, is_blank, make_cn_id, make_hs_id, open_table
+from fcconan.errors import InputError
+from fcconan.retrieval.collections import Collection, Qrels
+
+_COLUMNS = ("hate_speech", "counter_narrative", "label")
+
+
+def pairs_collection(pairs: Any) -> Collection:
+    """Makes a retrieval dataset without training pairs: the HS are queries, and all CNs are the catalogue.
+
+    Args:
+        pairs: A data frame, a dataset or rows with `hate_speech`, `counter_narrative` and `label`, which is
+            `appropriate` or `not_appropriate`; ids come from `hs_id` and `cn_id`, or from the texts.
+
+    Raises:
+        InputError: The source is none or empty, a column is missing, a row lacks a text or a label, or an id has two
+            texts or a pair two labels.
+
+    Examples:
+        >>> found = pairs_collection(
+        ...     [{"hate_speech": "They never pay.", "counter_narrative": "They do.", "label": "appropriate"}]
+        ... )
+        >>> list(found.corpus.values()), [list(judged.values()) for judged in found.qrels("test").values()]
+        (['They do.'], [[1]])
+    """
+    table = open_table("pairs", [pairs])
+    source, _, fingerprint = table.population.partition("@")
+    queries: dict[str, str] = {}
+    corpus: dict[str, str] = {}
+    qrels: Qrels = {}
+    for number, row in enumerate(table, start=1):
+        place = f"{source}, row {number}"
+        if lost := [name for name in _COLUMNS if is_blank(str(row.get(name) or ""))]:
+            raise InputError(f"{place}: there is no {' and no '.join(lost)}: give pairs with {', '.join(_COLUMNS)}")
+        message, reply, label = (row[name] for name in _COLUMNS)
+        if label not in LABELS:
+            raise InputError(f"{place}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
+        query = id_of(row, "hs_id", place) or make_hs_id(message)
+        document = id_of(row, "cn_id", place) or make_cn_id(reply)
+        for key, text, texts in ((query, message, queries), (document, reply, corpus)):
+            if texts.setdefault(key, text) != text:
+                raise InputError(f"{place}: {key} has another text in an earlier row: give each text an id of its own")
+        value = LABELS.index(label)
+        if qrels.setdefault(query, {}).setdefault(document, value) != value:
+            raise InputError(f"{place}: the pair has another label in an earlier row: keep one of them")
+    return Collection(
+        name=source,
+        title=source,
+        fingerprint=fingerprint,
+        queries=queries,
+        corpus=corpus,
+        train=(),
+        partitions={"test": lambda: qrels},
+    )

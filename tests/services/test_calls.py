@@ -1,0 +1,106 @@
+"""Calls of services by users of Python."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fcconan
+from fcconan import services
+from fcconan.errors import InputError
+from fcconan.services.configuration import schema_of
+from fcconan.services.generator_suite import GeneratorSuiteResult
+
+WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resamples": 0}, "rank: options is a dict, expected RankOptions: give RankOptions(resamples=0)"),
+        (fcconan.AgreeOptions(), "rank: options is a AgreeOptions, expected RankOptions: give RankOptions(...)"),
+        (None, "rank: options is a NoneType, expected RankOptions: give RankOptions(...)"),
+    ],
+)
+def test_options_of_another_kind_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        fcconan.rank(WON, options)
+    assert str(refused.value) == message
+
+
+def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
+    with pytest.raises(TypeError, match=r"^rate: missing a required argument: 'options'$"):
+        fcconan.rate(WON)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^rank: got an unexpected keyword argument 'resamples'$"):
+        fcconan.rank(WON, resamples=0)  # type: ignore[call-arg]
+
+
+def test_progress_is_a_function_or_none(tmp_path: Path) -> None:
+    assert fcconan.build("demo", tmp_path / "demo", progress=False).manifest["name"] == "demo"
+    options = fcconan.BenchOptions(system=("tfidf",), resamples=100, cache=False)
+    lines: list[str] = []
+    with_lines = fcconan.bench(tmp_path / "demo", options, progress=lines.append)
+    assert lines == ["tfidf: ranking 60 CNs for 24 HS", "scoring"]
+    assert fcconan.bench(tmp_path / "demo", options, progress=None).to_dict() == with_lines.to_dict()  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^bench: progress is True, expected a function: give one, or None$"):
+        fcconan.bench(tmp_path / "demo", options, progress=True)  # type: ignore[arg-type]
+
+
+def test_a_single_path_is_accepted_where_several_are() -> None:
+    with pytest.raises(InputError, match=r"^there is no paper 'fc-cona'"):
+        fcconan.reproduce("fc-cona")
+    with pytest.raises(InputError, match=r"^there is no paper 'fc-cona'"):
+        fcconan.reproduce(papers="fc-cona")
+
+
+def test_objects_that_name_no_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^assign: campaign is a NoneType, expected a path or a name$"):
+        fcconan.assign(None)  # type: ignore[arg-type]
+    ranked = fcconan.rank(WON, fcconan.RankOptions(resamples=0))
+    with pytest.raises(InputError, match=r"^report: inputs is a RankResult, expected a path or a name$"):
+        fcconan.report([ranked], tmp_path / "site")  # type: ignore[list-item]
+
+
+def test_help_is_short() -> None:
+    assert str(inspect.signature(fcconan.rank)).endswith(
+        "options: fcconan.services.rankings.RankOptions = RankOptions(), *, "
+        "replies: str | os.PathLike[str] | collections.abc.Iterable[typing.Any] | fcconan.services.results.Result | "
+        "None = None) -> "
+        "fcconan.services.rankings.RankResult"
+    )
+    assert repr(fcconan.RankOptions(majority=True, seed=0)) == "RankOptions(majority=True)"
+    documented = inspect.getdoc(fcconan.RankOptions) or ""
+    assert "\n\nOptions:\n    rater: Use only the verdicts of this rater; repeat it for several.\n" in documented
+    assert schema_of(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
+
+
+def test_a_name_of_the_package_is_one_object() -> None:
+    assert fcconan.rank is fcconan.rank
+    assert inspect.unwrap(fcconan.rank) is services.rank
+    assert fcconan.list_datasets is services.list_datasets  # takes no options
+
+
+def test_a_suite_has_the_signatures_of_its_results() -> None:
+    data = {"steps": [{"step": "report", "status": "done", "problem": None}]}
+    result = GeneratorSuiteResult(data, Path("out"), signatures_of_results=["one", "two"])
+    assert repr(result) == "GeneratorSuiteResult(1 row, signature='one two')"
+
+
+def test_croissant_takes_the_file_as_text(tmp_path: Path) -> None:
+    fcconan.build("demo", tmp_path / "demo", progress=False)
+    described = fcconan.croissant(tmp_path / "demo", json_file=str(tmp_path / "demo.json"))
+    assert described.to_dict() == fcconan.croissant(tmp_path / "demo", json_file=tmp_path / "demo.json").to_dict()
+    assert '"contentUrl": "demo/' in json.dumps(described.to_dict())
+
+
+def test_lists_of_a_data_frame_are_lists() -> None:
+    references = np.array(["They do pay."], dtype=object)  # as `read_parquet` and `to_pandas` give them
+    replies = pd.DataFrame(
+        [{"hate_speech": "They never pay.", "text": "They do pay.", "system": "A", "references": references}]
+    )
+    found = fcconan.metrics(replies, fcconan.MetricsOptions(metric=("rouge-l",)))
+    assert found.to_frame()["value"].tolist() == [1.0]

@@ -1,0 +1,106 @@
+"""Results, iterators and runs of ranx as sources of other calls."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import fcconan
+from fcconan import (
+    AgreeOptions,
+    CompareOptions,
+    GenerateOptions,
+    LeaderboardOptions,
+    MetricsOptions,
+    RankOptions,
+    RateOptions,
+)
+from fcconan.data import open_table
+from fcconan.errors import InputError
+from fcconan.models import Reply
+
+MESSAGE = "The Ombrey keep our books."
+REPLIES = [
+    {"hate_speech": MESSAGE, "text": "The Ombrey keep no books.", "system": "A"},
+    {"hate_speech": MESSAGE, "text": "Rain.", "system": "B"},
+]
+VOTES = [{"pair_id": pair, "rater": rater, "label": "appropriate"} for pair in ("hs1:cn1", "hs1:cn2") for rater in "ab"]
+
+
+class First:
+    """Prefers the first reply."""
+
+    name = "first"
+
+    def __init__(self) -> None:
+        self.configuration: dict[str, Any] = {}
+
+    def replies(self, calls: Any) -> Any:
+        for _ in calls:
+            yield Reply('{"better": "a"}')
+
+
+@pytest.mark.parametrize("out", [None, "rows.csv"])
+def test_results_are_sources(out: str | None, tmp_path: Path) -> None:
+    file = None if out is None else tmp_path / out
+    rated = fcconan.rate(REPLIES, RateOptions(model=("lexical",), task="cseval", aspect=("relevance",)), out=file)
+    options = LeaderboardOptions(resamples=0)
+    found = fcconan.leaderboard(rated, options)
+    assert found.to_dict() == fcconan.leaderboard(rated.ratings() if file is None else file, options).to_dict()
+    assert found.to_frame()["system"].tolist() == ["A", "B"]
+    file = None if out is None else tmp_path / "compared.csv"
+    compared = fcconan.compare(REPLIES, CompareOptions(model="first", orders="ab"), client=First(), out=file)
+    assert fcconan.rank([compared], RankOptions(resamples=0)).to_frame()["name"].tolist() == ["A", "B"]
+
+
+def test_generated_replies_and_metrics_are_sources(tmp_path: Path) -> None:
+    written = fcconan.generate(
+        [{"hate_speech": MESSAGE, "references": ["One.", "Two."]}],
+        tmp_path / "gold.jsonl",
+        GenerateOptions(strategy="reference"),
+    )
+    scored = fcconan.metrics(written, MetricsOptions(metric=("length-words",)))
+    assert fcconan.leaderboard(scored, LeaderboardOptions(resamples=0)).to_frame()["value"].tolist() == [1.0]
+
+
+def test_a_result_without_rows_is_refused() -> None:
+    ranked = fcconan.rank(
+        [{"item_id": "1", "system_a": "A", "system_b": "B", "verdict": "a"}], RankOptions(resamples=0)
+    )
+    with pytest.raises(
+        InputError, match=r"^RankResult holds no rows to read: give a file, a name, a data frame or rows$"
+    ):
+        fcconan.rank(ranked)
+
+
+def test_rows_of_an_iterator_are_all_read() -> None:
+    options = AgreeOptions(resamples=0, coefficient=("raw",))
+    assert fcconan.agree(iter(VOTES), options).to_dict()["rows"][0]["n"] == 2
+    with pytest.raises(InputError, match=r"^int is no source of rows: "):
+        fcconan.agree(5, options)  # type: ignore[arg-type]
+
+
+def test_one_source_is_opened_without_a_list(tmp_path: Path) -> None:
+    frame = pd.DataFrame(VOTES)
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    forms: list[Any] = [iter(VOTES), frame, tmp_path / "votes.csv", str(tmp_path / "votes.csv")]
+    for form in (*forms, [frame], [VOTES], (VOTES,)):
+        assert list(open_table("votes", form)) == VOTES
+    assert list(open_table("votes", [frame, VOTES])) == VOTES + VOTES
+    with pytest.raises(InputError, match=r"^a row is a list, expected a mapping from columns to values$"):
+        list(open_table("votes", [[["hs1:cn1", "a"]]]))
+
+
+def test_a_run_is_scored_in_every_form() -> None:
+    from ranx import Qrels, Run
+
+    run = {"hs": {"cn1": 0.9, "cn2": 0.4}}
+    qrels = {"hs": {"cn2": 1}}
+    pairs = {query: list(row.items()) for query, row in run.items()}
+    for form, judged in ((run, qrels), (pairs, qrels), (Run(run, name="mine"), Qrels(qrels))):
+        assert fcconan.evaluate_run(form, judged, metrics=["mrr@10"]) == {"mrr@10": 0.5}
+    with pytest.raises(InputError, match=r"^run is a list, expected a mapping from query ids, or that of ranx$"):
+        fcconan.evaluate_run([], qrels)
+    with pytest.raises(InputError, match=r"score"):
+        fcconan.evaluate_run({"hs": {"cn2": float("nan")}}, qrels)
