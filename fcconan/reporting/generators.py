@@ -3,14 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
-from fcconan.reporting.page import Page, markup, texts_notice, texts_warning, write
+from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,
     leaderboard_section,
@@ -22,13 +21,9 @@ from fcconan.reporting.scores import (
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
 SCORED = ("safety", "metrics", "leaderboard", "rank", "audit", "correlate")
-SHOWN = 200  # items whose texts the page holds
 MADE = {
     "strategy": "strategy",
     "model": "model",
@@ -173,6 +168,9 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
     best = next(
         (by_title[title] for title in ("Tournament", "Leaderboard", "Metrics") if title in by_title), sections[0]
     )
+    if texts:
+        # After everything else, and closed: who reads figures need not read hate speech.
+        sections.append(_texts(about, rows))
     page = sections_page(
         f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
@@ -183,11 +181,6 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
         headline=best.tables[0] if best.tables else None,
         notice=texts_notice(about["dataset"]) if texts else None,
     )
-    if texts:
-        # After everything else, and closed: who reads figures need not read hate speech.
-        page = replace(
-            page, body=page.body + _texts(about, rows), parts=[*page.parts, ("replies", "Messages and replies")]
-        )
     return with_maps(page)
 
 
@@ -366,13 +359,22 @@ def _audit(rows: Sequence[Row]) -> Table:
     return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
 
 
-def _texts(about: Row, rows: Sequence[Row]) -> "Markup":
-    items: dict[str, list[Row]] = {}
-    for row in rows:
-        items.setdefault(row["item_id"], []).append(row)
-    shown = [own for _, own in zip(range(SHOWN), items.values(), strict=False)]
-    warning = texts_warning(about["dataset"])
-    return markup("replies.html.jinja", warning=warning, items=shown, total=len(items), missing=MISSING)
+def _texts(about: Row, rows: Sequence[Row]) -> Section:
+    cells = [
+        [
+            str(row["item_id"]),
+            row["system"],
+            str(row["hate_speech"]),
+            f"{MISSING} ({row['reason']})" if row["text"] is None else row["text"],
+            ", ".join(row.get("flags") or []) or MISSING,
+        ]
+        for row in sorted(rows, key=lambda row: str(row["item_id"]))
+    ]
+    columns = ["item", "system", "message", "reply", "flags"]
+    table = Table("Messages and replies", columns, cells, ("system", "flags"), ("message", "reply"))
+    return Section(
+        "Messages and replies", tables=[table], more=texts_gate(texts_warning(about["dataset"])), folded=True
+    )
 
 
 def _columns() -> dict[str, str]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcconan.reporting.page import markup
+from fcconan.reporting.elements import markup
 from fcconan.reporting.sections import interval, number
 from fcconan.reporting.tables import MISSING, Table
 

@@ -2,27 +2,22 @@
 
 import base64
 import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.data import write_whole
 from fcconan.errors import InputError
+from fcconan.reporting.elements import asset, environment, script_json
+from fcconan.reporting.html_tables import table_script
 from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
-REPORT = Path(__file__).parent
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
 INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
-# JSON writes these as well, and none of them can then end the script element or a line of it.
-ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,8 @@ class Page:
         lead: A sentence below the heading; plain text.
         parts: Id and title of every section that the page leads to from its head.
         data: What its scripts read: JSON in the element `data`.
-        scripts: Names of files in `fcconan/report` that run after `site/common.js` and `tables.js`.
-        styles: Names of files in `fcconan/report` whose rules follow those of all pages.
+        scripts: Names of files in `fcconan/reporting` that run after those of all pages.
+        styles: Names of files in `fcconan/reporting` whose rules follow those of all pages.
         headline: The table that the overview of a site shows of it.
         notice: A content notice below the heading.
         tables: What the downloads hold as CSV.
@@ -81,7 +76,7 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
     """
     from markupsafe import Markup
 
-    script = "".join(asset(name) for name in dict.fromkeys(("site/common.js", "tables.js", *page.scripts)))
+    script = asset("site/common.js") + table_script() + "".join(map(asset, dict.fromkeys(page.scripts)))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         environment()
@@ -110,41 +105,6 @@ def write(path: Path, page: Page) -> None:
         write_whole(path, render(page), errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
-
-
-@lru_cache(maxsize=1)
-def environment() -> "Environment":
-    """Returns where templates of pages come from: names are those of files in `fcconan/report`; all is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    found = Environment(
-        loader=FileSystemLoader(REPORT),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["prose"] = _prose
-    return found
-
-
-def _prose(text: str) -> "Markup":
-    """Escapes a sentence; what stands between backticks is code."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def markup(template: str, **values: Any) -> "Markup":
-    """Renders a template to elements that a page can hold.
-
-    Args:
-        template: Its name in `fcconan/report`.
-        values: What it shows; text is escaped.
-    """
-    from markupsafe import Markup
-
-    return Markup(environment().get_template(template).render(**values))
 
 
 def texts_warning(dataset: Mapping[str, Any]) -> str:
@@ -181,13 +141,3 @@ def texts_gate(warning: str) -> "Markup":
 
     module: Any = environment().get_template("site/parts.html.jinja").module
     return Markup(module.gate(warning))
-
-
-def asset(name: str) -> str:
-    """Returns a script or a style sheet."""
-    return (REPORT / name).read_text(encoding="utf-8")
-
-
-def script_json(data: Any) -> str:
-    """Returns JSON that cannot end the script element that it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(ESCAPED)

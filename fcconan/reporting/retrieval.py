@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fcconan.reporting.elements import markup
 from fcconan.reporting.forest_plots import Dot, Dots, scale_of
-from fcconan.reporting.page import Page, markup, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.retrieval import ends_of, ranked_systems

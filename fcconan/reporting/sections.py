@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fcconan.data import may_be_written
 from fcconan.errors import InputError
-from fcconan.reporting.page import Page, markup, write
+from fcconan.reporting.elements import markup
+from fcconan.reporting.page import Page, write
 from fcconan.reporting.plots import themed
 from fcconan.reporting.tables import MISSING, Table
 
@@ -25,6 +26,7 @@ class Section:
         tables: Tables of text.
         plots: Titles and SVG.
         more: Elements that stand before the tables.
+        folded: Whether the first table is closed, too.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Section:
     tables: Sequence[Table] = ()
     plots: Sequence[tuple[str, str]] = field(default=())
     more: "Markup | None" = None
+    folded: bool = False
 
 
 def check_page(path: Path) -> None:
@@ -56,6 +59,7 @@ def sections_page(
     label: str = "",
     headline: Table | None = None,
     notice: str | None = None,
+    downloads: Sequence[Table] | None = None,
 ) -> Page:
     """Returns a page of sections.
 
@@ -68,7 +72,10 @@ def sections_page(
         label: What links to it say; default: the title.
         headline: The table that the overview of a site shows of it.
         notice: A content notice.
+        downloads: The tables that can be downloaded; default: all without texts.
     """
+    if downloads is None:
+        downloads = [table for section in sections for table in section.tables if not table.texts]
     return Page(
         name=name,
         title=title,
@@ -78,7 +85,7 @@ def sections_page(
         parts=[(f"part-{place}", section.title) for place, section in enumerate(sections, 1)],
         headline=headline,
         notice=notice,
-        tables=[table for section in sections for table in section.tables],
+        tables=downloads,
         signatures=signatures,
     )
 

@@ -47,11 +47,23 @@ MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 class Table(NamedTuple):
-    """A table: title, names of the columns, rows of cells as text; the first cell names the row."""
+    """A table of text; the first cell names the row.
+
+    Attributes:
+        title: Its title.
+        columns: Names of the columns.
+        rows: The cells.
+        filters: Columns by whose values a page can filter the rows.
+        texts: Columns that a page hides until somebody asks for texts.
+        grey: Places of rows that are not the user's own, such as published figures.
+    """
 
     title: str
     columns: list[str]
     rows: list[list[str]]
+    filters: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    grey: tuple[int, ...] = ()
 
 
 def metric_title(metric: str) -> str:
@@ -372,10 +384,14 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     parts += [f"- {_cell(note)}" for note in result["notes"]]
     parts += [f"- {_cell(name)} {_cell(problem)}" for name, problem in sorted(result["problems"].items())]
     for table in all_tables(result, every_test=False):
-        parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
-        parts.append("|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|")
-        parts += [_markdown_row(row) for row in table.rows]
+        parts += ["", f"## {_cell(table.title)}", "", *markdown_lines(table)]
     return "\n".join([*parts, "", f"Signature: {_cell(result['signature'])}", ""])
+
+
+def markdown_lines(table: Table) -> list[str]:
+    """Returns a table in Markdown, line by line, without its title."""
+    ends = "|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|"
+    return [_markdown_row(table.columns), ends, *map(_markdown_row, table.rows)]
 
 
 def figure_columns(table: Table) -> list[bool]:
@@ -400,11 +416,12 @@ def as_latex(result: Mapping[str, Any]) -> str:
     parts = ["% \\usepackage[T1]{fontenc}", "% \\usepackage{booktabs}", "% \\usepackage{longtable}"]
     parts.append("% " + " ".join(result["signature"].split()))
     for table in all_tables(result, every_test=False):
-        parts += ["", *_latex_table(table)]
+        parts += ["", *latex_lines(table)]
     return "\n".join([*parts, ""])
 
 
-def _latex_table(table: Table) -> list[str]:
+def latex_lines(table: Table) -> list[str]:
+    """Returns a table in LaTeX, line by line."""
     alignment = "".join("r" if figures else "l" for figures in figure_columns(table))
     head = ["\\toprule", _latex_row(table.columns), "\\midrule"]
     rows = [_latex_row(row) for row in table.rows]

@@ -176,7 +176,8 @@ def test_every_page_keeps_to_the_rules_of_all_pages(site: Path) -> None:
         assert all(after <= before + 1 for before, after in itertools.pairwise(heads)), path
         assert not [name for _, attributes in tags.tags for name in attributes if name.startswith("on")], path
         assert not {"img", "iframe", "link", "object", "base", "form"} & {tag for tag, _ in tags.tags}, path
-        assert [tag for tag, _ in tags.tags].count("script") == 1 + ('id="data"' in text), path
+        assert [tag for tag, _ in tags.tags].count("script") == 1 + text.count("<script type="), path
+        assert set(tags.all("script", "type")) <= {"application/json"}, path
 
 
 def test_links_to_files_lead_to_files(site: Path) -> None:

@@ -32,20 +32,9 @@ const report = (() => {
     }
   });
   addEventListener("afterprint", () => { for (const part of opened.splice(0)) part.open = false; });
-  // Hides what lacks one of the words, and returns how many elements are left.
-  const filter = (elements, wanted, textOf) => {
-    const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    for (const element of elements) {
-      const text = textOf(element).toLowerCase();
-      element.hidden = !words.every((word) => text.includes(word));
-      left += !element.hidden;
-    }
-    return left;
-  };
   return {
     data: data ? JSON.parse(data.textContent) : {},
-    make, say, filter,
+    make, say,
     textsShown: () => shown,
     onTexts: (listener) => listeners.push(listener),
     collator: new Intl.Collator("en", { numeric: true }),

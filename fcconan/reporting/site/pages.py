@@ -97,9 +97,9 @@ def _reproduction(each: Input, texts: bool) -> Page:
 
 
 def _dataset(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.explorer import explorer_page
+    from fcconan.reporting.dataset_pages import dataset_page
 
-    page = explorer_page(each.path, texts=texts)
+    page = dataset_page(each.path, texts=texts)
     return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from fcconan.data import counted
 from fcconan.errors import InputError
+from fcconan.reporting.elements import markup
 from fcconan.reporting.folders import check_folder, replace_folder
-from fcconan.reporting.page import Link, Page, markup, render
-from fcconan.reporting.tables import Table, figure_columns
+from fcconan.reporting.page import Link, Page, render
+from fcconan.reporting.tables import Table
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
@@ -130,7 +131,6 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             "title": page.title,
             "lead": page.lead,
             "table": None if page.headline is None else _gist(page.headline),
-            "words": [] if page.headline is None else _words(_gist(page.headline)),
             "left_out": "" if page.headline is None else _left_out(page.headline),
         }
         for page in pages
@@ -146,11 +146,6 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             texts_note=hidden if texts else "The pages hold ids and labels, and no text.",
         ),
     )
-
-
-def _words(table: Table) -> list[int]:
-    """Returns which columns hold words, which are set flush left."""
-    return [place for place, figures in enumerate(figure_columns(table)) if place and not figures]
 
 
 def _left_out(table: Table) -> str:
