@@ -41,7 +41,7 @@ def _show_all(result: "DemoResult") -> None:
     print_benchmark(result.benchmark, verbose=True)
     print_ratings(dict(result.ratings), result.ratings_file)
     for table in result.tables:
-        print_table(*table[:3])
+        print_table(*table)
 
 
 COMMAND = Command(

@@ -13,6 +13,7 @@ from fcconan.errors import InputError
 from fcconan.reporting.dataset_figures import all_tables
 from fcconan.reporting.dataset_folders import Source, browsable, read_release
 from fcconan.reporting.dataset_matrix import matrix_of
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.sections import Section, sections_page
 from fcconan.reporting.tables import MISSING, Table
@@ -63,11 +64,11 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
         signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
         headline=headline,
         notice=texts_notice(manifest) if with_texts else None,
-        downloads=sections[0].tables,
+        downloads=sections[0].own_tables(),
     )
 
 
-def rows_table(source: Source, *, texts: bool) -> Table:
+def rows_table(source: Source, *, texts: bool) -> View:
     """Returns the rows of a table as a page shows them; columns without any value are left out.
 
     Args:
@@ -85,10 +86,8 @@ def rows_table(source: Source, *, texts: bool) -> Table:
         and not name.endswith(("_id", "-id", "_index"))
         and 1 < len(set(columns[name])) <= MOST_VALUES
     ]
-    return Table(
-        source.title,
-        names,
-        [list(row) for row in zip(*columns.values(), strict=True)],
+    return View(
+        Table(source.title, names, [list(row) for row in zip(*columns.values(), strict=True)]),
         filters=tuple(few[:MOST_FILTERS]),
         texts=tuple(name for name in names if name in source.texts),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,
@@ -178,7 +179,7 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
         sections,
         signatures=about.get("signatures", ()),
         label=f"Generators: {suite['name']}",
-        headline=best.tables[0] if best.tables else None,
+        headline=next(iter(best.own_tables()), None),
         notice=texts_notice(about["dataset"]) if texts else None,
     )
     return with_maps(page)
@@ -371,7 +372,7 @@ def _texts(about: Row, rows: Sequence[Row]) -> Section:
         for row in sorted(rows, key=lambda row: str(row["item_id"]))
     ]
     columns = ["item", "system", "message", "reply", "flags"]
-    table = Table("Messages and replies", columns, cells, ("system", "flags"), ("message", "reply"))
+    table = View(Table("Messages and replies", columns, cells), ("system", "flags"), ("message", "reply"))
     return Section(
         "Messages and replies", tables=[table], more=texts_gate(texts_warning(about["dataset"])), folded=True
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, write
 from fcconan.reporting.sections import Section, sections_page
 from fcconan.reporting.tables import MISSING, Table
@@ -63,7 +64,7 @@ def ledger_page(cells: Sequence[Cell], signature: str | None = None) -> Page:
         "Every figure of the papers beside the one that the released data give.",
         [
             Section("Summary", meanings, [papers, tables]),
-            Section("Every figure", notes, [every]),
+            Section("Every figure", notes, [View(every, FILTERS)]),
             Section("Papers", _papers(cells)),
         ],
         label="Reproduction",
@@ -98,7 +99,7 @@ def _figures(cells: Sequence[Cell]) -> Table:
         line = [f"{cell.row}, {cell.column}", cell.paper, cell.table, cell.published, new, *shown, cell.status]
         lines.append((apart is None, -(apart.digits if apart is not None else 0.0), [*line, cell.note or MISSING]))
     lines.sort(key=lambda line: line[:2])
-    return Table("Every figure", COLUMNS, [line for *_, line in lines], FILTERS)
+    return Table("Every figure", COLUMNS, [line for *_, line in lines])
 
 
 def _papers(cells: Sequence[Cell]) -> list[str]:

@@ -264,7 +264,7 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
             lead,
             [section],
             signatures=_signatures(result),
-            headline=section.tables[0],
+            headline=section.own_tables()[0],
         )
     )
 
@@ -283,7 +283,7 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
             "How well models and metrics follow people.",
             [section],
             signatures=_signatures(result),
-            headline=section.tables[0] if section.tables else None,
+            headline=next(iter(section.own_tables()), None),
         )
     )
 
@@ -321,7 +321,7 @@ def leaderboard_page(result: Mapping[str, Any]) -> Page:
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=_signatures(result),
-        headline=section.tables[0] if section.tables else None,
+        headline=next(iter(section.own_tables()), None),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fcconan.data import may_be_written
 from fcconan.errors import InputError
 from fcconan.reporting.elements import markup
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, write
 from fcconan.reporting.plots import themed
 from fcconan.reporting.tables import MISSING, Table
@@ -31,10 +32,15 @@ class Section:
 
     title: str
     notes: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[Table | View] = ()
     plots: Sequence[tuple[str, str]] = field(default=())
     more: "Markup | None" = None
     folded: bool = False
+
+    def own_tables(self) -> list[Table]:
+        """Returns the tables without how a page shows them; those of texts are left out."""
+        found = [view if isinstance(view, View) else View(view) for view in self.tables]
+        return [view.table for view in found if not view.texts]
 
 
 def check_page(path: Path) -> None:
@@ -75,7 +81,7 @@ def sections_page(
         downloads: The tables that can be downloaded; default: all without texts.
     """
     if downloads is None:
-        downloads = [table for section in sections for table in section.tables if not table.texts]
+        downloads = [table for section in sections for table in section.own_tables()]
     return Page(
         name=name,
         title=title,

@@ -47,23 +47,11 @@ MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 class Table(NamedTuple):
-    """A table of text; the first cell names the row.
-
-    Attributes:
-        title: Its title.
-        columns: Names of the columns.
-        rows: The cells.
-        filters: Columns by whose values a page can filter the rows.
-        texts: Columns that a page hides until somebody asks for texts.
-        grey: Places of rows that are not the user's own, such as published figures.
-    """
+    """A table: title, names of the columns, rows of cells as text; the first cell names the row."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
-    filters: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    grey: tuple[int, ...] = ()
 
 
 def metric_title(metric: str) -> str:

@@ -65,18 +65,18 @@ def test_rows_have_filters_and_their_texts_wait(folder: Path) -> None:
     assert [source.config for source in shown] == names
     assert notes == ["The pairs of diamond, gold, silver are among those of bronze, where tier tells them."]
     pairs = rows_table(shown[0], texts=True)
-    assert pairs.columns[:4] == ["pair_id", "hate_speech", "counter_narrative", "hs_id"]
+    assert pairs.table.columns[:4] == ["pair_id", "hate_speech", "counter_narrative", "hs_id"]
     assert pairs.texts == ("hate_speech", "counter_narrative")
     assert pairs.filters == ("label", "valid", "n_votes", "agreement", "tier", "hs_type")
-    assert [row[0] for row in pairs.rows] == [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
+    assert [row[0] for row in pairs.table.rows] == [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
     bare = rows_table(shown[0], texts=False)
-    assert bare.texts == () and not {"hate_speech", "counter_narrative", "cn_type"} & set(bare.columns)
+    assert bare.texts == () and not {"hate_speech", "counter_narrative", "cn_type"} & set(bare.table.columns)
     ratings = rows_table(shown[4], texts=True)
-    place = ratings.columns.index
-    assert [row[place("value")] for row in ratings.rows] == ["3.3333", "–", "5", "1"]
-    assert [row[place("reason")] for row in ratings.rows] == ["–", "out_of_scale", "–", "–"]
-    assert [row[place("higher_is_better")] for row in ratings.rows] == ["yes"] * 4
-    assert rows_table(shown[3], texts=True).rows[0][1:4] == [MESSAGE, REPLY_TEXT, ANSWER]
+    place = ratings.table.columns.index
+    assert [row[place("value")] for row in ratings.table.rows] == ["3.3333", "–", "5", "1"]
+    assert [row[place("reason")] for row in ratings.table.rows] == ["–", "out_of_scale", "–", "–"]
+    assert [row[place("higher_is_better")] for row in ratings.table.rows] == ["yes"] * 4
+    assert rows_table(shown[3], texts=True).table.rows[0][1:4] == [MESSAGE, REPLY_TEXT, ANSWER]
 
 
 def test_a_table_that_no_page_can_hold_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

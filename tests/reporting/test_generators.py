@@ -14,7 +14,6 @@ from fcconan.reporting.safety import safety_report
 from fcconan.reporting.site.inputs import find_inputs
 from fcconan.reporting.site.pages import pages_of
 from fcconan.reporting.site.write import write_site
-from fcconan.reporting.tables import Table
 from fcconan.scoring.tournament.ranking import rank_systems
 
 ABOUT = {
@@ -56,7 +55,7 @@ def test_systems_say_how_they_answered_and_why_not() -> None:
     }
     (section,) = sections_of(ABOUT, results, ROWS)
     assert list(section.notes) == ["replies/b failed: no weights", "Without a value: replies 1.", "a: Look twice."]
-    made, counts = section.tables
+    made, counts = section.own_tables()
     shown = dict(zip(made.columns, made.rows[0], strict=True))
     assert (shown["model"], shown["seed"], shown["shown"]) == ("m", "0", "3 examples by minilm")
     # What is known of no system has no column.
@@ -128,7 +127,7 @@ def test_systems_stand_in_the_order_of_the_suite_and_empty_columns_are_left_out(
         "comparisons": {},
     }
     _, safety, metrics = sections_of(about, results, rows)
-    (flags,), (values,) = safety.tables, metrics.tables
+    (flags,), (values,) = safety.own_tables(), metrics.own_tables()
     assert list(flags.columns) == ["system", "replies", "no text", "any flag", "insults"]
     assert safety.notes[-1] == (
         "No reply has one of the flags: refuses, repeats the HS, other language, prompt leak, role play, empty, "
@@ -157,7 +156,7 @@ def test_a_terminal_is_shown_the_metrics_and_who_rated(tmp_path: Path) -> None:
     }
     (tmp_path / "leaderboard.json").write_text(json.dumps({"rows": [rated]}))
     metrics, ratings = gist_of(tmp_path)
-    assert metrics == Table(
+    assert metrics == (
         "Metrics: values of all replies of a system",
         ["system", "length-words"],
         [["b", "4.0000"], ["a", "2.0000"]],

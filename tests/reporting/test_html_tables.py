@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import fcconan.reporting
-from fcconan.reporting.html_tables import LONG, MOST, packed, table_html, table_script, tables_html, word_columns
+from fcconan.reporting.html_tables import LONG, MOST, View, packed, table_html, table_script, tables_html, word_columns
 from fcconan.reporting.tables import Table
 
 VENDORED = Path(fcconan.reporting.__file__).parent / "vendor" / "datatables"
@@ -35,14 +35,14 @@ def test_long_tables_and_texts_are_data_and_others_are_elements() -> None:
     short, long = (str(table_html(Table("T", ["a", "b"], found))) for found in (rows[:-1], rows))
     assert short.count("<tr>") == MOST + 1 and "<script" not in short
     assert long.count("<tr>") == LONG + 1 and f"the first {LONG} of {MOST + 1} rows" in long
-    hidden = str(table_html(Table("T", ["a", "b"], [["r", "</script>said"]], texts=("b",))))
+    hidden = str(table_html(View(Table("T", ["a", "b"], [["r", "</script>said"]]), texts=("b",))))
     assert hidden.count("<tr>") == 1 and "\\u003c/script\\u003esaid" in hidden and 'data-texts="1"' in hidden
 
 
 def test_words_are_flush_left_and_figures_right() -> None:
     cells = ["1.5 [1, 2]", "12.5%", "– (no_values)", "< 0.0001", "-3", "[0.1, 0.2]", "1,024", "± 0.5"]
     table = Table("T", ["name", *map(str, range(len(cells))), "x", "y"], [["1", *cells, "pairs", "2nd"]])
-    assert word_columns(table) == [9, 10]
+    assert word_columns(View(table)) == [9, 10]
 
 
 def test_the_first_table_is_open_and_the_others_wait() -> None:
