@@ -3,18 +3,23 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
+from fcconan.reporting.findings import ratings_finding, tournament_finding
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,
+    first_column,
     leaderboard_section,
     leaderboard_tables,
+    ratings_plot,
+    strengths_plot,
     tournament_section,
     tournament_tables,
     with_maps,
@@ -24,6 +29,15 @@ from fcconan.reporting.tables import MISSING, Table
 
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
+LEADING = (
+    "Tournament",
+    "Leaderboard",
+    "Metrics",
+    "Refusals and safety",
+    "Judges",
+    "Biases of the judges",
+    "Metrics against judges",
+)  # the order of the page; how replies were made follows
 SCORED = ("safety", "metrics", "leaderboard", "rank", "audit", "correlate")
 MADE = {
     "strategy": "strategy",
@@ -143,14 +157,14 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
     if "rank" in results:
         section = tournament_section(results["rank"])
         notes = [*section.notes, *_silent(rows)]
-        parts.append(Section(section.title, notes, section.tables, section.plots))
+        parts.append(replace(section, notes=notes))
     if "audit" in results and results["audit"]["rows"]:
         parts.append(Section("Biases of the judges", _AUDIT_NOTES, [_audit(results["audit"]["rows"])]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
         notes = ["The judges stand where people would: where this page says people, it is they who are meant."]
-        parts.append(Section(section.title, [*notes, *section.notes], section.tables, section.plots))
-    return parts
+        parts.append(replace(section, notes=[*notes, *section.notes]))
+    return sorted(parts, key=lambda section: LEADING.index(section.title) if section.title in LEADING else len(LEADING))
 
 
 _AUDIT_NOTES = (
@@ -166,21 +180,25 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
     systems = list(dict.fromkeys(row["system"] for row in rows))
     sections = sections_of(about, results, rows)
     by_title = {section.title: section for section in sections}
-    best = next(
-        (by_title[title] for title in ("Tournament", "Leaderboard", "Metrics") if title in by_title), sections[0]
-    )
+    best = next((by_title[title] for title in LEADING[:3] if title in by_title), sections[0])
+    failed_steps = "".join(f" {step} failed: {why}." for step, why in about.get("problems", {}).items())
+    rank, board = results.get("rank"), results.get("leaderboard")
+    column = first_column(board["rows"]) if board else []
     if texts:
         # After everything else, and closed: who reads figures need not read hate speech.
         sections.append(_texts(about, rows))
     page = sections_page(
         f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
-        f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}.",
+        f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
+        f"{failed_steps}",
         sections,
         signatures=about.get("signatures", ()),
         label=f"Generators: {suite['name']}",
         headline=next(iter(best.own_tables()), None),
         notice=texts_notice(about["dataset"]) if texts else None,
+        finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
+        plot=strengths_plot(rank) if rank else ratings_plot(column),
     )
     return with_maps(page)
 

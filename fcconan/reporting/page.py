@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +41,9 @@ class Page:
         notice: A content notice below the heading.
         tables: What the downloads hold as CSV.
         signatures: What stands at its foot.
+        finding: Who leads, by how much, and whether that is significant; plain text.
+        plot: The plot that the page, and the overview of a site, begin with.
+        date: The day of its results; default: today.
         files: Further downloads: name, content.
     """
 
@@ -54,7 +60,26 @@ class Page:
     notice: str | None = None
     tables: Sequence[Table] = ()
     signatures: Sequence[str] = ()
+    finding: str = ""
+    plot: "Markup | None" = None
+    date: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+
+
+def day_of(moment: float | None = None) -> str:
+    """Returns a day as pages show it; with `SOURCE_DATE_EPOCH` in the environment always that one.
+
+    Args:
+        moment: Seconds since 1970; default: now.
+
+    Raises:
+        InputError: `SOURCE_DATE_EPOCH` is not a whole number.
+    """
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if fixed and not fixed.isdecimal():
+        raise InputError(f"SOURCE_DATE_EPOCH is {fixed!r}: give a whole number of seconds since 1970")
+    moment = float(fixed) if fixed else time.time() if moment is None else moment
+    return datetime.fromtimestamp(moment, tz=UTC).date().isoformat()
 
 
 class Link(NamedTuple):
@@ -83,6 +108,7 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
         .get_template("site/layout.html.jinja")
         .render(
             page=page,
+            date=page.date or day_of(),
             links=links,
             site=site,
             downloads=downloads,

@@ -2,16 +2,21 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.reporting.elements import markup
-from fcconan.reporting.forest_plots import Dot, Dots, scale_of
+from fcconan.reporting.findings import retrieval_finding
+from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
+from fcconan.reporting.heat_maps import STYLE, difference_map, heat_maps
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.retrieval import ends_of, ranked_systems
 
-DRAWN = "averages"  # the page draws these itself
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+DRAWN = ("averages", "differences")  # the page draws these itself
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
@@ -42,16 +47,17 @@ def retrieval_page(
         parts.append(("queries", "Where systems differ"))
         data = data if texts else without_texts(data)
     has_texts = data is not None and any(data["queries"].values())
+    differences = difference_map(result)
     body = markup(
         "retrieval.html.jinja",
         result=result,
         standings=standings[0],
-        averages=_averages(result),
+        differences=heat_maps([] if differences is None else [differences]),
         panels=[
             (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
         ],
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key != DRAWN],
+        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key not in DRAWN],
         tables_shown=others,
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
@@ -73,6 +79,9 @@ def retrieval_page(
         parts=[*parts, ("systems", "Systems")],
         data={} if data is None else _packed(data),
         scripts=["retrieval.js"],
+        styles=[STYLE],
+        finding=retrieval_finding(result),
+        plot=_averages(result),
         headline=_headline(standings[0]),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *others],
@@ -136,14 +145,14 @@ def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "order": order, "ids": ids, "runs": runs, "values": values}
 
 
-def _averages(result: Results) -> Dots:
+def _averages(result: Results) -> "Markup | None":
     systems = result["systems"]
     dots = [
         Dot(name, systems[name]["summary"]["avg"], *_pair(systems[name].get("summary_intervals", {}).get("avg")))
         for name in ranked_systems(result)
     ]
     chance = result["chance"]["summary"]["avg"]
-    return Dots(f"Averages with {percent(result)} intervals", dots, scale_of(dots), chance, "chance")
+    return dots_of(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 
 def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:

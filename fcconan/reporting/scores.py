@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.data import counted
 from fcconan.reporting.correlations import (
@@ -13,11 +13,16 @@ from fcconan.reporting.correlations import (
     judging_raters,
     value_text,
 )
+from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
+from fcconan.reporting.forest_plots import Dot, dots_of
 from fcconan.reporting.heat_maps import SCRIPT, STYLE
 from fcconan.reporting.page import Page, write
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring import WHOLE
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
@@ -192,10 +197,15 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
     """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
     from fcconan.reporting.heat_maps import heat_maps, win_map
-    from fcconan.reporting.plots import strengths_plot
 
-    plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
-    return Section(title, result["notes"], tournament_tables(result, every=True), plots, heat_maps([win_map(result)]))
+    return Section(title, result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
+
+
+def strengths_plot(result: Mapping[str, Any]) -> "Markup | None":
+    """Returns the Bradley-Terry strengths of a tournament as a plot; None where there is none."""
+    dots = [Dot(row["name"], row["bradley_terry"], row["low"], row["high"]) for row in result["systems"]]
+    confidence = f"{100 * result['settings']['confidence']:g}%"
+    return dots_of(f"Bradley-Terry strengths in log odds (mean 0), with {confidence} intervals over items", dots)
 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
@@ -265,6 +275,8 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
             [section],
             signatures=_signatures(result),
             headline=section.own_tables()[0],
+            finding=tournament_finding(result),
+            plot=strengths_plot(result),
         )
     )
 
@@ -276,6 +288,8 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
         result: What `fcconan correlate` found.
     """
     section = correlation_section(result, "Judges and metrics")
+    board = section.own_tables()[0].rows if result["rows"] else []
+    named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
     return with_maps(
         sections_page(
             "judges",
@@ -284,6 +298,8 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
             [section],
             signatures=_signatures(result),
             headline=next(iter(section.own_tables()), None),
+            finding=correlation_finding(result, board),
+            plot=dots_of("Mean correlation with people, over aspects", named),
         )
     )
 
@@ -304,8 +320,16 @@ def agreement_page(result: Mapping[str, Any]) -> Page:
             [section],
             signatures=list(dict.fromkeys(result["signature"].values())),
             headline=overall[0] if overall else None,
+            plot=agreement_plot(result["rows"]),
         )
     )
+
+
+def agreement_plot(rows: Rows) -> "Markup | None":
+    """Returns the agreement of all raters, by aspect, as a plot of the first coefficient; None where there is none."""
+    own = [row for row in rows if row["level"] == "overall" and row["coefficient"] == rows[0]["coefficient"]]
+    dots = [Dot(row["aspect"] or "all", row["value"], row["low"], row["high"]) for row in own]
+    return dots_of(f"Agreement of all raters: {rows[0]['coefficient']}", dots) if dots else None
 
 
 def leaderboard_page(result: Mapping[str, Any]) -> Page:
@@ -314,7 +338,7 @@ def leaderboard_page(result: Mapping[str, Any]) -> Page:
     Args:
         result: What `fcconan leaderboard` found.
     """
-    section = leaderboard_section(result)
+    section, column = leaderboard_section(result), first_column(result["rows"])
     return sections_page(
         "leaderboard",
         "Ratings of systems",
@@ -322,7 +346,22 @@ def leaderboard_page(result: Mapping[str, Any]) -> Page:
         [section],
         signatures=_signatures(result),
         headline=next(iter(section.own_tables()), None),
+        finding=ratings_finding(result, column),
+        plot=ratings_plot(column),
     )
+
+
+def first_column(rows: Rows) -> Rows:
+    """Returns the rows of the first rater and aspect, which the order of systems follows."""
+    judges = judging_raters(rows) or [row["rater"] for row in rows[:1]]
+    own = [row for row in rows if row["rater"] in judges[:1]]
+    return [row for row in own if row["aspect"] == own[0]["aspect"]]
+
+
+def ratings_plot(column: Rows) -> "Markup | None":
+    """Returns the ratings of systems by one rater in one aspect as a plot; None where there is none."""
+    dots = [Dot(row["system"], row["value"], row["low"], row["high"]) for row in column]
+    return dots_of(f"{column[0]['aspect']} by {column[0]['rater']}, with intervals", dots) if dots else None
 
 
 def _signatures(result: Mapping[str, Any]) -> list[str]:

@@ -66,6 +66,8 @@ def sections_page(
     headline: Table | None = None,
     notice: str | None = None,
     downloads: Sequence[Table] | None = None,
+    finding: str = "",
+    plot: "Markup | None" = None,
 ) -> Page:
     """Returns a page of sections.
 
@@ -79,6 +81,8 @@ def sections_page(
         headline: The table that the overview of a site shows of it.
         notice: A content notice.
         downloads: The tables that can be downloaded; default: all without texts.
+        finding: Who leads, by how much, and whether that is significant.
+        plot: The plot that the page begins with.
     """
     if downloads is None:
         downloads = [table for section in sections for table in section.own_tables()]
@@ -93,6 +97,8 @@ def sections_page(
         notice=notice,
         tables=downloads,
         signatures=signatures,
+        finding=finding,
+        plot=plot,
     )
 
 

@@ -41,8 +41,9 @@ LATEX = {
 }
 MARKDOWN = {"\\": "\\\\", "|": "\\|", "*": "\\*", "`": "\\`", "<": "&lt;", ">": "&gt;", "&": "&amp;"}
 LATEX_PAGE = 40
+SIGNIFICANT = 0.05
 ORDERED = 4  # fewer systems have too few orders for an agreement to mean much
-FIGURE = re.compile(r"[-±+ ]*\d+(\.\d+)?(\s|$)")
+FIGURE = re.compile(r"[-±+< ]*\d+(\.\d+)?(\s|$)")
 MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
@@ -73,6 +74,11 @@ def summarised(result: Mapping[str, Any]) -> list[str]:
 def number(value: float | None, digits: int = 4) -> str:
     """Formats a figure; a missing one is a dash."""
     return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def p_text(value: float | None) -> str:
+    """Formats a p value; no test has a p of 0."""
+    return "< 0.0001" if value is not None and value < 0.0001 else number(value)
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 4) -> str:
@@ -250,8 +256,8 @@ def _family_table(result: Mapping[str, Any], family: Mapping[str, Any], only: Se
             row["b"],
             number(row["difference"]),
             interval([row["low"], row["high"]]),
-            number(row["p"]),
-            number(row["p_corrected"]),
+            p_text(row["p"]),
+            p_text(row["p_corrected"]),
         ]
         for row in own
         if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))

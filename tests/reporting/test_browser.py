@@ -108,6 +108,20 @@ def test_texts_are_shown_to_those_who_ask_and_are_never_markup(retrieval: Page) 
     assert retrieval.locator("#query-detail > p").text_content() == "q2"
 
 
+def test_the_pages_are_one_row_that_stays_and_on_a_phone_a_menu(browser: Browser, site: Path) -> None:
+    with visit(browser, site / "index.html") as page:
+        page.mouse.wheel(0, 1500)
+        page.wait_for_function("scrollY > 0")
+        row = page.locator("nav.pages")
+        box = row.bounding_box()
+        assert box is not None and box["y"] == 0 and box["height"] < 60
+        page.set_viewport_size({"width": 390, "height": 844})
+        menu = page.get_by_role("button", name="Pages")
+        assert row.locator("a:visible").count() == 0
+        menu.press("Enter")
+        assert menu.get_attribute("aria-expanded") == "true" and row.locator("a:visible").count() == 9
+
+
 def test_the_first_tab_leads_to_the_contents(retrieval: Page) -> None:
     retrieval.keyboard.press("Tab")
     assert retrieval.evaluate("document.activeElement.textContent") == "Skip to the contents"

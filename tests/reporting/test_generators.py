@@ -126,7 +126,7 @@ def test_systems_stand_in_the_order_of_the_suite_and_empty_columns_are_left_out(
         "ratings": {},
         "comparisons": {},
     }
-    _, safety, metrics = sections_of(about, results, rows)
+    metrics, safety, _ = sections_of(about, results, rows)
     (flags,), (values,) = safety.own_tables(), metrics.own_tables()
     assert list(flags.columns) == ["system", "replies", "no text", "any flag", "insults"]
     assert safety.notes[-1] == (
@@ -172,7 +172,7 @@ def test_a_system_without_any_text_is_named_where_pairs_never_met() -> None:
         {**verdict, "system_a": "a", "system_b": "b", "verdict": "invalid"},
     ]
     results = {"rank": rank_systems(comparisons), "ratings": {}, "comparisons": {}}
-    notes = sections_of(ABOUT, results, ROWS)[-1].notes
+    notes = sections_of(ABOUT, results, ROWS)[0].notes
     assert notes[-1] == "Without any reply, and so never compared: b. Pairs with such a system never met."
     spoken = [ROWS[0], {**ROWS[1], "text": "They return every book."}]
-    assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[-1].notes)
+    assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[0].notes)

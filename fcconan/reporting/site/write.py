@@ -12,11 +12,11 @@ from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.reporting.elements import markup
 from fcconan.reporting.folders import check_folder, replace_folder
-from fcconan.reporting.page import Link, Page, render
+from fcconan.reporting.page import Link, Page, day_of, render
 from fcconan.reporting.tables import Table
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
-SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
+SHOWN, COLUMNS = 8, 3  # of a headline table in the overview
 SLUG = 60
 # Figures in a title: a file keeps its name when they change.
 _FIGURES = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
@@ -123,6 +123,7 @@ def _downloads(page: Page) -> dict[str, str]:
 
 
 def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
+    first = next((page for page in pages if page.plot is not None), None)
     hidden = "Texts stay hidden until somebody asks for them, and no download holds any."
     cards = [
         {
@@ -130,6 +131,8 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             "label": page.label,
             "title": page.title,
             "lead": page.lead,
+            "finding": page.finding,
+            "about": " · ".join(filter(None, (_dataset(page), page.date or day_of()))),
             "table": None if page.headline is None else _gist(page.headline),
             "left_out": "" if page.headline is None else _left_out(page.headline),
         }
@@ -139,6 +142,10 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
         name=INDEX.removesuffix(".html"),
         title=title,
         label="Overview",
+        finding="" if first is None else f"{first.label}: {first.finding}" if first.finding else first.label,
+        plot=None if first is None else first.plot,
+        date=max((page.date or day_of() for page in pages), default=""),
+        signatures=list(dict.fromkeys(signature for page in pages for signature in page.signatures)),
         lead=f"{len(pages)} {'page' if len(pages) == 1 else 'pages'} of results, written by fcconan.",
         body=markup(
             "site/index.html.jinja",
@@ -146,6 +153,12 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             texts_note=hidden if texts else "The pages hold ids and labels, and no text.",
         ),
     )
+
+
+def _dataset(page: Page) -> str:
+    """Returns the dataset that a page's figures come from, as its signature has it."""
+    found = re.search(r"\|data:([^|]*)", "".join(page.signatures[:1]))
+    return f"Dataset {found[1]}" if found else ""
 
 
 def _left_out(table: Table) -> str:
