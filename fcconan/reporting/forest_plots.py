@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 STEPS = (1, 2, 2.5, 5, 10)
+MOST = 20  # rows of a plot that a page begins with
 TICKS = 5  # at most as many steps along the axis
 
 
@@ -110,9 +111,7 @@ def dots_html(plot: Dots) -> "Markup":
     return Markup(module.dots_figure(plot))
 
 
-def dots_of(
-    title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "", zero: bool = True
-) -> "Markup | None":
+def dots_of(title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "") -> "Markup | None":
     """Returns figures as a plot on an axis of their own; None where there is none.
 
     Args:
@@ -120,8 +119,12 @@ def dots_of(
         dots: The figures.
         line: A value to mark across all rows.
         line_name: What it is.
-        zero: Whether the axis includes 0.
     """
     if not any(dot.value is not None for dot in dots):
         return None
-    return dots_html(Dots(title, dots, scale_of(dots, zero=zero), line, line_name))
+    if any(dot.is_grey for dot in dots):
+        title += "; hollow dots are published figures"
+    if len(dots) > MOST:
+        title += f"; the first {MOST} of {len(dots)}"
+    shown = dots[:MOST]
+    return dots_html(Dots(title, shown, scale_of(shown), line, line_name))

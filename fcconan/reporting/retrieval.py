@@ -10,6 +10,12 @@ from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
 from fcconan.reporting.heat_maps import STYLE, difference_map, heat_maps
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.plots import Plots, themed
+from fcconan.reporting.published_systems import (
+    Published,
+    published_retrieval,
+    with_published,
+    with_published_dots,
+)
 from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.retrieval import ends_of, ranked_systems
 
@@ -47,11 +53,13 @@ def retrieval_page(
         parts.append(("queries", "Where systems differ"))
         data = data if texts else without_texts(data)
     has_texts = data is not None and any(data["queries"].values())
-    differences = difference_map(result)
+    differences, published = difference_map(result), published_retrieval(result)
     body = markup(
         "retrieval.html.jinja",
         result=result,
-        standings=standings[0],
+        standings=with_published(standings[0], published, "avg"),
+        title=standings[0].title,
+        source="" if published is None else published.source,
         differences=heat_maps([] if differences is None else [differences]),
         panels=[
             (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
@@ -81,7 +89,7 @@ def retrieval_page(
         scripts=["retrieval.js"],
         styles=[STYLE],
         finding=retrieval_finding(result),
-        plot=_averages(result),
+        plot=_averages(result, published),
         headline=_headline(standings[0]),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *others],
@@ -145,13 +153,14 @@ def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "order": order, "ids": ids, "runs": runs, "values": values}
 
 
-def _averages(result: Results) -> "Markup | None":
+def _averages(result: Results, published: Published | None) -> "Markup | None":
     systems = result["systems"]
     dots = [
         Dot(name, systems[name]["summary"]["avg"], *_pair(systems[name].get("summary_intervals", {}).get("avg")))
         for name in ranked_systems(result)
     ]
     chance = result["chance"]["summary"]["avg"]
+    dots = with_published_dots(dots, published, "avg")
     return dots_of(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 

@@ -16,7 +16,15 @@ from fcconan.reporting.correlations import (
 from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
 from fcconan.reporting.forest_plots import Dot, dots_of
 from fcconan.reporting.heat_maps import SCRIPT, STYLE
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, write
+from fcconan.reporting.published_systems import (
+    Published,
+    published_correlations,
+    published_tournament,
+    with_published,
+    with_published_dots,
+)
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring import WHOLE
@@ -201,6 +209,21 @@ def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> 
     return Section(title, result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
 
 
+def beside_published(section: Section, published: Published | None, column: str) -> Section:
+    """Returns a section whose first table has published rows in grey, and whose notes begin with their source.
+
+    Args:
+        section: The section.
+        published: What is added; None adds nothing.
+        column: The column that orders the rows.
+    """
+    if published is None:
+        return section
+    first, *others = section.own_tables()
+    tables: list[Table | View] = [with_published(first, published, column), *others]
+    return replace(section, tables=tables, notes=[published.source, *section.notes])
+
+
 def strengths_plot(result: Mapping[str, Any]) -> "Markup | None":
     """Returns the Bradley-Terry strengths of a tournament as a plot; None where there is none."""
     dots = [Dot(row["name"], row["bradley_terry"], row["low"], row["high"]) for row in result["systems"]]
@@ -272,9 +295,10 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
             "tournament",
             "Tournament",
             lead,
-            [section],
+            [beside_published(section, published_tournament(result), "share %")],
             signatures=_signatures(result),
             headline=section.own_tables()[0],
+            downloads=section.own_tables(),
             finding=tournament_finding(result),
             plot=strengths_plot(result),
         )
@@ -288,18 +312,21 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
         result: What `fcconan correlate` found.
     """
     section = correlation_section(result, "Judges and metrics")
-    board = section.own_tables()[0].rows if result["rows"] else []
+    first = section.own_tables()[0] if result["rows"] else None
+    board = [] if first is None else first.rows
+    published = None if first is None else published_correlations(result, first)
     named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
     return with_maps(
         sections_page(
             "judges",
             "Correlation with people",
             "How well models and metrics follow people.",
-            [section],
+            [beside_published(section, published, "mean")],
             signatures=_signatures(result),
             headline=next(iter(section.own_tables()), None),
+            downloads=section.own_tables(),
             finding=correlation_finding(result, board),
-            plot=dots_of("Mean correlation with people, over aspects", named),
+            plot=dots_of("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
         )
     )
 
