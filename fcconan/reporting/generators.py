@@ -22,7 +22,6 @@ from fcconan.reporting.scores import (
     strengths_plot,
     tournament_section,
     tournament_tables,
-    with_maps,
 )
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
@@ -187,7 +186,7 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
     if texts:
         # After everything else, and closed: who reads figures need not read hate speech.
         sections.append(_texts(about, rows))
-    page = sections_page(
+    return sections_page(
         f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
         f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
@@ -200,7 +199,6 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
         finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
         plot=strengths_plot(rank) if rank else ratings_plot(column),
     )
-    return with_maps(page)
 
 
 def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:

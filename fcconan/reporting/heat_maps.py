@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 STEPS = 10
-STYLE = "heat.css"
-SCRIPT = "heat.js"
 
 
 class HeatCell(NamedTuple):
@@ -71,10 +69,7 @@ def ground(value: float, low: float = -1.0, high: float = 1.0) -> str:
 
 
 def heat_maps(maps: Sequence[HeatMap]) -> "Markup":
-    """Returns heat maps as elements; of several, a script shows the one that its choices name.
-
-    A page with them has `STYLE` among its styles, and `SCRIPT` among its scripts.
-    """
+    """Returns heat maps as elements; of several, a script shows the one that its choices name."""
     keys = list(maps[0].choices) if maps else []
     return markup("heat.html.jinja", maps=maps, keys=keys, steps=range(STEPS, 0, -1))
 

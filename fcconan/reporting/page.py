@@ -36,7 +36,6 @@ class Page:
         parts: Id and title of every section that the page leads to from its head.
         data: What its scripts read: JSON in the element `data`.
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
-        styles: Names of files in `fcconan/reporting` whose rules follow those of all pages.
         headline: The table that the overview of a site shows of it.
         notice: A content notice below the heading.
         tables: What the downloads hold as CSV.
@@ -55,7 +54,6 @@ class Page:
     parts: Sequence[tuple[str, str]] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
-    styles: Sequence[str] = ()
     headline: Table | None = None
     notice: str | None = None
     tables: Sequence[Table] = ()
@@ -101,7 +99,7 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
     """
     from markupsafe import Markup
 
-    script = asset("site/common.js") + table_script() + "".join(map(asset, dict.fromkeys(page.scripts)))
+    script = asset("site/common.js") + table_script() + "".join(map(asset, ("heat.js", *page.scripts)))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         environment()
@@ -112,7 +110,7 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
             links=links,
             site=site,
             downloads=downloads,
-            style=Markup("".join(asset(name) for name in ("site/site.css", *page.styles))),
+            style=Markup(asset("site/site.css") + asset("heat.css")),
             data=Markup(script_json(page.data)) if page.data else None,
             script=Markup(script),
             policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
-from fcconan.reporting.heat_maps import STYLE, difference_map, heat_maps
+from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.published_systems import (
@@ -87,7 +87,6 @@ def retrieval_page(
         parts=[*parts, ("systems", "Systems")],
         data={} if data is None else _packed(data),
         scripts=["retrieval.js"],
-        styles=[STYLE],
         finding=retrieval_finding(result),
         plot=_averages(result, published),
         headline=_headline(standings[0]),

@@ -15,7 +15,6 @@ from fcconan.reporting.correlations import (
 )
 from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
 from fcconan.reporting.forest_plots import Dot, dots_of
-from fcconan.reporting.heat_maps import SCRIPT, STYLE
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, write
 from fcconan.reporting.published_systems import (
@@ -203,7 +202,7 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
 
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
-    """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
+    """Returns a tournament as a part of a page."""
     from fcconan.reporting.heat_maps import heat_maps, win_map
 
     return Section(title, result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
@@ -232,7 +231,7 @@ def strengths_plot(result: Mapping[str, Any]) -> "Markup | None":
 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
-    """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
+    """Returns correlations as a part of a page."""
     from fcconan.reporting.heat_maps import correlation_maps, heat_maps
 
     notes = [
@@ -255,7 +254,7 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
 
 
 def agreement_section(result: Mapping[str, Any]) -> Section:
-    """Returns agreement as a part of a page, which needs what `with_maps` gives it.
+    """Returns agreement as a part of a page.
 
     Args:
         result: With `rows` and `notes`.
@@ -276,11 +275,6 @@ def agreement_section(result: Mapping[str, Any]) -> Section:
     return Section("Agreement of raters", notes, tables, more=heat_maps(several) if several else None)
 
 
-def with_maps(page: Page) -> Page:
-    """Returns a page with the style and the script that heat maps need."""
-    return replace(page, styles=(*page.styles, STYLE), scripts=(*page.scripts, SCRIPT))
-
-
 def tournament_page(result: Mapping[str, Any]) -> Page:
     """Returns a tournament as a page.
 
@@ -290,18 +284,16 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
     verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
     lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
     section = tournament_section(result, "Ranking")
-    return with_maps(
-        sections_page(
-            "tournament",
-            "Tournament",
-            lead,
-            [beside_published(section, published_tournament(result), "share %")],
-            signatures=_signatures(result),
-            headline=section.own_tables()[0],
-            downloads=section.own_tables(),
-            finding=tournament_finding(result),
-            plot=strengths_plot(result),
-        )
+    return sections_page(
+        "tournament",
+        "Tournament",
+        lead,
+        [beside_published(section, published_tournament(result), "share %")],
+        signatures=_signatures(result),
+        headline=section.own_tables()[0],
+        downloads=section.own_tables(),
+        finding=tournament_finding(result),
+        plot=strengths_plot(result),
     )
 
 
@@ -316,18 +308,16 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
     board = [] if first is None else first.rows
     published = None if first is None else published_correlations(result, first)
     named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
-    return with_maps(
-        sections_page(
-            "judges",
-            "Correlation with people",
-            "How well models and metrics follow people.",
-            [beside_published(section, published, "mean")],
-            signatures=_signatures(result),
-            headline=next(iter(section.own_tables()), None),
-            downloads=section.own_tables(),
-            finding=correlation_finding(result, board),
-            plot=dots_of("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
-        )
+    return sections_page(
+        "judges",
+        "Correlation with people",
+        "How well models and metrics follow people.",
+        [beside_published(section, published, "mean")],
+        signatures=_signatures(result),
+        headline=next(iter(section.own_tables()), None),
+        downloads=section.own_tables(),
+        finding=correlation_finding(result, board),
+        plot=dots_of("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
     )
 
 
@@ -339,16 +329,14 @@ def agreement_page(result: Mapping[str, Any]) -> Page:
     """
     section = agreement_section(result)
     overall = agreement_tables(result["rows"], pairs=False)
-    return with_maps(
-        sections_page(
-            "agreement",
-            "Agreement",
-            "How far raters agree.",
-            [section],
-            signatures=list(dict.fromkeys(result["signature"].values())),
-            headline=overall[0] if overall else None,
-            plot=agreement_plot(result["rows"]),
-        )
+    return sections_page(
+        "agreement",
+        "Agreement",
+        "How far raters agree.",
+        [section],
+        signatures=list(dict.fromkeys(result["signature"].values())),
+        headline=overall[0] if overall else None,
+        plot=agreement_plot(result["rows"]),
     )
 
 
