@@ -65,6 +65,7 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
         headline=headline,
         notice=texts_notice(manifest) if with_texts else None,
         downloads=sections[0].own_tables(),
+        finding=_finding(headline),
     )
 
 
@@ -107,6 +108,15 @@ def _headline(tables: Sequence[Table]) -> Table:
     """Returns the table that says most in few lines."""
     rows = tables[0]._replace(columns=tables[0].columns[:3], rows=[row[:3] for row in tables[0].rows])
     return next((table for table in tables if table.title.startswith("How sparse")), rows)
+
+
+def _finding(headline: Table) -> str:
+    """Says how much of the matrix the broadest tier judges; nothing where there are no tiers."""
+    if not headline.title.startswith("How sparse"):
+        return ""
+    tier, pairs, share, good, share_good, *_ = headline.rows[-1]
+    matrix = headline.title.partition(": ")[2]
+    return f"{pairs} pairs in {tier}, {share} of the matrix of {matrix}; {good} of them ({share_good}) are appropriate."
 
 
 def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> list[str]:

@@ -70,6 +70,7 @@ def ledger_page(cells: Sequence[Cell], signature: str | None = None) -> Page:
         label="Reproduction",
         signatures=[] if signature is None else [signature],
         headline=papers,
+        finding=f"{sum(cell.status == 'exact' for cell in cells)} of {len(cells)} figures are exact.",
     )
 
 

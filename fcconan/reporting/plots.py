@@ -283,7 +283,7 @@ def svg(figure: "Figure", name: str, title: str, note: str) -> str:
         note: What it shows.
     """
     title, note = _drawable(title), _drawable(note)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold", wrap=True)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", wrap=True)
     file = io.StringIO()
     none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(file, format="svg", metadata=none, transparent=True)

@@ -136,6 +136,9 @@ def test_a_page_in_a_site_has_a_headline_and_tables_to_download(folder: Path) ->
     page = dataset_page(folder, texts=False)
     assert (page.name, page.title) == ("dataset-invented", f"Dataset: Invented & {EVIL_NAME}")
     assert page.headline is not None and page.headline.title.startswith("How sparse")
+    assert page.finding == (
+        "5 pairs in bronze, 83.3% of the matrix of 2 HS x 3 CNs; 3 of them (60.0%) are appropriate."
+    )
     assert len(page.tables) == 9 and page.signatures[0].endswith("|data:invented@0123456789ab")
 
 

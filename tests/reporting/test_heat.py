@@ -247,6 +247,7 @@ def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
     ]
     page = ledger_page(CELLS, "s|1")
     papers, tables, every = page.tables
+    assert page.finding == "2 of 5 figures are exact."
     assert papers.rows == [["fc-conan", "2", "0", "2", "1", "0", "5", "0"]]
     assert [row[0] for row in tables.rows] == ["fc-conan, Table 1", "fc-conan, Table 2"]
     assert [row[0].split(",")[0] for row in every.rows] == ["far", "near", "exact", "bound", "none"]
