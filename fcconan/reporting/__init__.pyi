@@ -13,14 +13,17 @@ from .correlations import (
     correlation_tables as correlation_tables,
     difference_tables as difference_tables,
 )
-from .explorer import (
-    explorer_page as explorer_page,
+from .dataset_pages import (
+    dataset_page as dataset_page,
 )
 from .generators import (
     gist_of as gist_of,
     results_of as results_of,
     signatures_of as signatures_of,
     write_generator_report as write_generator_report,
+)
+from .html_tables import (
+    table_html as table_html,
 )
 from .ledger import (
     write_ledger as write_ledger,

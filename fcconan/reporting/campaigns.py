@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.reporting.scores import agreement_tables
 from fcconan.reporting.sections import Section, number, write_page
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import Table, p_text
 
 Row = Mapping[str, Any]
 LEVELS = {
@@ -130,5 +130,5 @@ def _said(values: Mapping[str, Any]) -> str:
 
 
 def _check(row: Row) -> list[str]:
-    figures = [number(row["value"]), str(row["n"]), number(row["p"], 4), number(row["p_corrected"], 4)]
+    figures = [number(row["value"]), str(row["n"]), p_text(row["p"]), p_text(row["p_corrected"])]
     return [row["rater"], row["check"], row["aspect"] or "", row["statistic"] or "", *figures, row["note"]]

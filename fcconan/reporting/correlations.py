@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import counted
 from fcconan.reporting.sections import interval, number
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import MISSING, Table, p_text
 from fcconan.scoring import PRIMARY
 
 Row = Mapping[str, Any]
@@ -44,11 +44,6 @@ def judging_raters(rows: Sequence[Row]) -> list[str]:
     shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
     found = [row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared]
     return list(dict.fromkeys(found))
-
-
-def p_text(value: float | None) -> str:
-    """Returns a p value as tables show it."""
-    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
 
 
 def family_text(n_tests: int, floor: float | None, correction: str) -> str:

@@ -2,9 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fcconan.reporting.elements import environment
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 STEPS = (1, 2, 2.5, 5, 10)
+MOST = 20  # rows of a plot that a page begins with
 TICKS = 5  # at most as many steps along the axis
 
 
@@ -15,6 +21,7 @@ class Dot(NamedTuple):
     value: float | None
     low: float | None = None
     high: float | None = None
+    is_grey: bool = False
 
 
 class Scale(NamedTuple):
@@ -82,7 +89,7 @@ def scale_of(dots: Sequence[Dot], *, zero: bool = True) -> Scale:
         dots: The figures.
         zero: Whether the axis begins or ends at 0 where all figures are on one side of it.
     """
-    values = [value for dot in dots for value in dot[1:] if value is not None] or [0.0, 1.0]
+    values = [value for dot in dots for value in dot[1:4] if value is not None] or [0.0, 1.0]
     low, high = min(values), max(values)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -94,3 +101,30 @@ def scale_of(dots: Sequence[Dot], *, zero: bool = True) -> Scale:
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = [round(count * step, 12) for count in range(first, last + 1)]
     return Scale(ticks[0], ticks[-1], ticks)
+
+
+def dots_html(plot: Dots) -> "Markup":
+    """Returns a plot as elements, with its title."""
+    from markupsafe import Markup
+
+    module: Any = environment().get_template("site/parts.html.jinja").module
+    return Markup(module.dots_figure(plot))
+
+
+def dots_of(title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "") -> "Markup | None":
+    """Returns figures as a plot on an axis of their own; None where there is none.
+
+    Args:
+        title: What is plotted.
+        dots: The figures.
+        line: A value to mark across all rows.
+        line_name: What it is.
+    """
+    if not any(dot.value is not None for dot in dots):
+        return None
+    if any(dot.is_grey for dot in dots):
+        title += "; hollow dots are published figures"
+    if len(dots) > MOST:
+        title += f"; the first {MOST} of {len(dots)}"
+    shown = dots[:MOST]
+    return dots_html(Dots(title, shown, scale_of(shown), line, line_name))

@@ -5,30 +5,39 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
-from fcconan.reporting.page import Page, markup, texts_notice, texts_warning, write
+from fcconan.reporting.findings import ratings_finding, tournament_finding
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning, write
 from fcconan.reporting.scores import (
     correlation_section,
+    first_column,
     leaderboard_section,
     leaderboard_tables,
+    ratings_plot,
+    strengths_plot,
     tournament_section,
     tournament_tables,
-    with_maps,
 )
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
+LEADING = (
+    "Tournament",
+    "Leaderboard",
+    "Metrics",
+    "Refusals and safety",
+    "Judges",
+    "Biases of the judges",
+    "Metrics against judges",
+)  # the order of the page; how replies were made follows
 SCORED = ("safety", "metrics", "leaderboard", "rank", "audit", "correlate")
-SHOWN = 200  # items whose texts the page holds
 MADE = {
     "strategy": "strategy",
     "model": "model",
@@ -147,14 +156,14 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
     if "rank" in results:
         section = tournament_section(results["rank"])
         notes = [*section.notes, *_silent(rows)]
-        parts.append(Section(section.title, notes, section.tables, section.plots))
+        parts.append(replace(section, notes=notes))
     if "audit" in results and results["audit"]["rows"]:
         parts.append(Section("Biases of the judges", _AUDIT_NOTES, [_audit(results["audit"]["rows"])]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
         notes = ["The judges stand where people would: where this page says people, it is they who are meant."]
-        parts.append(Section(section.title, [*notes, *section.notes], section.tables, section.plots))
-    return parts
+        parts.append(replace(section, notes=[*notes, *section.notes]))
+    return sorted(parts, key=lambda section: LEADING.index(section.title) if section.title in LEADING else len(LEADING))
 
 
 _AUDIT_NOTES = (
@@ -170,25 +179,26 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
     systems = list(dict.fromkeys(row["system"] for row in rows))
     sections = sections_of(about, results, rows)
     by_title = {section.title: section for section in sections}
-    best = next(
-        (by_title[title] for title in ("Tournament", "Leaderboard", "Metrics") if title in by_title), sections[0]
-    )
-    page = sections_page(
+    best = next((by_title[title] for title in LEADING[:3] if title in by_title), sections[0])
+    failed_steps = "".join(f" {step} failed: {why}." for step, why in about.get("problems", {}).items())
+    rank, board = results.get("rank"), results.get("leaderboard")
+    column = first_column(board["rows"]) if board else []
+    if texts:
+        # After everything else, and closed: who reads figures need not read hate speech.
+        sections.append(_texts(about, rows))
+    return sections_page(
         f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
-        f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}.",
+        f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
+        f"{failed_steps}",
         sections,
         signatures=about.get("signatures", ()),
         label=f"Generators: {suite['name']}",
-        headline=best.tables[0] if best.tables else None,
+        headline=next(iter(best.own_tables()), None),
         notice=texts_notice(about["dataset"]) if texts else None,
+        finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
+        plot=strengths_plot(rank) if rank else ratings_plot(column),
     )
-    if texts:
-        # After everything else, and closed: who reads figures need not read hate speech.
-        page = replace(
-            page, body=page.body + _texts(about, rows), parts=[*page.parts, ("replies", "Messages and replies")]
-        )
-    return with_maps(page)
 
 
 def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:
@@ -366,13 +376,22 @@ def _audit(rows: Sequence[Row]) -> Table:
     return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
 
 
-def _texts(about: Row, rows: Sequence[Row]) -> "Markup":
-    items: dict[str, list[Row]] = {}
-    for row in rows:
-        items.setdefault(row["item_id"], []).append(row)
-    shown = [own for _, own in zip(range(SHOWN), items.values(), strict=False)]
-    warning = texts_warning(about["dataset"])
-    return markup("replies.html.jinja", warning=warning, items=shown, total=len(items), missing=MISSING)
+def _texts(about: Row, rows: Sequence[Row]) -> Section:
+    cells = [
+        [
+            str(row["item_id"]),
+            row["system"],
+            str(row["hate_speech"]),
+            f"{MISSING} ({row['reason']})" if row["text"] is None else row["text"],
+            ", ".join(row.get("flags") or []) or MISSING,
+        ]
+        for row in sorted(rows, key=lambda row: str(row["item_id"]))
+    ]
+    columns = ["item", "system", "message", "reply", "flags"]
+    table = View(Table("Messages and replies", columns, cells), ("system", "flags"), ("message", "reply"))
+    return Section(
+        "Messages and replies", tables=[table], more=texts_gate(texts_warning(about["dataset"])), folded=True
+    )
 
 
 def _columns() -> dict[str, str]:

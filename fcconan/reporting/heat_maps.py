@@ -9,16 +9,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcconan.reporting.page import markup
+from fcconan.reporting.elements import markup
 from fcconan.reporting.sections import interval, number
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import MISSING, SIGNIFICANT, Table, metric_title, p_text
+from fcconan.retrieval import ranked_systems
+from fcconan.scoring import PRIMARY
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 STEPS = 10
-STYLE = "heat.css"
-SCRIPT = "heat.js"
 
 
 class HeatCell(NamedTuple):
@@ -69,10 +69,7 @@ def ground(value: float, low: float = -1.0, high: float = 1.0) -> str:
 
 
 def heat_maps(maps: Sequence[HeatMap]) -> "Markup":
-    """Returns heat maps as elements; of several, a script shows the one that its choices name.
-
-    A page with them has `STYLE` among its styles, and `SCRIPT` among its scripts.
-    """
+    """Returns heat maps as elements; of several, a script shows the one that its choices name."""
     keys = list(maps[0].choices) if maps else []
     return markup("heat.html.jinja", maps=maps, keys=keys, steps=range(STEPS, 0, -1))
 
@@ -273,3 +270,30 @@ def win_map(result: Row) -> HeatMap:
                 cells.append(HeatCell(f"{share:.1f}", about, ground(share, 0.0, 100.0)))
         rows.append((one, cells))
     return HeatMap("Points won by the row against the column, in percent", "system", names, rows, SHARES, {})
+
+
+def difference_map(result: Row) -> HeatMap | None:
+    """Returns the heat map of a benchmark's primary comparison; None without one.
+
+    Args:
+        result: The benchmark's result.
+    """
+    rows = [row for row in result["comparisons"] if row["family"] == PRIMARY]
+    if not rows:
+        return None
+    names = ranked_systems(result)
+    limit = max((abs(row["difference"]) for row in rows if row["difference"] is not None), default=0.0) or 1.0
+    cells = {}
+    for row in rows:
+        for a, b, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1)):
+            if row["difference"] is None:
+                cells[a, b] = EMPTY
+                continue
+            apart, p = sign * row["difference"], row["p_corrected"]
+            mark = "*" if p is not None and p < SIGNIFICANT else ""
+            about = f"{a} minus {b}: {apart:+.4f}, p {p_text(p)} (corrected)"
+            cells[a, b] = HeatCell(f"{apart:+.3f}{mark}", about, ground(apart, -limit, limit))
+    metric, partition = metric_title(rows[0]["metric"]), rows[0]["partition"]
+    title = f"Difference of {metric} on {partition}, row minus column; * is significant after correction"
+    shown = [(a, [_self(a) if a == b else cells.get((a, b), EMPTY) for b in names]) for a in names]
+    return HeatMap(title, "system", names, shown, (f"−{limit:.3f}", "0", f"{limit:.3f}"), {})

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fcconan.reporting.page import Page, markup, write
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.page import Page, write
 from fcconan.reporting.sections import Section, sections_page
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, load_paper
@@ -58,21 +58,20 @@ def ledger_page(cells: Sequence[Cell], signature: str | None = None) -> Page:
         "difference: recomputed minus published. last digits: how many ones of the last printed digit that is, "
         "whatever the scale of the figure; the largest stand first.",
     ]
-    shown = markup("ledger.html.jinja", table=every, filters=FILTERS)
-    page = sections_page(
+    return sections_page(
         "reproduction",
         "Published figures, computed anew",
         "Every figure of the papers beside the one that the released data give.",
         [
             Section("Summary", meanings, [papers, tables]),
-            Section("Every figure", notes, more=shown),
+            Section("Every figure", notes, [View(every, FILTERS)]),
             Section("Papers", _papers(cells)),
         ],
         label="Reproduction",
         signatures=[] if signature is None else [signature],
         headline=papers,
+        finding=f"{sum(cell.status == 'exact' for cell in cells)} of {len(cells)} figures are exact.",
     )
-    return replace(page, tables=[papers, tables, every], scripts=("ledger.js",), styles=("ledger.css",))
 
 
 def _counts(cells: Sequence[Cell]) -> tuple[Table, Table]:

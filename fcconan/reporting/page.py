@@ -2,27 +2,25 @@
 
 import base64
 import hashlib
-import json
-import re
+import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.data import write_whole
 from fcconan.errors import InputError
+from fcconan.reporting.elements import asset, environment, script_json
+from fcconan.reporting.html_tables import table_script
 from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
-REPORT = Path(__file__).parent
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
 INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
-# JSON writes these as well, and none of them can then end the script element or a line of it.
-ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,14 @@ class Page:
         lead: A sentence below the heading; plain text.
         parts: Id and title of every section that the page leads to from its head.
         data: What its scripts read: JSON in the element `data`.
-        scripts: Names of files in `fcconan/report` that run after `site/common.js` and `tables.js`.
-        styles: Names of files in `fcconan/report` whose rules follow those of all pages.
+        scripts: Names of files in `fcconan/reporting` that run after those of all pages.
         headline: The table that the overview of a site shows of it.
         notice: A content notice below the heading.
         tables: What the downloads hold as CSV.
         signatures: What stands at its foot.
+        finding: Who leads, by how much, and whether that is significant; plain text.
+        plot: The plot that the page, and the overview of a site, begin with.
+        date: The day of its results; default: today.
         files: Further downloads: name, content.
     """
 
@@ -54,12 +54,30 @@ class Page:
     parts: Sequence[tuple[str, str]] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
-    styles: Sequence[str] = ()
     headline: Table | None = None
     notice: str | None = None
     tables: Sequence[Table] = ()
     signatures: Sequence[str] = ()
+    finding: str = ""
+    plot: "Markup | None" = None
+    date: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+
+
+def day_of(moment: float | None = None) -> str:
+    """Returns a day as pages show it; with `SOURCE_DATE_EPOCH` in the environment always that one.
+
+    Args:
+        moment: Seconds since 1970; default: now.
+
+    Raises:
+        InputError: `SOURCE_DATE_EPOCH` is not a whole number.
+    """
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if fixed and not fixed.isdecimal():
+        raise InputError(f"SOURCE_DATE_EPOCH is {fixed!r}: give a whole number of seconds since 1970")
+    moment = float(fixed) if fixed else time.time() if moment is None else moment
+    return datetime.fromtimestamp(moment, tz=UTC).date().isoformat()
 
 
 class Link(NamedTuple):
@@ -81,17 +99,18 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
     """
     from markupsafe import Markup
 
-    script = "".join(asset(name) for name in dict.fromkeys(("site/common.js", "tables.js", *page.scripts)))
+    script = asset("site/common.js") + table_script() + "".join(map(asset, ("heat.js", *page.scripts)))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         environment()
         .get_template("site/layout.html.jinja")
         .render(
             page=page,
+            date=page.date or day_of(),
             links=links,
             site=site,
             downloads=downloads,
-            style=Markup("".join(asset(name) for name in ("site/site.css", *page.styles))),
+            style=Markup(asset("site/site.css") + asset("heat.css")),
             data=Markup(script_json(page.data)) if page.data else None,
             script=Markup(script),
             policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds
@@ -110,41 +129,6 @@ def write(path: Path, page: Page) -> None:
         write_whole(path, render(page), errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
-
-
-@lru_cache(maxsize=1)
-def environment() -> "Environment":
-    """Returns where templates of pages come from: names are those of files in `fcconan/report`; all is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    found = Environment(
-        loader=FileSystemLoader(REPORT),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["prose"] = _prose
-    return found
-
-
-def _prose(text: str) -> "Markup":
-    """Escapes a sentence; what stands between backticks is code."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def markup(template: str, **values: Any) -> "Markup":
-    """Renders a template to elements that a page can hold.
-
-    Args:
-        template: Its name in `fcconan/report`.
-        values: What it shows; text is escaped.
-    """
-    from markupsafe import Markup
-
-    return Markup(environment().get_template(template).render(**values))
 
 
 def texts_warning(dataset: Mapping[str, Any]) -> str:
@@ -181,13 +165,3 @@ def texts_gate(warning: str) -> "Markup":
 
     module: Any = environment().get_template("site/parts.html.jinja").module
     return Markup(module.gate(warning))
-
-
-def asset(name: str) -> str:
-    """Returns a script or a style sheet."""
-    return (REPORT / name).read_text(encoding="utf-8")
-
-
-def script_json(data: Any) -> str:
-    """Returns JSON that cannot end the script element that it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(ESCAPED)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.tables import marked, metric_title, percent
+from fcconan.reporting.tables import SIGNIFICANT, marked, metric_title, percent
 from fcconan.retrieval import ends_of, ranked_systems
 from fcconan.scoring import PRIMARY
 
@@ -24,7 +24,6 @@ FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
 NAMES = (*FIGURES, "averages", "differences", "sparsity")
 MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # so that colour is not all that tells lines apart
 LONGEST_NAME = 30
-SIGNIFICANT = 0.05
 # What XML 1.0 cannot hold: control characters and halves of surrogate pairs, which names of files may have.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Plots = dict[str, tuple[str, str]]
@@ -105,7 +104,7 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
         axes.set_xlim(-0.6, len(systems) - 0.4)
         axes.set_ylim(0, min(1.02, 1.1 * highest) if highest else 1.02)
         axes.grid(axis="y", color=GRID, linewidth=0.6)
-        axes.legend(ncols=min(4, len(partitions)), frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
+        axes.legend(ncols=2, frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
         return svg(figure, name, title, note)
 
 
@@ -149,7 +148,7 @@ def _differences(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], t
             continue
         for i, j, difference in ((a, b, row["difference"]), (b, a, -row["difference"])):
             grid[i][j] = difference
-            marks[i, j] = f"{difference:+.3f}\n{p_text(p)}", p is not None and p < SIGNIFICANT
+            marks[i, j] = f"{difference:+.3f}\n{short_p(p)}", p is not None and p < SIGNIFICANT
     with style("differences"):
         size = 2.0 + 0.62 * len(systems)
         figure = Figure(figsize=(size + 0.6, size))
@@ -204,7 +203,7 @@ def _sparsity(result: Mapping[str, Any], metric: str, title: str, note: str) -> 
         axes.set_ylabel(metric_title(metric))
         axes.set_ylim(bottom=0)
         axes.grid(axis="y", color=GRID, linewidth=0.6)
-        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes.legend(ncols=2, frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0))
         return svg(figure, "sparsity", title, note)
 
 
@@ -214,34 +213,6 @@ def line_of(index: int) -> tuple[str, str, str]:
     return COLOURS[index % len(COLOURS)], DASHES[(index + turn) % len(DASHES)], MARKERS[(index + turn) % len(MARKERS)]
 
 
-def strengths_plot(result: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns title and SVG of a tournament's Bradley-Terry strengths.
-
-    Args:
-        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned.
-    """
-    from matplotlib.figure import Figure
-
-    systems = [row for row in result["systems"] if row["bradley_terry"] is not None][::-1]
-    title = "Bradley-Terry strengths"
-    note = f"In log odds, mean 0; lines are {100 * result['settings']['confidence']:g}% intervals over items."
-    with style("strengths"):
-        figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(systems)))
-        figure.set_layout_engine("constrained")
-        axes = figure.add_subplot()
-        for place, row in enumerate(systems):
-            if row["low"] is not None:
-                axes.plot([row["low"], row["high"]], [place, place], color=COLOURS[0], linewidth=2)
-            (dot,) = axes.plot([row["bradley_terry"]], [place], "o", color=COLOURS[0])
-            dot.set_gid(f"strength-{place}")
-        axes.set_yticks(range(len(systems)), [_short(row["name"]) for row in systems])
-        axes.set_ylim(-0.6, len(systems) - 0.4)
-        axes.axvline(0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0.9)
-        axes.set_xlabel("strength (log odds)")
-        axes.grid(axis="x", color=GRID, linewidth=0.6)
-        return f"{title}. {note}", svg(figure, "strengths", title, note)
-
-
 def _readable_on(ground: Sequence[float]) -> str:
     """Returns white or black, whichever has the greater contrast (WCAG 2.2) on a colour."""
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in ground[:3]]
@@ -249,7 +220,7 @@ def _readable_on(ground: Sequence[float]) -> str:
     return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
 
 
-def p_text(p: float | None) -> str:
+def short_p(p: float | None) -> str:
     """Returns a p-value for people: `p .031`, `p <.001`, or a dash where there was no test."""
     if p is None:
         return "p –"
@@ -312,6 +283,7 @@ def svg(figure: "Figure", name: str, title: str, note: str) -> str:
         note: What it shows.
     """
     title, note = _drawable(title), _drawable(note)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", wrap=True)
     file = io.StringIO()
     none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(file, format="svg", metadata=none, transparent=True)

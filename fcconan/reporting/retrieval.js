@@ -1,6 +1,6 @@
-// The leaderboard: a partition at a time, and systems whose names hold some words.
+// The leaderboard: a partition at a time.
 (() => {
-  const { say } = report, part = (id) => document.getElementById(id);
+  const part = (id) => document.getElementById(id);
   const panels = [...document.querySelectorAll(".panel")], slider = part("slider"), plotted = part("plotted");
   const showPanel = (index) => {
     panels.forEach((panel, place) => panel.classList.toggle("apart", place !== index));
@@ -27,14 +27,6 @@
     });
     showPanel(slider.valueAsNumber);
   }
-  part("only").addEventListener("input", (event) => {
-    const board = part("leaderboard"), wanted = event.target.value;
-    report.filter(board.querySelectorAll(".dot-row[data-row]"), wanted, (row) => row.dataset.row);
-    let left = 0;
-    for (const body of board.querySelectorAll("tbody"))
-      left = report.filter([...body.rows], wanted, (row) => row.cells[0].textContent);
-    say(`${left} rows are shown in the tables of the leaderboard.`);
-  });
 })();
 
 // The drill-down.

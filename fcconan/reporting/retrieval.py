@@ -2,15 +2,27 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.forest_plots import Dot, Dots, scale_of
-from fcconan.reporting.page import Page, markup, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.elements import markup
+from fcconan.reporting.findings import retrieval_finding
+from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
+from fcconan.reporting.heat_maps import difference_map, heat_maps
+from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
 from fcconan.reporting.plots import Plots, themed
+from fcconan.reporting.published_systems import (
+    Published,
+    published_retrieval,
+    with_published,
+    with_published_dots,
+)
 from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.retrieval import ends_of, ranked_systems
 
-DRAWN = "averages"  # the page draws these itself
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+DRAWN = ("averages", "differences")  # the page draws these itself
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
@@ -41,16 +53,19 @@ def retrieval_page(
         parts.append(("queries", "Where systems differ"))
         data = data if texts else without_texts(data)
     has_texts = data is not None and any(data["queries"].values())
+    differences, published = difference_map(result), published_retrieval(result)
     body = markup(
         "retrieval.html.jinja",
         result=result,
-        standings=standings[0],
-        averages=_averages(result),
+        standings=with_published(standings[0], published, "avg"),
+        title=standings[0].title,
+        source="" if published is None else published.source,
+        differences=heat_maps([] if differences is None else [differences]),
         panels=[
             (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
         ],
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key != DRAWN],
+        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key not in DRAWN],
         tables_shown=others,
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
@@ -72,6 +87,8 @@ def retrieval_page(
         parts=[*parts, ("systems", "Systems")],
         data={} if data is None else _packed(data),
         scripts=["retrieval.js"],
+        finding=retrieval_finding(result),
+        plot=_averages(result, published),
         headline=_headline(standings[0]),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *others],
@@ -135,14 +152,15 @@ def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "order": order, "ids": ids, "runs": runs, "values": values}
 
 
-def _averages(result: Results) -> Dots:
+def _averages(result: Results, published: Published | None) -> "Markup | None":
     systems = result["systems"]
     dots = [
         Dot(name, systems[name]["summary"]["avg"], *_pair(systems[name].get("summary_intervals", {}).get("avg")))
         for name in ranked_systems(result)
     ]
     chance = result["chance"]["summary"]["avg"]
-    return Dots(f"Averages with {percent(result)} intervals", dots, scale_of(dots), chance, "chance")
+    dots = with_published_dots(dots, published, "avg")
+    return dots_of(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 
 def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:

@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.data import counted
 from fcconan.reporting.correlations import (
@@ -13,11 +13,23 @@ from fcconan.reporting.correlations import (
     judging_raters,
     value_text,
 )
-from fcconan.reporting.heat_maps import SCRIPT, STYLE
+from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
+from fcconan.reporting.forest_plots import Dot, dots_of
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, write
+from fcconan.reporting.published_systems import (
+    Published,
+    published_correlations,
+    published_tournament,
+    with_published,
+    with_published_dots,
+)
 from fcconan.reporting.sections import Section, interval, number, sections_page
 from fcconan.reporting.tables import MISSING, Table
 from fcconan.scoring import WHOLE
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 Rows = Sequence[Mapping[str, Any]]
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
@@ -190,16 +202,36 @@ def leaderboard_section(result: Mapping[str, Any]) -> Section:
 
 
 def tournament_section(result: Mapping[str, Any], title: str = "Tournament") -> Section:
-    """Returns a tournament as a part of a page, which needs what `with_maps` gives it."""
+    """Returns a tournament as a part of a page."""
     from fcconan.reporting.heat_maps import heat_maps, win_map
-    from fcconan.reporting.plots import strengths_plot
 
-    plots = [strengths_plot(result)] if any(row["bradley_terry"] is not None for row in result["systems"]) else []
-    return Section(title, result["notes"], tournament_tables(result, every=True), plots, heat_maps([win_map(result)]))
+    return Section(title, result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
+
+
+def beside_published(section: Section, published: Published | None, column: str) -> Section:
+    """Returns a section whose first table has published rows in grey, and whose notes begin with their source.
+
+    Args:
+        section: The section.
+        published: What is added; None adds nothing.
+        column: The column that orders the rows.
+    """
+    if published is None:
+        return section
+    first, *others = section.own_tables()
+    tables: list[Table | View] = [with_published(first, published, column), *others]
+    return replace(section, tables=tables, notes=[published.source, *section.notes])
+
+
+def strengths_plot(result: Mapping[str, Any]) -> "Markup | None":
+    """Returns the Bradley-Terry strengths of a tournament as a plot; None where there is none."""
+    dots = [Dot(row["name"], row["bradley_terry"], row["low"], row["high"]) for row in result["systems"]]
+    confidence = f"{100 * result['settings']['confidence']:g}%"
+    return dots_of(f"Bradley-Terry strengths in log odds (mean 0), with {confidence} intervals over items", dots)
 
 
 def correlation_section(result: Mapping[str, Any], title: str = "Correlation with people") -> Section:
-    """Returns correlations as a part of a page, which needs what `with_maps` gives it."""
+    """Returns correlations as a part of a page."""
     from fcconan.reporting.heat_maps import correlation_maps, heat_maps
 
     notes = [
@@ -222,7 +254,7 @@ def correlation_section(result: Mapping[str, Any], title: str = "Correlation wit
 
 
 def agreement_section(result: Mapping[str, Any]) -> Section:
-    """Returns agreement as a part of a page, which needs what `with_maps` gives it.
+    """Returns agreement as a part of a page.
 
     Args:
         result: With `rows` and `notes`.
@@ -243,11 +275,6 @@ def agreement_section(result: Mapping[str, Any]) -> Section:
     return Section("Agreement of raters", notes, tables, more=heat_maps(several) if several else None)
 
 
-def with_maps(page: Page) -> Page:
-    """Returns a page with the style and the script that heat maps need."""
-    return replace(page, styles=(*page.styles, STYLE), scripts=(*page.scripts, SCRIPT))
-
-
 def tournament_page(result: Mapping[str, Any]) -> Page:
     """Returns a tournament as a page.
 
@@ -257,15 +284,16 @@ def tournament_page(result: Mapping[str, Any]) -> Page:
     verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
     lead = f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}."
     section = tournament_section(result, "Ranking")
-    return with_maps(
-        sections_page(
-            "tournament",
-            "Tournament",
-            lead,
-            [section],
-            signatures=_signatures(result),
-            headline=section.tables[0],
-        )
+    return sections_page(
+        "tournament",
+        "Tournament",
+        lead,
+        [beside_published(section, published_tournament(result), "share %")],
+        signatures=_signatures(result),
+        headline=section.own_tables()[0],
+        downloads=section.own_tables(),
+        finding=tournament_finding(result),
+        plot=strengths_plot(result),
     )
 
 
@@ -276,15 +304,20 @@ def correlation_page(result: Mapping[str, Any]) -> Page:
         result: What `fcconan correlate` found.
     """
     section = correlation_section(result, "Judges and metrics")
-    return with_maps(
-        sections_page(
-            "judges",
-            "Correlation with people",
-            "How well models and metrics follow people.",
-            [section],
-            signatures=_signatures(result),
-            headline=section.tables[0] if section.tables else None,
-        )
+    first = section.own_tables()[0] if result["rows"] else None
+    board = [] if first is None else first.rows
+    published = None if first is None else published_correlations(result, first)
+    named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
+    return sections_page(
+        "judges",
+        "Correlation with people",
+        "How well models and metrics follow people.",
+        [beside_published(section, published, "mean")],
+        signatures=_signatures(result),
+        headline=next(iter(section.own_tables()), None),
+        downloads=section.own_tables(),
+        finding=correlation_finding(result, board),
+        plot=dots_of("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
     )
 
 
@@ -296,16 +329,22 @@ def agreement_page(result: Mapping[str, Any]) -> Page:
     """
     section = agreement_section(result)
     overall = agreement_tables(result["rows"], pairs=False)
-    return with_maps(
-        sections_page(
-            "agreement",
-            "Agreement",
-            "How far raters agree.",
-            [section],
-            signatures=list(dict.fromkeys(result["signature"].values())),
-            headline=overall[0] if overall else None,
-        )
+    return sections_page(
+        "agreement",
+        "Agreement",
+        "How far raters agree.",
+        [section],
+        signatures=list(dict.fromkeys(result["signature"].values())),
+        headline=overall[0] if overall else None,
+        plot=agreement_plot(result["rows"]),
     )
+
+
+def agreement_plot(rows: Rows) -> "Markup | None":
+    """Returns the agreement of all raters, by aspect, as a plot of the first coefficient; None where there is none."""
+    own = [row for row in rows if row["level"] == "overall" and row["coefficient"] == rows[0]["coefficient"]]
+    dots = [Dot(row["aspect"] or "all", row["value"], row["low"], row["high"]) for row in own]
+    return dots_of(f"Agreement of all raters: {rows[0]['coefficient']}", dots) if dots else None
 
 
 def leaderboard_page(result: Mapping[str, Any]) -> Page:
@@ -314,15 +353,30 @@ def leaderboard_page(result: Mapping[str, Any]) -> Page:
     Args:
         result: What `fcconan leaderboard` found.
     """
-    section = leaderboard_section(result)
+    section, column = leaderboard_section(result), first_column(result["rows"])
     return sections_page(
         "leaderboard",
         "Ratings of systems",
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=_signatures(result),
-        headline=section.tables[0] if section.tables else None,
+        headline=next(iter(section.own_tables()), None),
+        finding=ratings_finding(result, column),
+        plot=ratings_plot(column),
     )
+
+
+def first_column(rows: Rows) -> Rows:
+    """Returns the rows of the first rater and aspect, which the order of systems follows."""
+    judges = judging_raters(rows) or [row["rater"] for row in rows[:1]]
+    own = [row for row in rows if row["rater"] in judges[:1]]
+    return [row for row in own if row["aspect"] == own[0]["aspect"]]
+
+
+def ratings_plot(column: Rows) -> "Markup | None":
+    """Returns the ratings of systems by one rater in one aspect as a plot; None where there is none."""
+    dots = [Dot(row["system"], row["value"], row["low"], row["high"]) for row in column]
+    return dots_of(f"{column[0]['aspect']} by {column[0]['rater']}, with intervals", dots) if dots else None
 
 
 def _signatures(result: Mapping[str, Any]) -> list[str]:

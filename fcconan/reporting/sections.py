@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from fcconan.data import may_be_written
 from fcconan.errors import InputError
-from fcconan.reporting.page import Page, markup, write
+from fcconan.reporting.elements import markup
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.page import Page, write
 from fcconan.reporting.plots import themed
 from fcconan.reporting.tables import MISSING, Table
 
@@ -25,13 +27,20 @@ class Section:
         tables: Tables of text.
         plots: Titles and SVG.
         more: Elements that stand before the tables.
+        folded: Whether the first table is closed, too.
     """
 
     title: str
     notes: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[Table | View] = ()
     plots: Sequence[tuple[str, str]] = field(default=())
     more: "Markup | None" = None
+    folded: bool = False
+
+    def own_tables(self) -> list[Table]:
+        """Returns the tables without how a page shows them; those of texts are left out."""
+        found = [view if isinstance(view, View) else View(view) for view in self.tables]
+        return [view.table for view in found if not view.texts]
 
 
 def check_page(path: Path) -> None:
@@ -56,6 +65,9 @@ def sections_page(
     label: str = "",
     headline: Table | None = None,
     notice: str | None = None,
+    downloads: Sequence[Table] | None = None,
+    finding: str = "",
+    plot: "Markup | None" = None,
 ) -> Page:
     """Returns a page of sections.
 
@@ -68,7 +80,12 @@ def sections_page(
         label: What links to it say; default: the title.
         headline: The table that the overview of a site shows of it.
         notice: A content notice.
+        downloads: The tables that can be downloaded; default: all without texts.
+        finding: Who leads, by how much, and whether that is significant.
+        plot: The plot that the page begins with.
     """
+    if downloads is None:
+        downloads = [table for section in sections for table in section.own_tables()]
     return Page(
         name=name,
         title=title,
@@ -78,8 +95,10 @@ def sections_page(
         parts=[(f"part-{place}", section.title) for place, section in enumerate(sections, 1)],
         headline=headline,
         notice=notice,
-        tables=[table for section in sections for table in section.tables],
+        tables=downloads,
         signatures=signatures,
+        finding=finding,
+        plot=plot,
     )
 
 

@@ -41,8 +41,9 @@ LATEX = {
 }
 MARKDOWN = {"\\": "\\\\", "|": "\\|", "*": "\\*", "`": "\\`", "<": "&lt;", ">": "&gt;", "&": "&amp;"}
 LATEX_PAGE = 40
+SIGNIFICANT = 0.05
 ORDERED = 4  # fewer systems have too few orders for an agreement to mean much
-FIGURE = re.compile(r"[-±+ ]*\d+(\.\d+)?(\s|$)")
+FIGURE = re.compile(r"[-±+< ]*\d+(\.\d+)?(\s|$)")
 MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
@@ -73,6 +74,11 @@ def summarised(result: Mapping[str, Any]) -> list[str]:
 def number(value: float | None, digits: int = 4) -> str:
     """Formats a figure; a missing one is a dash."""
     return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def p_text(value: float | None) -> str:
+    """Formats a p value; no test has a p of 0."""
+    return "< 0.0001" if value is not None and value < 0.0001 else number(value)
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 4) -> str:
@@ -256,8 +262,8 @@ def _family_table(result: Mapping[str, Any], family: Mapping[str, Any], only: Se
             row["b"],
             number(row["difference"]),
             interval([row["low"], row["high"]]),
-            number(row["p"]),
-            number(row["p_corrected"]),
+            p_text(row["p"]),
+            p_text(row["p_corrected"]),
         ]
         for row in own
         if not only or (row["partition"] in only and row["metric"] in ("average", *summarised(result)))
@@ -378,10 +384,14 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     parts += [f"- {_cell(note)}" for note in result["notes"]]
     parts += [f"- {_cell(name)} {_cell(problem)}" for name, problem in sorted(result["problems"].items())]
     for table in all_tables(result, every_test=False):
-        parts += ["", f"## {_cell(table.title)}", "", _markdown_row(table.columns)]
-        parts.append("|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|")
-        parts += [_markdown_row(row) for row in table.rows]
+        parts += ["", f"## {_cell(table.title)}", "", *markdown_lines(table)]
     return "\n".join([*parts, "", f"Signature: {_cell(result['signature'])}", ""])
+
+
+def markdown_lines(table: Table) -> list[str]:
+    """Returns a table in Markdown, line by line, without its title."""
+    ends = "|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|"
+    return [_markdown_row(table.columns), ends, *map(_markdown_row, table.rows)]
 
 
 def figure_columns(table: Table) -> list[bool]:
@@ -406,11 +416,12 @@ def as_latex(result: Mapping[str, Any]) -> str:
     parts = ["% \\usepackage[T1]{fontenc}", "% \\usepackage{booktabs}", "% \\usepackage{longtable}"]
     parts.append("% " + " ".join(result["signature"].split()))
     for table in all_tables(result, every_test=False):
-        parts += ["", *_latex_table(table)]
+        parts += ["", *latex_lines(table)]
     return "\n".join([*parts, ""])
 
 
-def _latex_table(table: Table) -> list[str]:
+def latex_lines(table: Table) -> list[str]:
+    """Returns a table in LaTeX, line by line."""
     alignment = "".join("r" if figures else "l" for figures in figure_columns(table))
     head = ["\\toprule", _latex_row(table.columns), "\\midrule"]
     rows = [_latex_row(row) for row in table.rows]

@@ -86,7 +86,7 @@ def run_demo(
     """
     from fcconan.building import check_target, output_folder
     from fcconan.data import check_row_target
-    from fcconan.reporting import bench_page, check_site, drill_down, explorer_page, trec_files, write_site
+    from fcconan.reporting import bench_page, check_site, dataset_page, drill_down, trec_files, write_site
 
     folder = Path(out)
     parent = folder.absolute().parent if folder.name in ("", "..") else folder.parent
@@ -104,7 +104,7 @@ def run_demo(
     progress("comparing judges with people")
     judged, tables = _judged(folder, rated)
     retrieval = bench_page(found.to_dict(), drill_down(found.data, found.details), trec_files(found.details))
-    pages = [retrieval, *judged, explorer_page(folder)]
+    pages = [retrieval, *judged, dataset_page(folder)]
     index = write_site(target, pages, title=TITLE)[0]
     return DemoResult(
         built.data,

@@ -206,8 +206,8 @@ def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.Mo
     # What gold won of and tied with the others, and the catalogue's only win against it.
     for row in ('<th scope="row">gold</th><td>–</td><td>2 + 2</td><td>3 + 0</td>', "<td>1 + 0</td><td>1 + 0</td>"):
         assert row in page
-    assert page.count('<details class="replies warned"><summary>Show messages') == 1
-    assert page.index(ASKED[1]) > page.index('<details class="replies warned">')
+    assert page.count("<summary>Messages and replies</summary>") == 1
+    assert page.index(ASKED[1]) > page.index('<script type="application/json" class="rows">')
 
     # Once more: nobody is asked anything, and every byte stays.
     before = _bytes()

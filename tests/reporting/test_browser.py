@@ -51,28 +51,18 @@ def test_every_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: B
 
 
 def test_a_table_is_sorted_by_mouse_and_keyboard(retrieval: Page) -> None:
-    table = retrieval.locator("table.sortable").first
+    table = retrieval.locator("div.table table").first
     names = table.locator("tbody tr th")
     partial, chance, failed = "bm25 (2 of 3 HS)", "(chance)", "gpt_4 (failed)"
-    assert names.all_text_contents() == [partial, RANDOM, AWKWARD, chance, failed]
+    expect(names).to_have_text([partial, RANDOM, AWKWARD, chance, failed])
     average = table.locator("thead th").nth(1)
-    average.locator("button").click()
-    assert average.get_attribute("aria-sort") == "descending"
-    assert names.all_text_contents() == [partial, RANDOM, chance, AWKWARD, failed]
-    average.locator("button").press("Enter")
-    assert average.get_attribute("aria-sort") == "ascending"
-    assert names.all_text_contents() == [chance, RANDOM, partial, AWKWARD, failed]  # missing last
+    average.click()
+    expect(average).to_have_attribute("aria-sort", "descending")
+    expect(names).to_have_text([partial, RANDOM, chance, AWKWARD, failed])
+    average.locator("[role=button]").press("Enter")
+    expect(average).to_have_attribute("aria-sort", "ascending")
+    expect(names).to_have_text([chance, RANDOM, partial, AWKWARD, failed])  # missing last
     expect(retrieval.locator("#said")).to_have_text("Sorted by avg, ascending.")
-
-
-def test_the_leaderboard_is_filtered_and_says_so(retrieval: Page) -> None:
-    retrieval.locator("#only").fill("BM25")
-    table = retrieval.locator("table.sortable").first
-    assert table.locator("tbody tr:visible th").all_text_contents() == ["bm25 (2 of 3 HS)"]
-    assert retrieval.locator(".dots").first.locator(".dot-row[data-row]:visible").count() == 1
-    expect(retrieval.locator("#said")).to_have_text("1 rows are shown in the tables of the leaderboard.")
-    retrieval.locator("#only").fill("")
-    assert table.locator("tbody tr:visible").count() == 5
 
 
 def test_the_slider_moves_by_keyboard_and_takes_plot_table_and_rankings_along(retrieval: Page) -> None:
@@ -118,6 +108,20 @@ def test_texts_are_shown_to_those_who_ask_and_are_never_markup(retrieval: Page) 
     assert retrieval.locator("#query-detail > p").text_content() == "q2"
 
 
+def test_the_pages_are_one_row_that_stays_and_on_a_phone_a_menu(browser: Browser, site: Path) -> None:
+    with visit(browser, site / "index.html") as page:
+        page.mouse.wheel(0, 1500)
+        page.wait_for_function("scrollY > 0")
+        row = page.locator("nav.pages")
+        box = row.bounding_box()
+        assert box is not None and box["y"] == 0 and box["height"] < 60
+        page.set_viewport_size({"width": 390, "height": 844})
+        menu = page.get_by_role("button", name="Pages")
+        assert row.locator("a:visible").count() == 0
+        menu.press("Enter")
+        assert menu.get_attribute("aria-expanded") == "true" and row.locator("a:visible").count() == 9
+
+
 def test_the_first_tab_leads_to_the_contents(retrieval: Page) -> None:
     retrieval.keyboard.press("Tab")
     assert retrieval.evaluate("document.activeElement.textContent") == "Skip to the contents"
@@ -134,7 +138,7 @@ def test_on_paper_all_partitions_and_tables_are_there_and_no_control(retrieval: 
     retrieval.emulate_media(media="print", color_scheme="dark")
     assert closed.count() == 0
     assert retrieval.locator(".panel:visible").count() == 4
-    for hidden in ("nav", "#slider", "#only", "#show-texts"):
+    for hidden in ("nav", "#slider", ".copies", "#show-texts"):
         assert retrieval.locator(f"{hidden}:visible").count() == 0, hidden
     assert retrieval.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     retrieval.emulate_media(media="screen")
@@ -148,6 +152,6 @@ def test_without_scripts_every_partition_is_there_and_no_text(browser: Browser, 
     page.goto((site / "retrieval.html").as_uri())
     assert page.locator(".panel:visible").count() == 4
     assert page.locator(".by-metric:visible").count() == 4  # one plot on each
-    assert page.locator("#slider:visible, #only:visible, #show-texts:visible").count() == 0
+    assert page.locator("#slider:visible, .copies:visible, #show-texts:visible").count() == 0
     assert QUERIES["q1"] not in page.locator("body").inner_text()
     context.close()

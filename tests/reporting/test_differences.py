@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.reporting.correlations import MOST, difference_tables, family_text, p_text
+from fcconan.reporting.correlations import MOST, difference_tables, family_text
 from fcconan.reporting.scores import leaderboard_section
+from fcconan.reporting.tables import p_text
 
 Row = dict[str, Any]
 

@@ -55,7 +55,7 @@ def test_systems_say_how_they_answered_and_why_not() -> None:
     }
     (section,) = sections_of(ABOUT, results, ROWS)
     assert list(section.notes) == ["replies/b failed: no weights", "Without a value: replies 1.", "a: Look twice."]
-    made, counts = section.tables
+    made, counts = section.own_tables()
     shown = dict(zip(made.columns, made.rows[0], strict=True))
     assert (shown["model"], shown["seed"], shown["shown"]) == ("m", "0", "3 examples by minilm")
     # What is known of no system has no column.
@@ -71,10 +71,11 @@ def test_texts_are_closed_behind_a_warning_and_are_no_markup(tmp_path: Path) -> 
     write_generator_report(page, ABOUT, {"ratings": {}, "comparisons": {}}, replies)
     text = page.read_text(encoding="utf-8")
     figures, warning, texts = text.partition("The messages are hate speech")
-    assert warning and "Ombrey" not in figures and '<details class="replies warned"><summary>' in texts
-    assert "The Ombrey &lt;/main&gt; never return a book." in texts
-    assert "They &lt;script&gt;do&lt;/script&gt;." in texts and "(system_failed)" in texts
-    assert (text.count("</main>"), text.count("<script>")) == (1, 1)
+    assert warning and "Ombrey" not in figures and 'id="show-texts"' in texts
+    said = "The Ombrey \\u003c/main\\u003e never return a book."
+    assert said in texts[texts.index('<script type="application/json" class="rows">') :]
+    assert "They \\u003cscript\\u003edo\\u003c/script\\u003e." in texts and "(system_failed)" in texts
+    assert (text.count("</main>"), text.count("<script>"), text.count("</script>")) == (1, 1, 2)
     assert "The &lt;first&gt;" in figures
 
 
@@ -87,7 +88,7 @@ def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) ->
     for texts in (True, False):
         write_site(out, pages_of(find_inputs([suite]), texts=texts), texts=texts)
         held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
-        assert ("Ombrey" in held, "They &lt;" in held) == (texts, texts)
+        assert ("Ombrey" in held, "They \\u003c" in held) == (texts, texts)
         assert ("They may not be passed on: do not publish this page." in held) == texts
 
 
@@ -125,8 +126,8 @@ def test_systems_stand_in_the_order_of_the_suite_and_empty_columns_are_left_out(
         "ratings": {},
         "comparisons": {},
     }
-    _, safety, metrics = sections_of(about, results, rows)
-    (flags,), (values,) = safety.tables, metrics.tables
+    metrics, safety, _ = sections_of(about, results, rows)
+    (flags,), (values,) = safety.own_tables(), metrics.own_tables()
     assert list(flags.columns) == ["system", "replies", "no text", "any flag", "insults"]
     assert safety.notes[-1] == (
         "No reply has one of the flags: refuses, repeats the HS, other language, prompt leak, role play, empty, "
@@ -171,7 +172,7 @@ def test_a_system_without_any_text_is_named_where_pairs_never_met() -> None:
         {**verdict, "system_a": "a", "system_b": "b", "verdict": "invalid"},
     ]
     results = {"rank": rank_systems(comparisons), "ratings": {}, "comparisons": {}}
-    notes = sections_of(ABOUT, results, ROWS)[-1].notes
+    notes = sections_of(ABOUT, results, ROWS)[0].notes
     assert notes[-1] == "Without any reply, and so never compared: b. Pairs with such a system never met."
     spoken = [ROWS[0], {**ROWS[1], "text": "They return every book."}]
-    assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[-1].notes)
+    assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[0].notes)

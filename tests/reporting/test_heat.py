@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fcconan.reporting.elements import asset
 from fcconan.reporting.heat_maps import (
     HeatCell,
     HeatMap,
@@ -18,7 +19,7 @@ from fcconan.reporting.heat_maps import (
     win_map,
 )
 from fcconan.reporting.ledger import difference, ledger_page
-from fcconan.reporting.page import asset, render
+from fcconan.reporting.page import render
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
@@ -208,7 +209,7 @@ def test_a_win_matrix_holds_shares_of_points() -> None:
     assert (third[0].text, third[0].ground) == ("– never met", "none")
     page = tournament_page(result)
     assert page.headline is not None and page.headline.rows[0][0] == "A"
-    assert (page.styles, page.scripts) == (("heat.css",), ("heat.js",))
+    assert '<figure class="heat">' in page.body
 
 
 def test_names_are_no_markup() -> None:
@@ -246,9 +247,10 @@ def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
     ]
     page = ledger_page(CELLS, "s|1")
     papers, tables, every = page.tables
+    assert page.finding == "2 of 5 figures are exact."
     assert papers.rows == [["fc-conan", "2", "0", "2", "1", "0", "5", "0"]]
     assert [row[0] for row in tables.rows] == ["fc-conan, Table 1", "fc-conan, Table 2"]
     assert [row[0].split(",")[0] for row in every.rows] == ["far", "near", "exact", "bound", "none"]
     assert every.rows[1][1:8] == ["fc-conan", "Table 2", "7.0", "7.25", "+0.250", "2.5", "differs"]
     text = render(page)
-    assert "<img" not in text and "s|1" in text and 'data-columns="paper,table,status"' in text
+    assert "<img" not in text.partition("<script")[0] and "s|1" in text and 'data-filters="1 2 7"' in text

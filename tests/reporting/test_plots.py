@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fcconan.reporting.benchmark_reports import write_report
-from fcconan.reporting.plots import COLOURS, NAMES, Plots, figures, line_of, p_text, themed
+from fcconan.reporting.plots import COLOURS, NAMES, Plots, figures, line_of, short_p, themed
 from tests.reporting.invented import AWKWARD, BM25, PARTITIONS, RANDOM, VALUES, example_details, example_result
 
 WITHOUT_STUDY = NAMES[:4]
@@ -218,7 +218,7 @@ def test_nothing_is_loaded_and_no_date_is_named() -> None:
 
 
 def test_p_values_are_short() -> None:
-    assert [p_text(p) for p in (None, 0.0009, 0.001, 0.0312, 1.0)] == ["p –", "p <.001", "p .001", "p .031", "p 1.000"]
+    assert [short_p(p) for p in (None, 0.0009, 0.001, 0.0312, 1.0)] == ["p –", "p <.001", "p .001", "p .031", "p 1.000"]
 
 
 @pytest.mark.long

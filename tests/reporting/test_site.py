@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,8 @@ def test_every_page_keeps_to_the_rules_of_all_pages(site: Path) -> None:
         assert all(after <= before + 1 for before, after in itertools.pairwise(heads)), path
         assert not [name for _, attributes in tags.tags for name in attributes if name.startswith("on")], path
         assert not {"img", "iframe", "link", "object", "base", "form"} & {tag for tag, _ in tags.tags}, path
-        assert [tag for tag, _ in tags.tags].count("script") == 1 + ('id="data"' in text), path
+        assert [tag for tag, _ in tags.tags].count("script") == 1 + text.count("<script type="), path
+        assert set(tags.all("script", "type")) <= {"application/json"}, path
 
 
 def test_links_to_files_lead_to_files(site: Path) -> None:
@@ -255,6 +257,15 @@ def test_the_same_input_gives_the_same_bytes_and_takes_the_place_of_the_last_sit
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
+def test_every_page_has_a_day_and_the_overview_says_who_leads(site: Path, results: Path) -> None:
+    days = {path.stem: re.findall(r"<time datetime=\"([^\"]*)\"", path.read_text()) for path in site.glob("*.html")}
+    written = datetime.fromtimestamp((results / "rank.json").stat().st_mtime, tz=UTC).date().isoformat()
+    assert days == {name: [written] for name in ("index", *NAMES)}
+    overview = (site / "index.html").read_text(encoding="utf-8")
+    assert "Retrieval: invented, sound: bm25 leads with an average of 0.4688" in overview
+    assert overview.count('class="main-plot"') == 1
+
+
 def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     out = tmp_path / "site"
     out.mkdir()
@@ -329,7 +340,7 @@ def test_tables_are_cut_in_the_overview_and_whole_on_their_page(tmp_path: Path) 
     write_site(tmp_path / "site", [a_page(headline=table, tables=[table])])
     overview = (tmp_path / "site" / "index.html").read_text()
     assert overview.count('<th scope="row">') == 8
-    assert "3 rows and 1 column more on the page." in overview
+    assert "3 rows and 2 columns more on the page." in overview
     assert "<td>z</td>" not in overview
     rows = (tmp_path / "site" / "downloads" / "one" / "tables" / "01-many.csv").read_text().splitlines()
     assert rows == ["a,b,c,d,e", *(f"{row},w,x,y,z" for row in range(11))]

@@ -23,6 +23,11 @@ const report = (() => {
     for (const listener of listeners) listener(shown);
     say(shown ? "Texts are shown." : "Texts are hidden.");
   });
+  // The pages of a site are a row that stays, and on a phone a menu.
+  const menu = document.querySelector("button.menu");
+  if (menu) menu.addEventListener("click", () => {
+    menu.setAttribute("aria-expanded", String(menu.parentElement.classList.toggle("open")));
+  });
   // On paper everything that can be opened is open, but for what a warning keeps closed.
   const opened = [];
   addEventListener("beforeprint", () => {
@@ -32,20 +37,9 @@ const report = (() => {
     }
   });
   addEventListener("afterprint", () => { for (const part of opened.splice(0)) part.open = false; });
-  // Hides what lacks one of the words, and returns how many elements are left.
-  const filter = (elements, wanted, textOf) => {
-    const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    for (const element of elements) {
-      const text = textOf(element).toLowerCase();
-      element.hidden = !words.every((word) => text.includes(word));
-      left += !element.hidden;
-    }
-    return left;
-  };
   return {
     data: data ? JSON.parse(data.textContent) : {},
-    make, say, filter,
+    make, say,
     textsShown: () => shown,
     onTexts: (listener) => listeners.push(listener),
     collator: new Intl.Collator("en", { numeric: true }),

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.reporting.page import Page
-from fcconan.reporting.site.inputs import MANIFEST, Input, parsed
+from fcconan.reporting.page import Page, day_of
+from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, parsed
 
 
 def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
@@ -31,7 +31,7 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
                 f"{each.path} is not what `fcconan {verb}` of this version writes ({type(error).__name__}: {error}): "
                 "write it again"
             ) from error
-        pages.append(page)
+        pages.append(replace(page, date=day_of(_moment(each))))
     labels = [page.label or page.title for page in pages]
     named = list(zip(labels, (each.path.stem for each in inputs), strict=True))
     for place, (each, (label, name)) in enumerate(zip(inputs, named, strict=True)):
@@ -39,6 +39,12 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
             told = name if named.count((label, name)) == 1 else f"{each.path.resolve().parent.name}/{name}"
             pages[place] = replace(pages[place], label=f"{label} ({told})")
     return pages
+
+
+def _moment(each: Input) -> float:
+    """Returns when a result was written."""
+    files = [each.path] if each.path.is_file() else [each.path / name for name in ("results.json", MANIFEST, SUITE)]
+    return next(file.stat().st_mtime for file in files if file.is_file())
 
 
 def bench_page(
@@ -97,9 +103,9 @@ def _reproduction(each: Input, texts: bool) -> Page:
 
 
 def _dataset(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.explorer import explorer_page
+    from fcconan.reporting.dataset_pages import dataset_page
 
-    page = explorer_page(each.path, texts=texts)
+    page = dataset_page(each.path, texts=texts)
     return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
 
 

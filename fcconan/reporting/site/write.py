@@ -10,12 +10,13 @@ from pathlib import Path
 
 from fcconan.data import counted
 from fcconan.errors import InputError
+from fcconan.reporting.elements import markup
 from fcconan.reporting.folders import check_folder, replace_folder
-from fcconan.reporting.page import Link, Page, markup, render
-from fcconan.reporting.tables import Table, figure_columns
+from fcconan.reporting.page import Link, Page, day_of, render
+from fcconan.reporting.tables import Table
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
-SHOWN, COLUMNS = 8, 4  # of a headline table in the overview
+SHOWN, COLUMNS = 8, 3  # of a headline table in the overview
 SLUG = 60
 # Figures in a title: a file keeps its name when they change.
 _FIGURES = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
@@ -122,6 +123,7 @@ def _downloads(page: Page) -> dict[str, str]:
 
 
 def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
+    first = next((page for page in pages if page.plot is not None), None)
     hidden = "Texts stay hidden until somebody asks for them, and no download holds any."
     cards = [
         {
@@ -129,8 +131,9 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
             "label": page.label,
             "title": page.title,
             "lead": page.lead,
+            "finding": page.finding,
+            "about": " · ".join(filter(None, (_dataset(page), page.date or day_of()))),
             "table": None if page.headline is None else _gist(page.headline),
-            "words": [] if page.headline is None else _words(_gist(page.headline)),
             "left_out": "" if page.headline is None else _left_out(page.headline),
         }
         for page in pages
@@ -139,6 +142,10 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
         name=INDEX.removesuffix(".html"),
         title=title,
         label="Overview",
+        finding="" if first is None else f"{first.label}: {first.finding}" if first.finding else first.label,
+        plot=None if first is None else first.plot,
+        date=max((page.date or day_of() for page in pages), default=""),
+        signatures=list(dict.fromkeys(signature for page in pages for signature in page.signatures)),
         lead=f"{len(pages)} {'page' if len(pages) == 1 else 'pages'} of results, written by fcconan.",
         body=markup(
             "site/index.html.jinja",
@@ -148,9 +155,10 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
     )
 
 
-def _words(table: Table) -> list[int]:
-    """Returns which columns hold words, which are set flush left."""
-    return [place for place, figures in enumerate(figure_columns(table)) if place and not figures]
+def _dataset(page: Page) -> str:
+    """Returns the dataset that a page's figures come from, as its signature has it."""
+    found = re.search(r"\|data:([^|]*)", "".join(page.signatures[:1]))
+    return f"Dataset {found[1]}" if found else ""
 
 
 def _left_out(table: Table) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fcconan.data import AGREEMENTS, LABELS, TIERS, VERDICTS, VOTE_LABELS
-from fcconan.reporting.explorer_data import Release, Source
+from fcconan.reporting.dataset_folders import Release, Source
 from fcconan.reporting.tables import MISSING, Table
 
 APPROPRIATE = LABELS[1]

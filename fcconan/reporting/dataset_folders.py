@@ -1,21 +1,11 @@
-"""What the explorer of a dataset folder knows: its tables as columns of codes, which a page can hold.
+"""The tables of a dataset folder, and which of them a page can hold."""
 
-A column is its distinct values and, for every row, the number of one of them, as base64 of whole numbers of one, two or
-four bytes (little-endian; 0 is missing). 81 252 ratings are 1.1 MB so. A table of more rows than a page can hold is
-counted instead (`fcconan.reporting.explorer_tables`), and said to be.
-"""
-
-import base64
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fcconan.building import table_path
 from fcconan.data import (
@@ -34,7 +24,6 @@ from fcconan.data import (
 )
 
 MOST_ROWS = 100_000
-DIGITS = 4  # of a number with a fraction: as many as anybody reads
 ALWAYS_TEXT = frozenset(
     name
     for columns in (PAIR.kinds, VOTE.kinds, REPLIES.kinds, RATING.kinds, COMPARISON.kinds, QRELS.kinds)
@@ -160,62 +149,3 @@ def _is_within(source: Source, broadest: Source) -> bool:
     if source is broadest or source.kind != "pairs" or source.config not in TIERS:
         return False
     return set(source.values("pair_id")) <= set(broadest.values("pair_id"))
-
-
-def encode(source: Source, *, texts: bool) -> dict[str, Any]:
-    """Returns a table for the script of a page.
-
-    Args:
-        source: The table.
-        texts: Whether columns of text are in it.
-    """
-    columns: dict[str, dict[str, Any]] = {}
-    for name in source.table.column_names:
-        if (name in source.texts and not texts) or not source.has(name):
-            continue
-        if name == "pair_id" and _is_joined(source):
-            columns[name] = {"join": ["hs_id", "cn_id"]}
-            continue
-        column = _column(source.table[name])
-        columns[name] = {**column, "text": True} if name in source.texts else column
-    return {
-        "config": source.config,
-        "split": source.split,
-        "kind": source.kind,
-        "rows": source.table.num_rows,
-        "columns": columns,
-    }
-
-
-def _is_joined(source: Source) -> bool:
-    if not {"hs_id", "cn_id"} <= set(source.table.column_names):
-        return False
-    ids = zip(*(source.values(name) for name in ("pair_id", "hs_id", "cn_id")), strict=True)
-    return all(pair == f"{hs}:{cn}" for pair, hs, cn in ids)
-
-
-def _column(column: pa.ChunkedArray) -> dict[str, Any]:
-    """Returns the distinct values of a column, in the order in which they appear, and the codes of its rows."""
-    if pa.types.is_list(column.type):
-        whole = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
-        found = _column(pa.chunked_array([pa.array(whole, pa.string())]))
-        return {**found, "values": [json.loads(value) for value in found["values"]]}
-    if pa.types.is_floating(column.type):
-        column = pc.round(column, DIGITS)
-    coded = column.combine_chunks().dictionary_encode()
-    values = coded.dictionary.to_pylist()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
-    if pa.types.is_floating(column.type):
-        values = [_short(value) for value in values]
-    if len(values) == len(codes) and (codes == np.arange(1, len(codes) + 1)).all():
-        return {"values": values}  # all differ: the row is the code
-    size = 1 if len(values) < 1 << 8 else 2 if len(values) < 1 << 16 else 4
-    packed = base64.b64encode(codes.astype(f"<u{size}").tobytes()).decode("ascii")
-    return {"values": values, "size": size, "codes": packed}
-
-
-def _short(value: float) -> float | int | None:
-    """Returns a number as JSON can hold it, whole ones without a point."""
-    if not math.isfinite(value):
-        return None
-    return int(value) if value == int(value) else round(value, DIGITS)

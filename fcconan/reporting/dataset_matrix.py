@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fcconan.data import TIERS
-from fcconan.reporting.explorer_data import Source
-from fcconan.reporting.explorer_tables import APPROPRIATE, tiers_of
-from fcconan.reporting.page import markup
+from fcconan.reporting.dataset_figures import APPROPRIATE, tiers_of
+from fcconan.reporting.dataset_folders import Source
+from fcconan.reporting.elements import markup
 from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:
@@ -24,20 +24,14 @@ class Matrix:
     """The matrix.
 
     Attributes:
-        config: Its config.
-        split: Its split.
         hs_ids: The HS, those with the most appropriate CNs first.
         cn_ids: The CNs, those that are appropriate most often first.
-        tiers: The tiers that pairs have, the best first.
         drawing: The elements.
         table: The same by HS, for those who do not see it.
     """
 
-    config: str
-    split: str
     hs_ids: Sequence[str]
     cn_ids: Sequence[str]
-    tiers: Sequence[str]
     drawing: "Markup"
     table: Table
 
@@ -68,16 +62,15 @@ def matrix_of(sources: Sequence[Source]) -> Matrix | None:
         (tier, good, "".join(paths[tier, good])) for tier in there for good in (False, True) if (tier, good) in paths
     ]
     drawing = markup(
-        "explorer_matrix.html.jinja",
+        "dataset_matrix.html.jinja",
         width=SIDE * len(cn_ids),
         height=SIDE * len(hs_ids),
         paths=drawn,
         tiers=there,
         n_hs=len(hs_ids),
         n_cn=len(cn_ids),
-        side=SIDE,
     )
-    return Matrix(source.config, source.split, hs_ids, cn_ids, there, drawing, _by_hs(rows, hs_ids, there))
+    return Matrix(hs_ids, cn_ids, drawing, _by_hs(rows, hs_ids, there))
 
 
 def _by_hs(rows: Sequence[tuple[str, str, str, str]], hs_ids: Sequence[str], tiers: Sequence[str]) -> Table:

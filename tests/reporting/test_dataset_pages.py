@@ -1,36 +1,24 @@
-"""The explorer of a dataset folder."""
+"""The page of a dataset folder."""
 
-import base64
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.reporting import explorer_data
-from fcconan.reporting.explorer import explorer_page
-from fcconan.reporting.explorer_data import browsable, encode, read_release
-from fcconan.reporting.explorer_matrix import matrix_of
-from fcconan.reporting.explorer_tables import all_tables
+from fcconan.reporting import dataset_folders
+from fcconan.reporting.dataset_figures import all_tables
+from fcconan.reporting.dataset_folders import browsable, read_release
+from fcconan.reporting.dataset_matrix import matrix_of
+from fcconan.reporting.dataset_pages import dataset_page, rows_table
 from fcconan.reporting.page import render
-from tests.reporting.invented_release import ANSWER, CN, EVIL_NAME, HS, MESSAGE, SCRIPT, TEXTS, write_release_folder
+from tests.reporting.invented_release import ANSWER, CN, EVIL_NAME, HS, MESSAGE, REPLY_TEXT, TEXTS, write_release_folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_release_folder(tmp_path_factory.mktemp("explorer") / "invented")
-
-
-def decoded(column: dict[str, Any]) -> list[Any]:
-    if "codes" not in column:
-        return list(column["values"])
-    raw = base64.b64decode(column["codes"])
-    size = column["size"]
-    codes = [int.from_bytes(raw[at : at + size], "little") for at in range(0, len(raw), size)]
-    return [column["values"][code - 1] if code else None for code in codes]
+    return write_release_folder(tmp_path_factory.mktemp("dataset") / "invented")
 
 
 def test_figures_are_counted_from_the_rows(folder: Path) -> None:
@@ -71,50 +59,33 @@ def test_figures_are_counted_from_the_rows(folder: Path) -> None:
     ]
 
 
-def test_columns_are_distinct_values_and_codes(folder: Path) -> None:
+def test_rows_have_filters_and_their_texts_wait(folder: Path) -> None:
     shown, notes = browsable(read_release(folder).sources)
-    assert [source.config for source in shown] == [
-        "bronze",
-        "queries",
-        "votes",
-        "replies",
-        "ratings",
-        "comparisons",
-        "labels",
-    ]
+    names = ["bronze", "queries", "votes", "replies", "ratings", "comparisons", "labels"]
+    assert [source.config for source in shown] == names
     assert notes == ["The pairs of diamond, gold, silver are among those of bronze, where tier tells them."]
-    pairs = encode(shown[0], texts=False)
-    columns = pairs["columns"]
-    assert (pairs["rows"], pairs["kind"], columns["pair_id"]) == (5, "pairs", {"join": ["hs_id", "cn_id"]})
-    assert columns["hs_id"]["values"] == list(HS) and decoded(columns["hs_id"]) == [HS[0]] * 3 + [HS[1]] * 2
-    assert decoded(columns["tier"]) == ["diamond", "gold", "silver", "bronze", "bronze"]
-    assert decoded(columns["valid"]) == [True, True, True, False, False]
-    assert {
-        "hate_speech",
-        "counter_narrative",
-        "cn_type",
-    } & columns.keys() == set()  # texts, and what is always missing
-    ratings = encode(shown[4], texts=True)["columns"]
-    assert decoded(ratings["value"]) == [3.3333, None, 5, 1]
-    assert decoded(ratings["reason"]) == [None, "out_of_scale", None, None]
-    assert ratings["explanation"]["text"] is True and decoded(ratings["explanation"]) == [None, None, None, SCRIPT]
-    assert decoded(encode(shown[3], texts=True)["columns"]["references"]) == [[ANSWER], [ANSWER]]
+    pairs = rows_table(shown[0], texts=True)
+    assert pairs.table.columns[:4] == ["pair_id", "hate_speech", "counter_narrative", "hs_id"]
+    assert pairs.texts == ("hate_speech", "counter_narrative")
+    assert pairs.filters == ("label", "valid", "n_votes", "agreement", "tier", "hs_type")
+    assert [row[0] for row in pairs.table.rows] == [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
+    bare = rows_table(shown[0], texts=False)
+    assert bare.texts == () and not {"hate_speech", "counter_narrative", "cn_type"} & set(bare.table.columns)
+    ratings = rows_table(shown[4], texts=True)
+    place = ratings.table.columns.index
+    assert [row[place("value")] for row in ratings.table.rows] == ["3.3333", "–", "5", "1"]
+    assert [row[place("reason")] for row in ratings.table.rows] == ["–", "out_of_scale", "–", "–"]
+    assert [row[place("higher_is_better")] for row in ratings.table.rows] == ["yes"] * 4
+    assert rows_table(shown[3], texts=True).table.rows[0][1:4] == [MESSAGE, REPLY_TEXT, ANSWER]
 
 
 def test_a_table_that_no_page_can_hold_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer_data, "MOST_ROWS", 4)
+    monkeypatch.setattr(dataset_folders, "MOST_ROWS", 4)
     release = read_release(folder)
     shown, notes = browsable(release.sources)
     assert [source.config for source in shown] == ["queries", "replies", "ratings", "comparisons", "labels"]
     assert "votes, test has 9 rows, more than a page can hold: they are counted." in notes
     assert any(table.title == "Votes" for table in all_tables(release))
-
-
-def test_many_values_take_more_bytes() -> None:
-    for n, size in ((255, 1), (256, 2), (65_536, 4)):
-        values = [str(place) for place in range(n)]
-        packed = explorer_data._column(pa.chunked_array([[*values, None, "0"]]))
-        assert (packed["size"], decoded(packed)[-3:]) == (size, [str(n - 1), None, "0"])
 
 
 def test_the_matrix_shows_what_is_judged_the_fullest_first(folder: Path) -> None:
@@ -136,11 +107,12 @@ def test_the_matrix_shows_what_is_judged_the_fullest_first(folder: Path) -> None
 
 
 def test_texts_are_on_the_page_only_where_they_may_be(folder: Path, tmp_path: Path) -> None:
-    page = render(explorer_page(folder))
+    page = render(dataset_page(folder))
     assert all(text in page for text in (MESSAGE, ANSWER))
-    assert page.index(MESSAGE) > page.index("<noscript><details") and "do not publish this page" in page
-    without = render(explorer_page(folder, texts=False))
-    bare = render(explorer_page(write_release_folder(tmp_path / "bare", labels_only=True)))
+    assert page.index(MESSAGE) > page.index('<script type="application/json" class="rows">')
+    assert "do not publish this page" in page
+    without = render(dataset_page(folder, texts=False))
+    bare = render(dataset_page(write_release_folder(tmp_path / "bare", labels_only=True)))
     for text in TEXTS:
         for one in (text, json.dumps(text)[1:-1], text.replace("<", "\\u003c"), text[-30:].replace("&", "\\u0026")):
             assert one not in without
@@ -151,33 +123,29 @@ def test_texts_are_on_the_page_only_where_they_may_be(folder: Path, tmp_path: Pa
 
 
 def test_names_and_texts_are_no_markup(folder: Path) -> None:
-    page = render(explorer_page(folder))
-    assert page.count("<script") == 2 and page.count("</script>") == 2  # the data, and the scripts
-    assert "<img" not in page
-    _, _, rest = page.partition('<script type="application/json" id="data">')
-    data = json.loads(rest.partition("</script>")[0])
-    assert EVIL_NAME in data["tables"][0]["columns"]["hs_type"]["values"]
-    assert data["matrix"] == {
-        "table": 0,
-        "hs": list(HS),
-        "cn": list(CN),
-        "tiers": ["diamond", "gold", "silver", "bronze"],
-    }
-    assert [one["tier"] for one in data["rule"]] == ["diamond", "gold", "silver", "bronze"]
-    assert data["rule"][1]["asks"] == "2 or more votes, label confirmed by a validator"
+    page = render(dataset_page(folder))
+    parts = re.findall(r'<script type="application/json" class="rows">(.*?)</script>', page)
+    assert len(parts) == 4  # tables with texts; those of labels only are short, and elements
+    columns = json.loads(parts[0])
+    assert {"values": ["maps", EVIL_NAME], "places": [0, 0, 0, 1, 1]} in columns
+    assert page.count("</script>") == len(parts) + 1 and "<img" not in page
+    assert "2 or more votes, label confirmed by a validator" in page
 
 
 def test_a_page_in_a_site_has_a_headline_and_tables_to_download(folder: Path) -> None:
-    page = explorer_page(folder, texts=False)
+    page = dataset_page(folder, texts=False)
     assert (page.name, page.title) == ("dataset-invented", f"Dataset: Invented & {EVIL_NAME}")
     assert page.headline is not None and page.headline.title.startswith("How sparse")
+    assert page.finding == (
+        "5 pairs in bronze, 83.3% of the matrix of 2 HS x 3 CNs; 3 of them (60.0%) are appropriate."
+    )
     assert len(page.tables) == 9 and page.signatures[0].endswith("|data:invented@0123456789ab")
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no manifest\.json"):
-        explorer_page(tmp_path)
+        dataset_page(tmp_path)
     folder = write_release_folder(tmp_path / "broken")
     (folder / "votes" / "test-00000-of-00001.parquet").write_bytes(b"no table")
     with pytest.raises(InputError, match="get or build this Parquet file again"):
-        explorer_page(folder)
+        dataset_page(folder)

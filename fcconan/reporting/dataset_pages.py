@@ -1,0 +1,143 @@
+"""The page of a dataset folder: its figures, the matrix of its pairs, and every row.
+
+Ids and labels are always on the page. Texts are only where the folder has them and they are asked for, and then hidden
+until somebody says that they want to see them.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fcconan
+from fcconan.errors import InputError
+from fcconan.reporting.dataset_figures import all_tables
+from fcconan.reporting.dataset_folders import Source, browsable, read_release
+from fcconan.reporting.dataset_matrix import matrix_of
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.sections import Section, sections_page
+from fcconan.reporting.tables import MISSING, Table
+
+DIGITS = 4  # of a number with a fraction: as many as anybody reads
+MOST_VALUES, MOST_FILTERS = 40, 6  # a column of fewer values can filter the rows
+
+
+def dataset_page(folder: Path, *, texts: bool = True) -> Page:
+    """Returns a dataset folder as a page.
+
+    Args:
+        folder: A folder that `fcconan build` or `fcconan hydrate` wrote, of any kind, with texts or labels only.
+        texts: Whether the page may hold texts; without them it has ids and labels.
+
+    Raises:
+        InputError: The folder is no release, or one of its tables cannot be read.
+    """
+    release = read_release(folder)
+    manifest = release.manifest
+    shown, left_out = browsable(release.sources)
+    with_texts = texts and any(source.texts for source in shown)
+    matrix = matrix_of(release.sources)
+    figures = all_tables(release)
+    headline = _headline(figures)
+    figures.sort(key=lambda table: not table.title.startswith("How sparse"))
+    sections = [
+        Section(
+            "Figures",
+            [*map(str, manifest.get("notes", ())), *_texts_notes(manifest, release.has_texts, texts)],
+            [*figures, *([] if matrix is None else [matrix.table])],
+            more=None if matrix is None else matrix.drawing,
+        ),
+        Section(
+            "Rows",
+            left_out,
+            [rows_table(source, texts=texts) for source in shown],
+            more=texts_gate(texts_warning(manifest)) if with_texts else None,
+            folded=True,
+        ),
+        *_rule(manifest),
+    ]
+    return sections_page(
+        f"dataset-{manifest['name']}",
+        f"Dataset: {manifest.get('title') or manifest['name']}",
+        f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(release.sources)} tables.",
+        sections,
+        signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
+        headline=headline,
+        notice=texts_notice(manifest) if with_texts else None,
+        downloads=sections[0].own_tables(),
+        finding=_finding(headline),
+    )
+
+
+def rows_table(source: Source, *, texts: bool) -> View:
+    """Returns the rows of a table as a page shows them; columns without any value are left out.
+
+    Args:
+        source: The table.
+        texts: Whether columns of text are in it.
+    """
+    names = [name for name in source.table.column_names if source.has(name) and (texts or name not in source.texts)]
+    ids = [name for name in ("pair_id", "reply_id", "_id", "query-id", "item_id") if name in names]
+    names.sort(key=lambda name: (name not in ids[:1], name not in source.texts))  # texts next to the id
+    columns = {name: [_said(value) for value in source.values(name)] for name in names}
+    few = [
+        name
+        for name in names[1:]
+        if name not in source.texts
+        and not name.endswith(("_id", "-id", "_index"))
+        and 1 < len(set(columns[name])) <= MOST_VALUES
+    ]
+    return View(
+        Table(source.title, names, [list(row) for row in zip(*columns.values(), strict=True)]),
+        filters=tuple(few[:MOST_FILTERS]),
+        texts=tuple(name for name in names if name in source.texts),
+    )
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{round(value, DIGITS):g}"
+    return " / ".join(map(_said, value)) if isinstance(value, list) else str(value)
+
+
+def _headline(tables: Sequence[Table]) -> Table:
+    """Returns the table that says most in few lines."""
+    rows = tables[0]._replace(columns=tables[0].columns[:3], rows=[row[:3] for row in tables[0].rows])
+    return next((table for table in tables if table.title.startswith("How sparse")), rows)
+
+
+def _finding(headline: Table) -> str:
+    """Says how much of the matrix the broadest tier judges; nothing where there are no tiers."""
+    if not headline.title.startswith("How sparse"):
+        return ""
+    tier, pairs, share, good, share_good, *_ = headline.rows[-1]
+    matrix = headline.title.partition(": ")[2]
+    return f"{pairs} pairs in {tier}, {share} of the matrix of {matrix}; {good} of them ({share_good}) are appropriate."
+
+
+def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> list[str]:
+    if manifest.get("labels_only") or not has_texts:
+        return [
+            "This folder holds ids and labels, no texts. `fcconan hydrate LABELS --out FULL` brings the texts back "
+            "from the upstream files; a report of that folder shows them."
+        ]
+    return [] if texts else ["Texts are left out of this page: it holds ids and labels."]
+
+
+def _rule(manifest: Mapping[str, Any]) -> list[Section]:
+    """Returns the conditions of each tier, the best first; nothing where the rule is not one of the catalogue."""
+    from fcconan.building import TIER_RULES
+
+    name = manifest.get("tier_rule")
+    try:
+        rule = TIER_RULES[name] if name else None
+    except (KeyError, InputError):
+        return []
+    if rule is None:
+        return []
+    cells = [[tier.name, tier.in_words()] for tier in rule.complete]
+    return [Section("Tiers", tables=[Table(f"Conditions of the tiers, rule {name}", ["tier", "condition"], cells)])]

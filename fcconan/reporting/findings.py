@@ -1,0 +1,107 @@
+"""The answer of a result in a sentence or two: who leads, by how much, and whether that is significant."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fcconan.data import counted
+from fcconan.reporting.tables import MISSING, SIGNIFICANT, metric_title, p_text
+from fcconan.retrieval import ranked_systems
+from fcconan.scoring import PRIMARY
+
+Result = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+def significance(test: Row | None, families: Sequence[Row]) -> str:
+    """Says whether a difference is significant, by its p value corrected for all tests of its family."""
+    if test is None or test["p_corrected"] is None:
+        return "this was not tested"
+    family = next((each for each in families if each["name"] == test["family"]), None)
+    tests = "" if family is None else f" for {counted(family['n_tests'], 'test')}"
+    said = "significant" if test["p_corrected"] < SIGNIFICANT else "not significant"
+    p = p_text(test["p_corrected"])
+    return f"{said} (p {p if p.startswith('<') else f'= {p}'}, corrected{tests})"
+
+
+def retrieval_finding(result: Result) -> str:
+    """Returns the finding of a benchmark."""
+    order = [name for name in ranked_systems(result) if result["systems"][name]["summary"]["avg"] is not None]
+    if not order:
+        return "No system has an average."
+    first = result["systems"][order[0]]["summary"]["avg"]
+    if len(order) == 1:
+        return f"{order[0]} has an average of {first:.4f}."
+    second = result["systems"][order[1]]["summary"]["avg"]
+    said = f"{order[0]} leads with an average of {first:.4f}, {first - second:.4f} above {order[1]}."
+    test = _test(result["comparisons"], order, PRIMARY)
+    if test is None:
+        return f"{said} This difference was not tested."
+    if test["difference"] is None:
+        return said
+    gap = test["difference"] if test["a"] == order[0] else -test["difference"]
+    return (
+        f"{said} On the primary metric, {metric_title(test['metric'])} on {test['partition']}, the two differ by "
+        f"{gap:+.4f}: {significance(test, result['families'])}."
+    )
+
+
+def tournament_finding(result: Result) -> str:
+    """Returns the finding of a tournament."""
+    rows = [row for row in result["systems"] if row["share"] is not None]
+    if len(rows) < 2:
+        return ""
+    first, second = rows[:2]
+    test = _test(result.get("comparisons", ()), (first["name"], second["name"]))
+    gap = first["share"] - second["share"]
+    return (
+        f"{first['name']} leads with {first['share']:.2f} % of the points, {gap:.2f} above {second['name']}: "
+        f"{significance(test, result.get('families', ()))}."
+    )
+
+
+def ratings_finding(result: Result, column: Sequence[Row]) -> str:
+    """Returns the finding of a leaderboard.
+
+    Args:
+        result: Result of `fcconan leaderboard`.
+        column: Its rows of one rater and aspect, the first system first.
+    """
+    rows = [row for row in column if row["value"] is not None]
+    if len(rows) < 2:
+        return ""
+    first, second = rows[:2]
+    own = [row for row in result.get("comparisons", ()) if row["rater"] == first["rater"]]
+    own = [row for row in own if row["aspect"] == first["aspect"]]
+    test = _test(own, (first["system"], second["system"]))
+    gap = abs(first["value"] - second["value"])
+    return (
+        f"{first['system']} leads in {first['aspect']} by {first['rater']} with {first['value']:.2f}, {gap:.2f} from "
+        f"{second['system']}: {significance(test, result.get('families', ()))}."
+    )
+
+
+def correlation_finding(result: Result, judges: Sequence[Sequence[str]]) -> str:
+    """Returns the finding of correlations with people.
+
+    Args:
+        result: Result of `fcconan correlate`.
+        judges: Rows of the table of judges: name and mean correlation, the best first.
+    """
+    named = [row for row in judges if not row[0].startswith("(") and row[1] != MISSING]
+    if not named:
+        return "No judge has a value for every aspect."
+    said = f"{named[0][0]} follows people best, with a mean correlation of {named[0][1]}"
+    if len(named) == 1:
+        return f"{said}; no other has a value for every aspect." if len(judges) > 1 else f"{said}."
+    pair = {named[0][0], named[1][0]}
+    tests = [row for row in result.get("tests", ()) if {row["a"], row["b"]} == pair and row["p_corrected"] is not None]
+    found = sum(row["p_corrected"] < SIGNIFICANT for row in tests)
+    how = f"significant in {found} of {counted(len(tests), 'corrected test')}" if tests else "this was not tested"
+    return f"{said}; {named[1][0]} has {named[1][1]}: {how}."
+
+
+def _test(tests: Sequence[Row], pair: Sequence[str], family: str = "") -> Row | None:
+    """Returns the test of the first two systems, one of the primary family where there are several."""
+    own = [row for row in tests if {row["a"], row["b"]} == set(pair[:2]) and family in ("", row["family"])]
+    own.sort(key=lambda row: not row["family"].endswith(PRIMARY))
+    return own[0] if own else None

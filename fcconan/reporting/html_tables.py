@@ -1,0 +1,116 @@
+"""Tables as elements of a page: the only way from a table to HTML."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fcconan.reporting.elements import FILTERS, asset, markup, script_json
+from fcconan.reporting.tables import LATEX, MARKDOWN, MISSING, Table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+class View(NamedTuple):
+    """A table, and how a page shows it.
+
+    Attributes:
+        table: The table.
+        filters: Columns by whose values the rows can be filtered.
+        texts: Columns that are hidden until somebody asks for texts.
+        grey: Places of rows that are not the user's own, such as published figures.
+    """
+
+    table: Table
+    filters: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    grey: Sequence[int] = ()
+
+
+LONG = 25  # rows that the widget shows at once
+MOST = 200  # rows that are elements; a longer table is JSON, which the widget turns into elements a page at a time
+FIGURE = re.compile(r"[±+\-<≤\[ ]*\d[\d,]*(\.\d+)?(?=$|[\s%\]]|, )")
+VENDORED = "vendor/datatables"
+
+
+def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
+    """Returns a table as elements that can be sorted, filtered and copied.
+
+    Rows of a long table, and of one with texts, are JSON: no text is on the page until somebody asks for it.
+
+    Args:
+        shown: The table.
+        folded: Whether it is closed below its title; None leaves out the title.
+    """
+    from markupsafe import Markup
+
+    view = shown if isinstance(shown, View) else View(shown)
+    table = view.table
+    as_data = bool(view.texts) or len(table.rows) > MOST
+    place = {name: position for position, name in enumerate(table.columns)}
+    elements = markup(
+        "table.html.jinja",
+        table=table,
+        rows=[] if view.texts else table.rows[: LONG if as_data else None],
+        packed=Markup(script_json(packed(table))) if as_data else None,
+        words=word_columns(view),
+        filters=[place[name] for name in view.filters],
+        texts=[place[name] for name in view.texts],
+        grey=view.grey,
+    )
+    if folded is None:
+        return elements
+    count = Markup(' <span class="count">{} rows</span>').format(len(table.rows)) if len(table.rows) >= LONG else ""
+    opened = "" if folded else Markup(" open")
+    pattern = Markup('<details class="table-part"{}><summary>{}{}</summary>\n{}</details>\n')
+    return pattern.format(opened, table.title, count, elements)
+
+
+def tables_html(tables: Sequence[Table | View], *, folded: bool = False) -> "Markup":
+    """Returns tables with their titles; all but the first are closed.
+
+    Args:
+        tables: The tables.
+        folded: Whether the first one is closed, too.
+    """
+    from markupsafe import Markup
+
+    return Markup("").join(table_html(table, folded=folded or place > 0) for place, table in enumerate(tables))
+
+
+def word_columns(view: View) -> list[int]:
+    """Returns the places of columns of words, which are set flush left; the first column names the row."""
+    table = view.table
+    return [
+        place
+        for place in range(1, len(table.columns))
+        if any(not _is_figure(row[place]) for row in table.rows) or table.columns[place] in view.texts
+    ]
+
+
+def _is_figure(cell: str) -> bool:
+    return cell == MISSING or cell.startswith(f"{MISSING} (") or FIGURE.match(cell) is not None
+
+
+def packed(table: Table) -> list[dict[str, Any]]:
+    """Returns the columns of a table as distinct values and, for each row, the place of its value among them.
+
+    Where all values differ there are no places.
+    """
+    columns = []
+    for position in range(len(table.columns)):
+        cells = [row[position] for row in table.rows]
+        place = {value: index for index, value in enumerate(dict.fromkeys(cells))}
+        column: dict[str, Any] = {"values": list(place)}
+        columns.append(column if len(place) == len(cells) else {**column, "places": [place[cell] for cell in cells]})
+    return columns
+
+
+def table_script() -> str:
+    """Returns the script of all tables: the vendored widget with its licence, what copies escape, and our own rules."""
+    escapes = script_json({"latex": LATEX, "markdown": MARKDOWN})
+    licence, widget = asset(f"{VENDORED}/LICENSE.txt"), asset(f"{VENDORED}/dataTables.min.js")
+    return f"/*\n{licence}*/\n{widget}\nconst ESCAPES = {escapes};\n{asset('tables.js')}"
+
+
+FILTERS |= {"table": table_html, "tables": tables_html}

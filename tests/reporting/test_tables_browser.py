@@ -1,0 +1,110 @@
+"""Tables of rows, long tables, heat maps and the ledger in a real browser."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from fcconan.reporting.dataset_pages import dataset_page
+from fcconan.reporting.ledger import write_ledger
+from fcconan.reporting.page import write
+from fcconan.reporting.scores import write_correlations
+from fcconan.reporting.sections import Section, write_page
+from fcconan.reporting.tables import Table, latex_lines, markdown_lines
+from tests.browsing import accessibility_problems, needs_chromium, visit
+from tests.reporting.invented_release import CN, HS, MESSAGE, SCRIPT, write_release_folder
+from tests.reporting.test_heat import CELLS, ROWS
+
+pytestmark = needs_chromium
+DRAWN = "paths => paths.filter(path => getComputedStyle(path).display !== 'none').length"
+
+
+def expect_rows(part: Locator, names: Sequence[str]) -> None:
+    expect(part.locator("tbody tr > th")).to_have_text(names)
+
+
+def is_accessible(page: Page, *themes: Literal["light", "dark"]) -> None:
+    """Checks a page as it stands in some themes, and that a phone need not scroll sideways."""
+    for theme in themes:
+        page.emulate_media(color_scheme=theme)
+        assert accessibility_problems(page) == []
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path) -> None:
+    write(tmp_path / "page.html", dataset_page(write_release_folder(tmp_path / "data")))
+    with visit(browser, tmp_path / "page.html") as page:
+        pairs = [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
+        part = page.locator("details.table-part", has=page.locator("summary", has_text=re.compile("^bronze, test$")))
+        part.locator("summary").press("Enter")
+        expect_rows(part, pairs)
+        part.get_by_role("combobox", name="tier").select_option("=gold")
+        expect_rows(part, [pairs[1]])
+        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 1 of 1 found in 5")
+        part.get_by_role("combobox", name="tier").select_option("")
+        assert MESSAGE not in page.locator("body").inner_text()
+        page.get_by_role("button", name="Show texts").press("Enter")
+        expect(part).to_contain_text(MESSAGE)
+        assert SCRIPT in part.inner_text() and page.evaluate("window.evil") is None
+        part.locator("thead th", has_text="label").locator("[role=button]").press("Enter")
+        expect(part.locator("tbody tr > th").last).to_have_text(pairs[3])  # not_appropriate last, in their order before
+        silver = page.get_by_role("radio", name="silver")
+        silver.check()
+        assert page.locator("#matrix path").evaluate_all(DRAWN) == 3
+        is_accessible(page, "light", "dark")
+
+
+def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
+    rows = [[f"s_{place}", f"{place % 7}.5", "–" if place == 3 else f"x [{place}, x&y <b>"] for place in range(300)]
+    table = Table("Many & <i>", ["name", "figure", "words"], rows)
+    write_page(tmp_path / "page.html", "T", "L", [Section("S", tables=[table])])
+    with visit(browser, tmp_path / "page.html") as page:
+        part = page.locator("div.table")
+        expect_rows(part, [f"s_{place}" for place in range(25)])
+        part.locator(".dt-paging button", has_text="12").click()
+        expect(part.locator("tbody tr > th").last).to_have_text("s_299")
+        part.get_by_label("Rows with").fill("x [3, x&y <b>")
+        expect_rows(part, [])
+        part.get_by_label("Rows with").fill("[10")
+        expect_rows(part, ["s_10", *(f"s_{place}" for place in range(100, 110))])
+        part.locator("thead th").nth(1).locator("[role=button]").press("Enter")
+        expect(page.locator("#said")).to_have_text("Sorted by figure, descending.")
+        found = part.locator("tbody tr").all()
+        assert [row.locator("td").first.text_content() for row in found[:3]] == ["6.5", "5.5", "4.5"]
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        shown = Table(table.title, table.columns, [row.locator("th, td").all_text_contents() for row in found])
+        part.get_by_role("button", name="Copy as LaTeX").press("Enter")
+        page.wait_for_function("window.copied")
+        assert page.evaluate("window.copied").rstrip().split("\n") == latex_lines(shown)
+        part.get_by_role("button", name="Copy as Markdown").press("Enter")
+        expect(page.locator("#said")).to_have_text("Copied 11 rows as Markdown.")
+        assert page.evaluate("window.copied").splitlines() == markdown_lines(shown)
+        is_accessible(page, "light", "dark")
+
+
+def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) -> None:
+    write_correlations(tmp_path / "maps.html", {"rows": ROWS, "signature": "s|1"})
+    with visit(browser, tmp_path / "maps.html") as page:
+        expect(page.locator("figure.heat:visible figcaption")).to_have_text("spearman with people, pooled")
+        page.get_by_label("Level").select_option("per_item")
+        expect(page.locator("figure.heat:visible td")).to_have_text(["0.25", ""])
+        page.get_by_label("Coefficient").select_option("pairwise_accuracy")
+        expect(page.locator("figure.heat:visible")).to_have_count(0)
+        expect(page.locator("#said")).to_contain_text("There is no such map")
+        page.get_by_label("Level").select_option("pooled")
+        is_accessible(page, "dark")
+    write_ledger(tmp_path / "ledger.html", CELLS, "s|1")
+    with visit(browser, tmp_path / "ledger.html") as page:
+        part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every figure$"))).locator(
+            "div.table"
+        )
+        part.get_by_role("combobox", name="status").select_option("=differs")
+        figures = part.locator("tbody tr")
+        expect(figures).to_have_count(2)
+        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 2 of 2 found in 5")
+        part.locator("thead th", has_text="last digits").click()
+        expect(figures.nth(1).locator("td").nth(5)).to_have_text("2.5")  # the largest first
+        is_accessible(page, "light")
