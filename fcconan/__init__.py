@@ -4,6 +4,7 @@ Importing this package is cheap: every name is loaded on first use, so that neit
 library is imported before it is needed. The names are listed in `__init__.pyi`.
 """
 
+from importlib import import_module
 from typing import Any
 
 import lazy_loader
@@ -15,7 +16,6 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name: str) -> Any:
     found = _load(name)
     if callable(found) and found.__module__.startswith("fcconan.services."):
-        from fcconan.services.calls import checked
-
-        found = globals()[name] = checked(found)
+        # By name, as the packages below import this module for the version and must not depend on services.
+        found = globals()[name] = import_module("fcconan.services").checked(found)
     return found

@@ -50,6 +50,9 @@ from .bias_audit import (
     AuditResult as AuditResult,
     audit as audit,
 )
+from .calls import (
+    checked as checked,
+)
 from .campaign_folders import (
     StatusOptions as StatusOptions,
     StatusResult as StatusResult,
