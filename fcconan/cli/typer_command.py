@@ -1,7 +1,6 @@
 """Typer commands and groups whose parameters are made when they are needed, with help in sections."""
 
 import inspect
-import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fcconan.errors import InputError
+from fcconan.cli.old_spellings import renewed
 
 if TYPE_CHECKING:
     from fcconan.cli.parameters import Parameters
@@ -106,7 +105,9 @@ class ServiceCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replaces old spellings by new ones and reads the options."""
         try:
-            return super().parse_args(ctx, self._renewed(args))
+            declared = self.declared
+            words = renewed(args, declared.parameters.renamed, declared.removed, declared.ignored)
+            return super().parse_args(ctx, words)
         except typer.BadParameter as error:
             if error.param is None:
                 raise
@@ -152,38 +153,6 @@ class ServiceCommand(TyperCommand):
         if rare:
             with formatter.section("Rare options, described in docs/options.md"):
                 formatter.write_text(", ".join(rare))
-
-    def _renewed(self, args: list[str]) -> list[str]:
-        renewed: list[str] = []
-        noted: set[str] = set()
-        template = None
-        for place, word in enumerate(args):
-            if word == "--":
-                return [*renewed, *args[place:]]
-            if template is not None:
-                renewed.append(template.format(word))
-                template = None
-                continue
-            old, equals, value = word.partition("=")
-            if old in self.declared.removed:
-                raise InputError(f"{old} was removed: use {self.declared.removed[old]}")
-            if old in self.declared.ignored:
-                print(f"fcconan: {old} has no effect now: {self.declared.ignored[old]}", file=sys.stderr)
-                continue
-            if old in self.declared.parameters.renamed:
-                new, template = self.declared.parameters.renamed[old]
-                if old not in noted:
-                    noted.add(old)
-                    print(f"fcconan: {old} is now {new}: the old spelling will be removed in 0.3.0", file=sys.stderr)
-                if template is not None and "{}" not in template:  # a switch that became a value
-                    renewed += [new, template]
-                    template = None
-                    continue
-                renewed.append(new + (equals + (template or "{}").format(value) if equals else ""))
-                template = None if equals else template
-            else:
-                renewed.append(word)
-        return renewed
 
 
 def spelling(context: typer.Context, name: str) -> str:

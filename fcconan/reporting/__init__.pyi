@@ -3,6 +3,10 @@ from .benchmark_reports import (
     trec_files as trec_files,
     write_report as write_report,
 )
+from .benchmark_tables import (
+    answer_tables as answer_tables,
+    terminal_tables as terminal_tables,
+)
 from .campaigns import (
     main_quality_tables as main_quality_tables,
     not_made as not_made,
@@ -70,8 +74,6 @@ from .site.write import (
 )
 from .tables import (
     Table as Table,
-    answer_tables as answer_tables,
-    terminal_tables as terminal_tables,
 )
 from .text_metrics import (
     metrics_tables as metrics_tables,

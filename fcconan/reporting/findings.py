@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fcconan.data import counted
-from fcconan.reporting.tables import MISSING, SIGNIFICANT, metric_title, p_text
+from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
+from fcconan.reporting.tables import MISSING, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
 

@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
 from fcconan.reporting.elements import markup
 from fcconan.reporting.sections import interval, number
-from fcconan.reporting.tables import MISSING, SIGNIFICANT, Table, metric_title, p_text
+from fcconan.reporting.tables import MISSING, Table, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
 

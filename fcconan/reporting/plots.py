@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.tables import SIGNIFICANT, marked, metric_title, percent
+from fcconan.reporting.benchmark_tables import SIGNIFICANT, marked, metric_title, percent
 from fcconan.retrieval import ends_of, ranked_systems
 from fcconan.scoring import PRIMARY
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fcconan.reporting.benchmark_tables import all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
@@ -16,7 +17,7 @@ from fcconan.reporting.published_systems import (
     with_published,
     with_published_dots,
 )
-from fcconan.reporting.tables import Table, all_tables, metric_title, partition_table, percent, summary_table
+from fcconan.reporting.tables import Table
 from fcconan.retrieval import ends_of, ranked_systems
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Any
 
-from fcconan.reporting.tables import (
+from fcconan.reporting.benchmark_tables import (
     agreement_table,
     all_tables,
     answer_tables,
@@ -13,13 +13,12 @@ from fcconan.reporting.tables import (
     bracket_table,
     comparison_tables,
     comparisons_as_csv,
-    latex,
     leaderboard_table,
-    number,
     partition_table,
     summary_table,
     terminal_tables,
 )
+from fcconan.reporting.tables import latex, number
 from fcconan.retrieval.benchmark_statistics import benchmark_csv, ranked_systems
 from tests.reporting.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
 
