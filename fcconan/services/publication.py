@@ -98,6 +98,11 @@ def publish(
     Raises:
         InputError: The folder, the options, the token or the repository cannot be used; nothing was committed.
         HubFailure: The Hub cannot be reached or failed; running it again continues.
+
+    Examples:
+        >>> found = publish("demo", "my-name/demo", PublishOptions(dry_run=True))
+        >>> found.data["visibility"], found.data["committed"], len(found.data["files"])
+        ('public', False, 17)
     """
     from fcconan.publishing import publish as publish_release
     from fcconan.services.locations import built_folder

@@ -61,6 +61,11 @@ def reproduce(
 
     Raises:
         InputError: There is no such paper, or a dataset cannot be built.
+
+    Examples:
+        >>> found = reproduce(["multi-aspect"])
+        >>> found.to_frame()["status"].value_counts().to_dict()
+        {'not_released': 1051, 'exact': 1}
     """
     from fcconan.reproduction import Datasets, as_rows, ledger_signature, load_paper, reproduce as recompute
 

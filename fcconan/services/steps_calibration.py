@@ -182,6 +182,12 @@ def calibrate(
 
     Raises:
         InputError: A source cannot be read, no reply has a rating and all texts, or options do not go together.
+
+    Examples:
+        >>> endpoint = "http://127.0.0.1:8000/v1"
+        >>> options = CalibrateOptions(model="m", aspect="relevance", base_url=endpoint, dry_run=True)
+        >>> [row["to_send"] for row in calibrate("demo", options, out="steps.yaml").data["dry_run"]]
+        [22, 932]
     """
     from fcconan.judging import (
         ModelJudge,

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import fcconan.services
 from tests.annotation.handed_out import campaign_of
 from tests.annotation.published import pairs_campaign
+from tests.publishing.hub import Hub, connect
 
 MODULES = [f"fcconan.services.{each.name}" for each in pkgutil.iter_modules(fcconan.services.__path__)]
 
@@ -18,18 +20,25 @@ MODULES = [f"fcconan.services.{each.name}" for each in pkgutil.iter_modules(fcco
 OTHERS = ["fcconan.cli.parameters", "fcconan.cli.reference", "fcconan.retrieval.judged_pairs"]
 FUNCTIONS = [name for name in dir(fcconan) if inspect.isfunction(inspect.unwrap(getattr(fcconan, name)))]
 PUBLIC = sorted({inspect.unwrap(getattr(fcconan, name)).__module__ for name in FUNCTIONS} - {*MODULES})
-# They need the Hub, published sources, a model or a minute.
-WITHOUT = {"calibrate", "publish", "reproduce", "run_demo", "train_retriever"}
+WITHOUT = {"run_demo", "train_retriever"}  # a minute each
 
 
 @pytest.mark.parametrize("name", [*MODULES, *PUBLIC, *OTHERS])
-def test_examples_give_what_they_show(name: str, tmp_path: Path) -> None:
+def test_examples_give_what_they_show(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if name == "fcconan.services.reproduction":
+        request.getfixturevalue("mirror")  # the published files of a paper; without them the test is skipped
+    monkeypatch.chdir(tmp_path)
     there = {
         "folder": tmp_path,
         "campaign": campaign_of("appropriateness", tmp_path / "campaign").folder,
         "answered": pairs_campaign(tmp_path / "answered").folder,
     }
-    assert doctest.testmod(importlib.import_module(name), extraglobs=there).failed == 0
+    with Hub() if name == "fcconan.services.publication" else nullcontext() as hub:
+        if hub is not None:
+            connect(monkeypatch, hub)
+        assert doctest.testmod(importlib.import_module(name), extraglobs=there).failed == 0
 
 
 def test_every_public_function_has_an_example() -> None:
