@@ -241,7 +241,7 @@ def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe
     out = tmp_path / "out"
     build(recipe, out)
     program = f"""
-from fcconan import build
+from fcconan.building import build
 for rule in ["strict", "released"] * 3:
     build({recipe!r}, {str(out)!r}, tier_rule=rule)
 """

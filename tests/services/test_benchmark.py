@@ -328,7 +328,7 @@ def test_the_answer_comes_first_and_all_tables_with_verbose(demo: Path, run_cli:
     command = ("bench", demo, "--system", "bm25", "--system", "tfidf", "--resamples", 100, "--no-cache")
     short, long = (run_cli(*command, *more).stdout for more in ((), ("--verbose",)))
     assert short.splitlines()[0].startswith("fcconan demo, protocol sound: average of Hit ratio@10, MRR@10, ")
-    assert short.count("┏") == 1
+    assert short.count("┏") == 2  # the leaderboard and the primary comparison
     assert long.count("┏") > 5
     assert long.startswith(short[: short.index("- ")])
     assert short.splitlines()[-1].startswith("Signature: fcconan:")
