@@ -58,8 +58,6 @@ from .files import (
     part_files as part_files,
     parts_of as parts_of,
     read_rows as read_rows,
-    read_schema as read_schema,
-    read_table as read_table,
     read_text as read_text,
     read_typed_rows as read_typed_rows,
     row_file as row_file,
@@ -114,6 +112,10 @@ from .manifest import (
     FORMAT as FORMAT,
     MANIFEST as MANIFEST,
     read_manifest as read_manifest,
+)
+from .parquet import (
+    read_schema as read_schema,
+    read_table as read_table,
 )
 from .reply_ids import (
     UNKNOWN as UNKNOWN,

@@ -3,13 +3,10 @@
 import csv
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fcconan.data.atomic import is_special, leftovers, mark, may_be_written
 from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
@@ -51,65 +48,6 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
 
 
-# Damage shows in many places: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
-_FAULTS = (OSError, pa.ArrowException, ValueError, TypeError, LookupError, MemoryError, OverflowError)
-
-
-def read_table(path: Path) -> pa.Table:
-    """Reads a file and checks all of its values.
-
-    One thread reads, as pyarrow's own may still hold the file when Python ends, which aborts the process
-    (apache/arrow#33975).
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    with _opened(path) as file:
-        table = file.read(use_threads=False)
-        table.validate(full=True)
-        return table
-
-
-def read_batches(path: Path, size: int) -> Iterator[list[dict[str, Any]]]:
-    """Yields the rows of a file in lists, each of which has been checked.
-
-    Args:
-        path: The file.
-        size: Most rows of a list.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    with _opened(path) as file:
-        for batch in file.iter_batches(size, use_threads=False):
-            batch.validate(full=True)
-            yield batch.to_pylist()
-
-
-def read_schema(path: Path) -> pa.Schema:
-    """Reads names, types and metadata of the columns.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    with _opened(path) as file:
-        return file.schema_arrow
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
-    try:
-        with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
-            file = pq.ParquetFile(raw)
-            _ = file.schema_arrow.names  # which fails where a name is not UTF-8
-            yield file
-    except _FAULTS as error:
-        if isinstance(error, OSError) and error.strerror:  # of the file system
-            raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path} cannot be read ({reason}): get or build this Parquet file again") from error
-
-
 SUFFIXES = (".parquet", ".jsonl", ".csv", ".tsv")
 _CELLS = {".csv": ",", ".tsv": "\t"}  # what stands between cells
 _BATCH = 2_000
@@ -128,6 +66,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     _check_suffix(path)
     try:
         if path.suffix == ".parquet":
+            from fcconan.data.parquet import read_batches
+
             for rows in read_batches(path, _BATCH):
                 yield from rows
         elif path.suffix == ".jsonl":
@@ -193,6 +133,8 @@ class RowWriter:
         try:
             if self.path.suffix == ".parquet":
                 self._file = self._temporary.open("wb")
+                import pyarrow.parquet as pq
+
                 self._parquet = pq.ParquetWriter(self._file, self._schema())
             else:
                 self._file = self._temporary.open("w", encoding="utf-8", newline="")
@@ -235,6 +177,8 @@ class RowWriter:
     def _flush(self) -> None:
         rows, self._waiting = self._waiting, []
         if self._parquet is not None:
+            import pyarrow as pa
+
             if rows:
                 self._parquet.write_table(pa.Table.from_pylist(rows, schema=self._schema()))
         elif self.path.suffix == ".jsonl":
@@ -254,6 +198,8 @@ class RowWriter:
         self._parquet = self._file = None
 
     def _schema(self) -> Any:
+        import pyarrow as pa
+
         kinds = {"string": pa.string(), "int32": pa.int32(), "float64": pa.float64(), "bool": pa.bool_()}
         return pa.schema(
             [

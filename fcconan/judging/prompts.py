@@ -1,4 +1,4 @@
-"""Prompt files: the messages that a model sees, with `{{variables}}` in the place of the texts."""
+"""Prompt files with `{{variables}}` in the place of texts, and our own wording of rubrics."""
 
 import hashlib
 import json

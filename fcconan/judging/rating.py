@@ -1,4 +1,4 @@
-"""Rates replies with a model: one row for every aspect of every reply, with a value or the reason why there is none."""
+"""Ratings of replies by a model: a row for each aspect of each reply, with a value or a reason; and their counts."""
 
 import unicodedata
 from collections import Counter, deque

@@ -1,4 +1,4 @@
-"""Heat maps: tables whose cells hold the number, and a ground whose lightness and hue say the same.
+"""Heat maps of correlations, agreement and tournaments, and the table of judges by their correlations.
 
 The grounds stand in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that equal
 differences look equal, and orange against blue, which people with any kind of colour blindness can tell apart. There is

@@ -1,4 +1,4 @@
-"""What a reader of a benchmark's figures has to know, in words."""
+"""The benchmark: systems run on a collection and are scored; warnings tell readers its limits."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rows of a benchmark's result: systems in order, intervals, and one row for every system, partition and metric."""
+"""Statistics over the systems of a benchmark, and rows of its result: intervals, tests, agreement of partitions."""
 
 import csv
 import io

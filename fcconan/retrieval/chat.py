@@ -1,4 +1,4 @@
-"""What LLM systems are told. The texts of a dataset go in as JSON: nothing in them is read as a template."""
+"""Requests of retrieval systems to chat models, and the strict reading of their answers as JSON objects."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Checkpoints of finished runs, so that no system ranks the same dataset twice."""
+"""Checkpoints of finished runs, and the count of requests of the others."""
 
 import hashlib
 import json

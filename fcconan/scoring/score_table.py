@@ -1,4 +1,4 @@
-"""What metrics and people say about the same replies, as arrays."""
+"""Scores of metrics and people for the same replies, as arrays, and metadata of the replies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The final label of each unit: by the votes, by rule, or by a person."""
+"""Final labels of units: by the votes, by rule, or by a person; and their validation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The raters of a campaign: who joins and who leaves."""
+"""Assignment: raters of a campaign, rounds, reassignment, and the qualification test."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The folder of a campaign: how services take it, options that several of them share, and their results."""
+"""The folder of a campaign: its options, its results, and its state."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rankings of replies by models and metrics against the ranks that people gave."""
+"""Correlations of models and metrics with people's ratings or ranks."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

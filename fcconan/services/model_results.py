@@ -1,4 +1,4 @@
-"""Runs that a model refuses as a whole: they are stopped early, and one line gives the reason and the remedy."""
+"""Results of services that call models, dry runs included; runs that a model refuses as a whole stop early."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""How judges ask: the groups of options for prompts of ratings and of comparisons, and what they are turned into."""
+"""Prompts of judges: groups of options, and the messages that a model is sent, as prompt files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

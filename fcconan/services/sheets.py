@@ -1,4 +1,4 @@
-"""Sheets that raters fill in, for spreadsheets, Label Studio or Argilla."""
+"""Sheets that raters fill in: their export and import."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""From the keys of a suite of generators to the configurations of the services that it calls."""
+"""Steps of a suite of generators: a service and a configuration each; and their dry run."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import read_batches, read_rows, read_schema, read_table
+from fcconan.data.files import read_rows
+from fcconan.data.parquet import read_batches, read_schema, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import texts_of_folder
 

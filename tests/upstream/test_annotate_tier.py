@@ -20,7 +20,7 @@ from fcconan.annotation.campaigns import (
 )
 from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build_tables, load_recipe
-from fcconan.data.files import read_table
+from fcconan.data.parquet import read_table
 from fcconan.judging.tasks import load_task
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

@@ -1,4 +1,4 @@
-"""What counts as a positive in a campaign: a label, a verdict, or grades from some grade on."""
+"""Features of the model of a queue: targets, scores of units, and similarity of their texts."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Which units are likely positive, learned from the labels that were asked for so far.
+"""The model of a queue: likely positives, learned from the labels so far; and the selection of a batch.
 
 A Gaussian process over rows and columns (HS and CNs of pairs), for labels of 0 and 1. With r and c the row and column
 of a unit, s its scores, K the likeness of texts, and I 1 for the same row or column and 0 for others, the covariance of

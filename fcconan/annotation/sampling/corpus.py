@@ -1,4 +1,4 @@
-"""Who finds the CNs nearest to a CN: a sentence encoder, or TF-IDF, which needs no model."""
+"""A corpus of pairs: its texts, their combinations, and the nearest CNs of each CN."""
 
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence

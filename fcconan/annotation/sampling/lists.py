@@ -1,4 +1,4 @@
-"""The units of a campaign from texts that are given: two lists of texts, or replies of systems."""
+"""Units of a campaign from given texts: two lists of texts, or replies of systems; and the folder of a new campaign."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice

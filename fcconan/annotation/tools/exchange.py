@@ -1,4 +1,4 @@
-"""What a model or a person would answer, shown to raters as a suggestion: rows of votes, ratings or comparisons."""
+"""Export of sheets to annotation tools, with suggestions, and import of the answers."""
 
 import hashlib
 import json

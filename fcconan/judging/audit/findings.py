@@ -1,4 +1,4 @@
-"""Intervals for the audit: Wilson's for shares, and resamples of messages and texts where both recur.
+"""Findings of the audit: statistics of sums over ratings or comparisons, and their intervals.
 
 A bootstrap of a share that is 0 or 1 gives an interval of no width, and of one near them an interval that is too
 short: ten comparisons without a flip do not show that there are none. Wilson's interval does not have this fault; how

@@ -1,4 +1,19 @@
-"""Evaluation steps that a calibration tries: where they come from, and how well they do."""
+"""Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
+
+A model drafts steps from few examples that people rated, drawn anew for every draft; the drafts that correlate best
+with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
+returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
+
+- The drafter sees the drafting part only, misjudged examples included; candidates are scored on the selection part;
+  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS, nor a CN where
+  HS that share CNs make small groups; where they do not, the result says how many replies of a part another one holds.
+- Algorithm 1 samples among misjudged examples; the paper's text takes the three worst, and so does this.
+- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen. Of the
+  others, the one is best whose correlation is highest in the worst case, with every missing rating as far from people's
+  as the scale allows: steps that fail on hard examples gain nothing by it.
+
+What the published code does instead is `calibration.PUBLISHED`: options, all off by default, named in every result.
+"""
 
 import json
 import math

@@ -1,4 +1,8 @@
-"""Finds what in a reply may have told a judge its verdict: verdicts in words, and orders to the judge."""
+"""Comparison of two replies by a model, in both orders, with hints of influence in the replies.
+
+A verdict is what the orders agree on. Where they disagree it is a tie (or invalid, as wished), and where one of them
+has no readable answer it is invalid: the other order alone would bring the preference for a position back in.
+"""
 
 import re
 from collections import deque

@@ -1,4 +1,10 @@
-"""Shortens two replies to what a model can read, both by the same share, or says that it cannot be done."""
+"""Formats of comparison: JudgeLM's two scores, or a plain choice; replies are shortened to the model's context.
+
+JudgeLM (Zhu et al. 2023) grades both replies from 1 to 10 on the first line of its answer; the higher score wins,
+equal scores are a tie (Zubiaga et al. 2024, section 4.1). The models were trained on one fixed wording, which belongs
+to their authors: load it from a prompt file with the variables `hate_speech`, `reply_1`, `reply_2` and, with a
+reference, `reference`. The wording in this module is our own and serves other models.
+"""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The human ceiling: how well one annotator follows the others."""
+"""Correlations of metrics with people: coefficients with intervals, chance levels and the human ceiling."""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""Middle ranks of values, on which rank correlations rest."""
+"""Correlation coefficients of many small groups at once, their values by chance, middle ranks and tie calibration.
+
+All pairs of a group are compared, so a group costs the square of its rows; `weighted_coefficients` does large ones.
+"""
 
 from collections.abc import Iterator, Sequence
 

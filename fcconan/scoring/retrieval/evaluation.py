@@ -1,4 +1,4 @@
-"""Runs of retrieval systems, and the check that every run passes before it is scored."""
+"""Scores of a run on one partition, query by query, under a stated rule; runs are checked first."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

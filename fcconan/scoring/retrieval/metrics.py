@@ -1,8 +1,13 @@
-"""Retrieval metrics at a cutoff, query by query, from one matrix of gains.
+"""Retrieval metrics at a cutoff, query by query, from one matrix of gains, or by ranx.
 
 Every metric is a pure function of what was ranked (`Ranked`). The figures are those of ranx wherever ranx defines the
 metric; `tests/scoring/test_retrieval.py` compares them with ranx and with trec_eval. `ap` as FC-CONAN's Table 4 has it
 divides by min(k, positives), ranx and trec_eval by the positives: both are here, under their own names.
+
+ ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
+compiles for up to a minute when first called. Here both sides have the same queries in the same order, scores are made
+from ranks, and a query without a ranking is given one that holds an unknown document only, so that every metric of it
+is 0.
 """
 
 import hashlib

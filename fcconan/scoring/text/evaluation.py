@@ -1,4 +1,4 @@
-"""One call that scores many texts by many metrics: a value a text, one of the corpus, and a signature for each.
+"""Scores of many texts by many metrics, with a signature for each; and the scores as rows.
 
 Nothing is downloaded but models that are named. A text without a value has nan and a reason, and is left out of the
 mean; what was left out is counted.
