@@ -13,10 +13,11 @@ from fcconan.data import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
+from fcconan.models.begun import Begun, Known, is_done
 from fcconan.models.budget import Budget
 from fcconan.models.requests import Request
 from fcconan.models.responses import Answer, Body, Check, EndpointError
-from fcconan.models.session import Begun, Job, Known, Result, Session, Settings, answer_from, is_done
+from fcconan.models.session import Job, Result, Session, Settings, answer_from
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 

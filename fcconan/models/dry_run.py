@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from fcconan.models.begun import Known
 from fcconan.models.budget import (
     Price,
     estimated_tokens,
@@ -19,7 +20,7 @@ from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
 from fcconan.models.requests import Call, Model, Reply, Request
 from fcconan.models.responses import Answer, Check
-from fcconan.models.session import Known, Session
+from fcconan.models.session import Session
 
 _WIDTH = 8  # of stand-ins for embeddings, where no stored one tells the width
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from fcconan.models.begun import Known
 from fcconan.models.client import Client
 from fcconan.models.requests import Call, Reply, Request, Sampling
 from fcconan.models.responses import Answer, fault, read_reply
-from fcconan.models.session import Job, Known, Session
+from fcconan.models.session import Job, Session
 from fcconan.models.token_sampling import stop_in
 
 _PATH = "/chat/completions"

@@ -5,18 +5,19 @@ import atexit
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from fcconan.data import masked, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
 from fcconan.models.answers.writer import Storing, seen
+from fcconan.models.begun import Begun
 from fcconan.models.budget import Budget
 from fcconan.models.requests import Finished, Request, encoded
 from fcconan.models.responses import (
@@ -36,13 +37,6 @@ Result = TypeVar("Result")
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
 _PATIENCE = 3  # signals, of which the last one does not wait for the end of a session
 _WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
-
-
-@dataclass(frozen=True)
-class Known(Generic[Result]):
-    """A result for which nothing needs to be sent."""
-
-    result: Result
 
 
 @dataclass(frozen=True)
@@ -97,13 +91,13 @@ class Session:
         self._settings = settings
         self.sent = 0
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="fcconan-client", daemon=True)
-        self._thread.start()
+        self._thread = threading.Thread(target=self._work, name="fcconan-client", daemon=True)
+        self._over: Begun[None] = Begun()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._error: BaseException | None = None
         # Requests under way, so that none is sent twice at the same time.
         self._asked: dict[str, asyncio.Future[Answer]] = {}
-        self._storing = Storing(settings.answers, self._loop)
+        self._storing: Storing | None = None
         self._free = asyncio.Semaphore(settings.concurrency)
         self._settled = asyncio.Event()
         self._in_turn = asyncio.Lock()
@@ -112,8 +106,10 @@ class Session:
         if settings.budget is not None:
             settings.budget.purse.waiting.append(self._wake)
         self._is_closed = False
-        atexit.register(self._close_at_exit)
+        self._ending: asyncio.Task[None] | None = None
         try:
+            self._thread.start()
+            atexit.register(self._close_at_exit)
             self._begin(self._connect).result()
         except BaseException:
             self.close()
@@ -146,23 +142,36 @@ class Session:
             return
         self._is_closed = True
         interruption: BaseException | None = None
-        ending: Begun[None] | None = None
         for _ in range(_PATIENCE):
             try:
-                ending = ending or self._begin(self._end)
-                ending.result()
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._thread.join()
+                self._is_closed = True
+                with suppress(RuntimeError):  # a signal came after the loop had ended
+                    self._loop.call_soon_threadsafe(self._begin_end)
+                # Without a connection nothing was sent, and a signal may have come before the thread was there.
+                if self._storing is not None:
+                    self._over.result()
+                    self._thread.join()
                 break
             except (KeyboardInterrupt, SystemExit) as error:
                 interruption = interruption or error
         atexit.unregister(self._close_at_exit)
         if self._settings.budget is not None:
             self._settings.budget.purse.waiting.remove(self._wake)
-        if not self._thread.is_alive():
-            self._loop.close()
         if interruption is not None:
             raise interruption
+
+    def _work(self) -> None:
+        """Runs the loop, in its thread, until `_end`."""
+        try:
+            self._loop.run_forever()
+            self._loop.close()
+        finally:
+            self._over.finish(error=None if self._ending is None else self._ending.exception())
+
+    def _begin_end(self) -> None:
+        """Begins the end once, in the loop."""
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
 
     def _close_at_exit(self) -> None:
         """Closes a session that is still open when Python ends, while there are modules and an event loop."""
@@ -170,19 +179,18 @@ class Session:
             self.close()
 
     def _begin(self, work: "Callable[..., Coroutine[Any, Any, Result]]", *given: Any) -> "Begun[Result]":
-        begun: Begun[Result] = Future()
+        begun: Begun[Result] = Begun()
 
         def start() -> None:  # in the loop: a signal between making a coroutine and its task would lose it
             self._loop.create_task(work(*given)).add_done_callback(finish)
 
         def finish(task: asyncio.Task[Result]) -> None:
             if task.cancelled():
-                begun.cancel()
-                begun.set_running_or_notify_cancel()
+                begun.finish(error=CancelledError())
             elif (error := task.exception()) is not None:
-                begun.set_exception(error)
+                begun.finish(error=error)
             else:
-                begun.set_result(task.result())
+                begun.finish(task.result())
 
         self._loop.call_soon_threadsafe(start)
         return begun
@@ -235,6 +243,7 @@ class Session:
             headers=headers,
             proxy=None if proxy is None else proxy.with_login,
         )
+        self._storing = Storing(self._settings.answers, self._loop)
 
     async def _run(self, job: "Job[Result]") -> Result:
         task = asyncio.current_task()
@@ -261,13 +270,17 @@ class Session:
             self._loop.call_soon_threadsafe(self._settled.set)
 
     async def _end(self) -> None:
-        for task in (running := list(self._tasks)):
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        self._storing.close()
-        if self._http is not None:
-            await self._http.close()
-        await self._loop.shutdown_default_executor()
+        try:
+            for task in (running := list(self._tasks)):
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            if self._storing is not None:
+                self._storing.close()
+            if self._http is not None:
+                await self._http.close()
+            await self._loop.shutdown_default_executor()
+        finally:
+            self._loop.stop()
 
     async def _finish(self, request: Request, check: Check | None) -> Answer:
         settings = self._settings
@@ -314,6 +327,7 @@ class Session:
             if answer.body is not None:
                 now = datetime.now(UTC).isoformat(timespec="milliseconds")
                 finished = Finished(request, answer.body, now, round(time.monotonic() - began, 3))
+                assert self._storing is not None  # it is there once a connection is
                 stored = await self._storing.store(finished)
                 # A stored answer may be of an earlier version, which checked less.
                 if check is None or not check(request.body, stored.response):
@@ -382,12 +396,6 @@ class Session:
 
 
 Job = Callable[[Session], Awaitable[Result]]
-Begun = Future[Result]
-
-
-def is_done(begun: "Known[Any] | Begun[Any]") -> bool:
-    """Tells whether a result is there, so that nobody has to wait for it."""
-    return isinstance(begun, Known) or begun.done()
 
 
 def answer_from(answers: Answers, origins: Origins, request: Request, check: Check | None) -> Answer | None:

@@ -66,6 +66,7 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
         for each in signature.parameters.values()
     ]
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__module__, call.__qualname__ = "fcconan", service.__name__  # where `pickle` finds it, for other processes
     return call
 
 

@@ -23,8 +23,9 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models import responses
 from fcconan.models.answers.store import Answers
+from fcconan.models.begun import Known
 from fcconan.models.client import OPENAI_URL, Answer, Client, EndpointError
-from fcconan.models.session import Job, Known, Session
+from fcconan.models.session import Job, Session
 from tests.models.server import KEY, Action, Behaviour, Server, always, error, first, use_key
 
 ROOT = Path(__file__).parents[2]

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,12 @@ def test_a_name_of_the_package_is_one_object() -> None:
     assert fcconan.rank is fcconan.rank
     assert inspect.unwrap(fcconan.rank) is services.rank
     assert fcconan.list_datasets is services.list_datasets  # takes no options
+
+
+def test_calls_and_results_can_be_sent_to_other_processes() -> None:
+    assert pickle.loads(pickle.dumps(fcconan.rank)) is fcconan.rank
+    ranked = fcconan.rank(WON, fcconan.RankOptions(resamples=0))
+    assert pickle.loads(pickle.dumps(ranked)).to_dict() == ranked.to_dict()
 
 
 def test_a_suite_has_the_signatures_of_its_results() -> None:
