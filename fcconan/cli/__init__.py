@@ -126,7 +126,8 @@ def _run() -> None:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "fcconan"
-        _fail(f"{error.format_message().rstrip('.')}. See `{command} --help`.", 2)
+        message = error.format_message().rstrip(".")
+        _fail(f"{message}{'' if message.endswith('?') else '.'} See `{command} --help`.", 2)
     except Exit as error:
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader went away, as `head` does

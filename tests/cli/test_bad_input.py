@@ -48,6 +48,7 @@ def _content(folder: Path) -> dict[str, bytes]:
     ("arguments", "message"),
     [
         ("frobnicate", "No such command 'frobnicate'. See `fcconan --help`."),
+        ("judge rat", "No such command 'rat'. Did you mean 'rate'? See `fcconan judge --help`."),
         ("--frob", "No such option: --frob. See `fcconan --help`."),
         ("build", "Missing argument 'recipe'. See `fcconan build --help`."),
         ("build demo", "Missing option '--out'. See `fcconan build --help`."),

@@ -3,13 +3,14 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from fcconan.data import COMPARED, RATED
 from fcconan.data.files import read_rows
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import fcconan, judge
@@ -40,6 +41,12 @@ def replies() -> Path:
 
 RATE = "rate replies.csv --task cseval --model stub --base-url URL"
 COMPARE = "compare replies.csv --model stub --base-url URL"
+
+
+def _by_a_person(columns: Iterable[str]) -> str:
+    """Returns a file with all columns of an output, whose only row is of a person."""
+    cells = {name: "human" if name == "rater_kind" else "x" for name in columns}
+    return f"{','.join(cells)}\n{','.join(cells.values())}\n"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +119,16 @@ def test_nothing_that_is_read_or_named_twice_is_written(
 
 
 @pytest.mark.parametrize("command", [RATE, COMPARE])
-@pytest.mark.parametrize("text", ["my notes\n", "rater,verdict\nanna,a\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my notes\n",
+        "rater,verdict\nanna,a\n",
+        "reply_id,rater,rater_kind,aspect,value\nr-1,anna,human,relevance,3\n",
+        "item_id,system_a,system_b,rater,rater_kind,verdict\ni-1,x,y,anna,human,a\n",
+        *(_by_a_person(each.kinds) for each in (RATED, COMPARED)),
+    ],
+)
 def test_a_file_of_something_else_is_replaced_by_force_only(
     replies: Path, server: Server, command: str, text: str
 ) -> None:

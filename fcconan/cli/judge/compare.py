@@ -43,7 +43,7 @@ COMMAND = Command(
     show=_show,
     detailed=True,
     protected=True,
-    resumes=holds("rater", "system_a", "system_b", "verdict"),
+    resumes=holds("COMPARED"),
     keywords={"progress": CountProgress("comparing")},
     renamed={"--fast": "--no-explain"},
 )

@@ -32,6 +32,6 @@ COMMAND = Command(
     show=_show,
     detailed=True,
     protected=True,
-    resumes=holds("rater", "aspect", "reply_id"),
+    resumes=holds("RATED", "LABELLED"),
     keywords={"progress": CountProgress("rating")},
 )
