@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.cli.output import check_json_target
 from fcconan.errors import InputError
 from fcconan.services import check_files
 from tests.cli.scored import ratings, write_rows
@@ -32,3 +33,13 @@ def test_results_replace_nothing_that_is_read(demo: Path, tmp_path: Path) -> Non
 def test_results_replace_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert _refused(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no file: choose another --json"
+
+
+def test_json_replaces_json_only(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    for content in ("", '{"rows": []}', " [1]\n"):
+        file.write_text(content, encoding="utf-8")
+        check_json_target(file, None)
+    file.write_text("reply_id,text\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine.csv exists and holds no JSON: choose another --json file, or remove"):
+        check_json_target(file, None)
