@@ -90,8 +90,6 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
         path is not None and path.exists() and not path.is_file() and not path.is_dir()
     ):  # it would be replaced by a file
         raise InputError(f"{path} is no file: choose another --json file")
-    if path is not None and path.is_file() and _beginning(path) not in (b"", b"{", b"["):
-        raise InputError(f"{path} exists and holds no JSON: choose another --json file, or remove it")
     if path is not None and not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 
@@ -103,7 +101,14 @@ def write_json(path: Path, data: Any) -> None:
     services.write_json(data, path)
 
 
-def _beginning(path: Path) -> bytes:
-    """Returns the first letter of a file."""
-    with path.open("rb") as file:
-        return file.read(64).strip()[:1]
+def check_replaced_json(path: Path | None) -> None:
+    """Checks that the file of `--json` replaces JSON only.
+
+    Raises:
+        InputError: Another file is there.
+    """
+    if path is not None and path.is_file():
+        with path.open("rb") as file:
+            beginning = file.read(64).strip()[:1]
+        if beginning not in (b"", b"{", b"["):
+            raise InputError(f"{path} exists and holds no JSON: choose another --json file, or remove it")

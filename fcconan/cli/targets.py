@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.cli.output import check_json_target
+from fcconan.cli.output import check_json_target, check_replaced_json
 from fcconan.errors import InputError
 from fcconan.services import Argument, check_files, default_cache, files_of_models, flag_of
 
@@ -62,6 +62,7 @@ def check_targets(
         read=[*paths.get("read", []), *folders, *recorded, results["--config"]],
         folders=folders,
     )
+    check_replaced_json(results["--json"])
 
 
 def check_existing(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.cli.output import check_json_target
+from fcconan.cli.output import check_replaced_json
 from fcconan.errors import InputError
 from fcconan.services import check_files
 from tests.cli.scored import ratings, write_rows
@@ -39,7 +39,7 @@ def test_json_replaces_json_only(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     for content in ("", '{"rows": []}', " [1]\n"):
         file.write_text(content, encoding="utf-8")
-        check_json_target(file, None)
+        check_replaced_json(file)
     file.write_text("reply_id,text\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"mine.csv exists and holds no JSON: choose another --json file, or remove"):
-        check_json_target(file, None)
+        check_replaced_json(file)
