@@ -1,10 +1,7 @@
 """Pinned upstream files: their entries in recipes, and their download, cache and hashes."""
 
-import errno
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +13,7 @@ from typing import Annotated, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fcconan.data.addresses import Address, parse_address
-from fcconan.data.atomic import leftovers, mark
+from fcconan.data.atomic import new_file
 from fcconan.data.ids import sha256_of
 from fcconan.errors import InputError
 
@@ -65,7 +62,6 @@ RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.5
-FETCHING = ".fetching-"
 
 _noticed: set[str] = set()
 _noticing = threading.Lock()
@@ -141,9 +137,12 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         _show_terms(source.repository, terms, notice)
         try:
             _download(source, cached)
-        except OSError as error:  # requests' errors are OSErrors
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
-                raise _cache_unwritable(cached.parent, error) from error
+        except OSError as error:  # requests' errors are OSErrors, too, but without a number
+            if error.errno is not None:
+                raise InputError(
+                    f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
+                    "another folder"
+                ) from error
             if source.optional:
                 return None
             by_hand = mirrored or cached
@@ -248,15 +247,8 @@ class _LimitedFile:
 def _download(source: Source, target: Path) -> None:
     import pooch
 
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for stale in leftovers(target.parent, FETCHING):
-            shutil.rmtree(stale, ignore_errors=True)
-        stage = tempfile.TemporaryDirectory(dir=target.parent, prefix=mark(FETCHING))
-    except OSError as error:
-        raise _cache_unwritable(target.parent, error) from error
-    with stage as folder:
-        fresh = Path(folder) / "file"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(target) as fresh:
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -279,12 +271,6 @@ def _download(source: Source, target: Path) -> None:
                     "https_proxy"
                 ) from error
         _verified(fresh, source, f"{source_url(source)}")
-        fresh.replace(target)
-
-
-def _cache_unwritable(folder: Path, error: OSError) -> InputError:
-    reason = os.strerror(error.errno) if error.errno else str(error)
-    return InputError(f"the cache folder {folder} cannot be written ({reason}): set FCCONAN_CACHE to another folder")
 
 
 def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | None) -> None:

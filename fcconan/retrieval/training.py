@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
-from fcconan.data import Checkpoint, write_whole
+from fcconan.data import Checkpoint, claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
@@ -126,39 +126,36 @@ def train_retriever(
     start = load_model(source, device=device)
     _check_negatives(pairs, folds, how)
     work = _Work(out, pairs, how, MINILM if model == MINILM else Path(source).name, source, start)
-    chosen, figures = how.epochs, None
-    if folds is not None:
-        chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, progress)
-    progress(f"training on {len(pairs)} pairs, {chosen} epochs")
-    losses: list[float] = []
-    if chosen:
-        planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
-        losses = _fit(start, pairs, how, planned, work.folder / "final", last=chosen)
-    if not all(np.isfinite(losses)) or not _finite(start):
+    with locked(work.folder):
+        chosen, figures = how.epochs, None
+        if folds is not None:
+            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, progress)
+        progress(f"training on {len(pairs)} pairs, {chosen} epochs")
+        losses: list[float] = []
+        if chosen:
+            planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
+            losses = _fit(start, pairs, how, planned, work.folder / "final", last=chosen)
+        if not all(np.isfinite(losses)) or not _finite(start):
+            shutil.rmtree(work.folder, ignore_errors=True)
+            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
+        report = {
+            "fcconan": fcconan.__version__,
+            "model": work.what["model"],
+            "pairs": len(pairs),
+            "pairs_left_out": left_out,
+            "pairs_sha256": work.what["pairs"],
+            "settings": asdict(how),
+            "epochs": chosen,
+            "cross_validation": figures,
+            "loss_by_epoch": losses,
+            "versions": _versions(),
+        }
+        with new_folder(out) as stage:
+            start.save_pretrained(str(stage), create_model_card=False)
+            write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+            write_whole(stage / "README.md", _card(report))
         shutil.rmtree(work.folder, ignore_errors=True)
-        raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
-    report = {
-        "fcconan": fcconan.__version__,
-        "model": work.what["model"],
-        "pairs": len(pairs),
-        "pairs_left_out": left_out,
-        "pairs_sha256": work.what["pairs"],
-        "settings": asdict(how),
-        "epochs": chosen,
-        "cross_validation": figures,
-        "loss_by_epoch": losses,
-        "versions": _versions(),
-    }
-    stage = work.folder / "finished"
-    shutil.rmtree(stage, ignore_errors=True)
-    start.save_pretrained(str(stage), create_model_card=False)
-    write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-    write_whole(stage / "README.md", _card(report))
-    if out.is_dir():
-        out.rmdir()
-    stage.rename(out)
-    shutil.rmtree(work.folder, ignore_errors=True)
-    return report
+        return report
 
 
 def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:
@@ -194,20 +191,7 @@ class _Work:
             "settings": asdict(how),
             "device": loaded.device.type,
         }
-        mark = self.folder / "what.json"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if mark.is_file():
-                if json.loads(mark.read_text(encoding="utf-8")) != self.what:
-                    raise InputError(
-                        f"{self.folder} holds an unfinished training of other data or settings: finish it with "
-                        "those, or "
-                        "remove it"
-                    )
-            else:
-                write_whole(mark, json.dumps(self.what, indent=2) + "\n")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder} cannot be used ({error}): remove it or choose another --out") from error
+        claim_folder(self.folder, self.what, "training")
 
     def fold(self, number: int) -> Checkpoint:
         """Returns the checkpoint with the scores of a fold."""

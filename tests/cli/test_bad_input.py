@@ -306,7 +306,7 @@ cli.main()
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "writing\n"
-            assert len(list(tmp_path.glob(".out.fcconan-*/*/*.parquet"))) == 1
+            assert len(list(tmp_path.glob(".out.*/*/*.parquet"))) == 1
             process.send_signal(number)
             output, errors = process.communicate(timeout=20)
         finally:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from fcconan.data.ids import make_cn_id, make_hs_id
+from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
 from fcconan.generation.finetuning.data import Parts, TrainingExample, prepare
@@ -407,17 +408,13 @@ def test_another_unfinished_training_is_not_gone_on_with(
     with pytest.raises(InputError) as refused:
         of_few(tiny, replace(SHORT, rank=8, learning_rates=(1e-3,))).run(out)
     assert str(refused.value) == (
-        f"{out}.partial holds an unfinished training with another learning_rates, rank: finish it with what it was "
-        "begun with, or remove it"
+        f"{out}.partial holds an unfinished training with another learning_rates, rank: finish it with the "
+        "original options, or remove it"
     )
     with pytest.raises(InputError, match="with another pairs: finish it"):
         of_few(tiny, SHORT, prompt=load_generation_prompt("plain")).run(out)
-    with (tmp_path / "out.partial" / "lock").open("w") as lock:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another process is training in"):
-            of_few(tiny, SHORT).run(out)
+    with locked(tmp_path / "out.partial"), pytest.raises(InputError, match="another process works on"):
+        of_few(tiny, SHORT).run(out)
     out.mkdir()
     (out / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="is there and not empty: choose another --out"):

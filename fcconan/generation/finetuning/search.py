@@ -8,30 +8,23 @@ format. Perplexity is the exponential of the mean negative log likelihood of all
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import write_whole
+from fcconan.data import claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
 
-try:
-    import fcntl
-except ImportError:  # Windows: two processes are not told apart there
-    fcntl = None  # type: ignore[assignment]
-
 REPORT = "training.json"
 CURVE = "curve.svg"
 CARD = "README.md"
-WHAT = "what.json"
 Plot = Callable[[Mapping[str, Any]], str]
 # What Trainer and peft write beside a model.
 _NOT_THE_MODEL = (
@@ -146,14 +139,15 @@ class Finetuner:
             InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
                 cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
         """
+        work = out.with_name(f"{out.name}.partial")
         done = self.finished(out)
         if done is not None:
+            shutil.rmtree(work, ignore_errors=True)  # the end of a run that was killed after its last step
             return done
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
-        work = out.with_name(f"{out.name}.partial")
-        _claim(work, self._what())
-        with _alone(work):
+        claim_folder(work, self._what(), "training")
+        with locked(work):
             return self._trained(out, work, say)
 
     def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
@@ -220,54 +214,18 @@ class Finetuner:
 
     def _write(self, out: Path, work: Path, report: Mapping[str, Any], best: Entry) -> None:
         checkpoint = work / f"rate-{best['learning_rate']!r}" / best["checkpoint"]
-        stage = work / "finished"
-        shutil.rmtree(stage, ignore_errors=True)
-        shutil.copytree(checkpoint, stage, ignore=lambda folder, names: {*_NOT_THE_MODEL} & {*names})
-        _with_cache(stage / "config.json")
-        if self.lesson.template is not None:
-            self.tokenizer.chat_template = self.lesson.template.template
-        self.tokenizer.save_pretrained(stage)
-        write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-        if self._plot is not None:
-            write_whole(stage / CURVE, self._plot(report) + "\n")
-        write_whole(stage / CARD, _card(report))
-        if out.is_dir():
-            out.rmdir()
-        stage.rename(out)
+        with new_folder(out) as stage:
+            without = shutil.ignore_patterns(*_NOT_THE_MODEL)
+            shutil.copytree(checkpoint, stage, ignore=without, dirs_exist_ok=True)
+            _with_cache(stage / "config.json")
+            if self.lesson.template is not None:
+                self.tokenizer.chat_template = self.lesson.template.template
+            self.tokenizer.save_pretrained(stage)
+            write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+            if self._plot is not None:
+                write_whole(stage / CURVE, self._plot(report) + "\n")
+            write_whole(stage / CARD, _card(report))
         shutil.rmtree(work, ignore_errors=True)
-
-
-def _claim(work: Path, what: Mapping[str, Any]) -> None:
-    """Makes the folder of what is unfinished, or refuses one of another training."""
-    mark = work / WHAT
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        if mark.is_file():
-            before = json.loads(mark.read_text(encoding="utf-8"))
-            other = sorted(key for key in {*what, *before} if what.get(key) != before.get(key))
-            if other:
-                raise InputError(
-                    f"{work} holds an unfinished training with another {', '.join(other)}: finish it with what it was "
-                    "begun with, or remove it"
-                )
-        else:
-            write_whole(mark, json.dumps(what, indent=2) + "\n")
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{work} cannot be used ({error}): remove it or choose another --out") from error
-
-
-@contextmanager
-def _alone(work: Path) -> Iterator[None]:
-    """Keeps a second process out of the folder."""
-    with (work / "lock").open("w") as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InputError(
-                    f"another process is training in {work}: wait for it, or choose another --out"
-                ) from error
-        yield
 
 
 def _padding(tokenizer: Any) -> int:
