@@ -314,8 +314,9 @@ class Trial:
             self.problems.append(f"{when}: stale files: {', '.join(stale)[:300]}")
 
     def _check_output(self, process: Process, when: str) -> None:
-        if re.search("Traceback|unexpected error|Exception ignored", process.output):
-            self.problems.append(f"{when}: {process.output[-600:]}")
+        found = re.search("Traceback|unexpected error|Exception ignored", process.output)
+        if found:
+            self.problems.append(f"{when}: {process.output[found.start() :][:600]}")
 
 
 def set_up(shared: Path, plan: dict[str, Any]) -> None:
@@ -364,7 +365,10 @@ def main() -> int:
             trial.run(options.moments["asks" not in trial.about], random.Random(f"{options.seed} {name}"))
             stops = " ".join(f"{number.name[3:]} {trial.stops[number]:<3}" for number in SIGNALS)
             spent = time.monotonic() - begin
-            print(f"{name:22} {stops} {trial.seconds:6.2f} s {spent:6.0f} s  {'FAILED' if trial.problems else 'ok'}")
+            print(
+                f"{name:22} {stops} {trial.seconds:6.2f} s {spent:6.0f} s  {'FAILED' if trial.problems else 'ok'}",
+                flush=True,
+            )
             for problem in trial.problems:
                 print(f"    {' '.join(problem.split())}", flush=True)
             failed += bool(trial.problems)
