@@ -125,6 +125,7 @@ class Process:
 
     def __init__(self, line: str, folder: Path, *, spawn: bool = False) -> None:
         self._said = folder / "said.txt"
+        self._said.unlink(missing_ok=True)
         os.environ["FCCONAN_CACHE"] = str(folder / "cache")
         if spawn:
             command = [sys.executable, "-m", "fcconan", *line.split()]
@@ -137,20 +138,21 @@ class Process:
             self._run(line, folder)
 
     def _run(self, line: str, folder: Path) -> None:
-        """Run the command in the forked process."""
-        status = 1
+        """Run the command in the forked process, which never returns, whenever a signal comes."""
+        status = 128 + signal.SIGINT
         try:
             os.chdir(folder)
             said = os.open(self._said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(said, 1)
             os.dup2(said, 2)
             sys.argv = ["fcconan", *line.split()]
-            importlib.import_module("fcconan.cli").main()
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else 1
-        finally:
+            try:
+                importlib.import_module("fcconan.cli").main()
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 1
             sys.stdout.flush()
             Path("modules.txt").write_text("\n".join(sys.modules))
+        finally:
             os._exit(status)
 
     def wait(self, seconds: float) -> int | None:
@@ -283,7 +285,7 @@ class Trial:
         os.kill(process.id, number)
         status = process.end(PATIENCE)
         expected = -number if number == signal.SIGKILL else 128 + number
-        if status not in (expected, 0):
+        if status not in (expected, 0, -number):  # before the command handles signals, they act by themselves
             self.problems.append(f"{number.name}: {status or 'hangs'}: {process.output[-300:]}")
         self._check_output(process, number.name)
         for name, content in results(folder).items() if not self.about.get("resumes") else ():

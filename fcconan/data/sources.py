@@ -116,41 +116,48 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         InputError: The file is nowhere, or its hash differs from the recipe's.
     """
     if source.sha256 is None:
-        return None  # optional and not pinned: what cannot be verified is not read
-    if source.repository is None:
-        local = folder / source.path
-        if local.is_file():
-            return _verified(local, source, str(local))
-        if source.optional:
-            return None
-        raise InputError(f"{local} is missing: put the file there, or correct `path` in the recipe")
+        return None  # optional and not pinned: it cannot be verified, so it is not read
     mirror = os.environ.get("FCCONAN_MIRROR")
-    if mirror and not Path(mirror).is_dir():
+    if source.repository is not None and mirror and not Path(mirror).is_dir():
         raise InputError(
             f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
         )
-    mirrored = Path(mirror) / source.repository / source.path if mirror else None
-    if mirrored and mirrored.is_file():
-        return _verified(mirrored, source, f"{mirrored} (in the mirror)")
-    cached = cache_folder() / source.repository / str(source.commit) / source.path
-    if not cached.is_file():
-        _show_terms(source.repository, terms, notice)
-        try:
-            _download(source, cached)
-        except OSError as error:  # requests' errors are OSErrors, too, but without a number
-            if error.errno is not None:
-                raise InputError(
-                    f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
-                    "another folder"
-                ) from error
-            if source.optional:
-                return None
-            by_hand = mirrored or cached
+    places = _places(source, folder)
+    for path, name in places.items():
+        if path.is_file():
+            return _verified(path, source, f"{path}{name}")
+    if source.repository is None:
+        if source.optional:
+            return None
+        raise InputError(f"{folder / source.path} is missing: put the file there, or correct `path` in the recipe")
+    cached = list(places)[-1]
+    _show_terms(source.repository, terms, notice)
+    try:
+        _download(source, cached)
+    except OSError as error:  # requests' errors are OSErrors, too, but without a number
+        if error.errno is not None:
             raise InputError(
-                f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
-                f"save it as {by_hand}, or set FCCONAN_MIRROR to a folder that holds {source.repository}/{source.path}"
+                f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
+                "another folder"
             ) from error
-    return _verified(cached, source, f"{cached} (in the cache; delete it to fetch it again)")
+        if source.optional:
+            return None
+        raise InputError(
+            f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
+            f"save it as {next(iter(places))}, or set FCCONAN_MIRROR to a folder that holds "
+            f"{source.repository}/{source.path}"
+        ) from error
+    return cached
+
+
+def _places(source: Source, folder: Path) -> dict[Path, str]:
+    """Returns the paths at which a file is looked for, in their order, each with a note for messages."""
+    if source.repository is None:
+        return {folder / source.path: ""}
+    cached = cache_folder() / source.repository / str(source.commit) / source.path
+    mirror = os.environ.get("FCCONAN_MIRROR")
+    mirrored = {Path(mirror) / source.repository / source.path: " (in the mirror)"} if mirror else {}
+    return {**mirrored, cached: " (in the cache; delete it to fetch it again)"}
 
 
 def fetch_all(
@@ -294,11 +301,4 @@ def _reason(error: BaseException) -> str:
 
 def is_here(source: Source, *, folder: Path) -> bool:
     """Returns whether a file can be read without fetching it: from the mirror, the cache or the recipe's folder."""
-    if source.sha256 is None:
-        return False
-    if source.repository is None:
-        return (folder / source.path).is_file()
-    mirror = os.environ.get("FCCONAN_MIRROR")
-    places = [cache_folder() / source.repository / str(source.commit) / source.path]
-    places += [Path(mirror) / source.repository / source.path] if mirror else []
-    return any(place.is_file() for place in places)
+    return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
-from fcconan.data import Checkpoint, claim_folder, locked, new_folder, write_whole
+from fcconan.data import Checkpoint, claim_folder, last_whole, locked, mark_whole, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
@@ -35,7 +35,6 @@ from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
-WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -313,7 +312,7 @@ def _fit(
                 control.should_training_stop = True
 
         def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            (folder / f"checkpoint-{state.global_step}" / WHOLE).touch()
+            mark_whole(folder / f"checkpoint-{state.global_step}")
 
     negatives = hard_negatives(model, pairs, how.hard_negatives)
 
@@ -365,7 +364,8 @@ def _fit(
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.train(resume_from_checkpoint=None if after_epoch else _last_whole_checkpoint(folder))
+        newest = None if after_epoch else last_whole(folder)
+        trainer.train(resume_from_checkpoint=None if newest is None else str(newest))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
@@ -378,17 +378,6 @@ def _without_card(model: Any) -> Iterator[None]:
         yield
     finally:
         del model.save_pretrained
-
-
-def _last_whole_checkpoint(folder: Path) -> str | None:
-    """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
-    whole = []
-    for path in folder.glob("checkpoint-*"):
-        if (path / WHOLE).is_file():
-            whole.append(path)
-        else:
-            shutil.rmtree(path)
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
 
 
 def _versions() -> dict[str, str]:

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
+from fcconan.data.checkpoints import last_whole
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
 from fcconan.generation.finetuning.data import Parts, TrainingExample, prepare
 from fcconan.generation.finetuning.model import Base, mean_loss
-from fcconan.generation.finetuning.run import last_whole_checkpoint, with_room
+from fcconan.generation.finetuning.run import with_room
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
 from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
@@ -493,10 +494,10 @@ def test_a_model_without_padding_and_chat_template_learns_in_a_named_format(tmp_
 
 
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
-    assert last_whole_checkpoint(tmp_path) is None
+    assert last_whole(tmp_path) is None
     for step, whole in ((2, True), (10, True), (12, False)):
         (tmp_path / f"checkpoint-{step}").mkdir()
         if whole:
             (tmp_path / f"checkpoint-{step}" / "whole").touch()
-    assert last_whole_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+    assert last_whole(tmp_path) == tmp_path / "checkpoint-10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]

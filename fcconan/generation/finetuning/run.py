@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fcconan.data import Checkpoint
+from fcconan.data import WHOLE, Checkpoint, last_whole, mark_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generation.finetuning.settings import Finetuning
@@ -27,7 +27,6 @@ from fcconan.models import one_line, quiet_training
 
 RESULT = "result.json"
 DIVERGED = "diverged"
-_WHOLE = "whole"
 _TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # many times as large as adapters
 _NO_MEMORY = ("DefaultCPUAllocator", "can't allocate memory", "out of memory")
 _MOST = 700.0  # the exponential of more is no number
@@ -113,7 +112,7 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
     folder.mkdir(parents=True, exist_ok=True)
 
     def trained(parts: int) -> tuple[list[Entry], int]:
-        last = last_whole_checkpoint(folder)
+        last = last_whole(folder)
         curve = _curve(json.loads((last / "trainer_state.json").read_text("utf-8"))["log_history"]) if last else []
         return curve if _is_over(curve, how) else _train(rate, material, how, folder, last, parts), parts
 
@@ -176,17 +175,6 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
         parts = more[0]
         say(f"out of memory: {how.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch")
         checkpoint.save(parts)
-
-
-def last_whole_checkpoint(folder: Path) -> Path | None:
-    """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
-    whole = []
-    for path in folder.glob("checkpoint-*"):
-        if (path / _WHOLE).is_file():
-            whole.append(path)
-        else:
-            shutil.rmtree(path)
-    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 class _Order:
@@ -339,7 +327,7 @@ def _watch(rate: float, how: Finetuning, folder: Path, epoch_so_far: _Epoch) -> 
 
         def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
             newest = f"checkpoint-{state.global_step}"
-            (folder / newest / _WHOLE).touch()
+            mark_whole(folder / newest)
             best = _best(_curve(state.log_history))
             _remove_checkpoints(folder, keep={newest, f"checkpoint-{best['step']}" if best else newest})
 
@@ -380,7 +368,7 @@ def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
 def _remove_checkpoints(folder: Path, *, keep: set[str | None]) -> None:
     for path in folder.glob("checkpoint-*"):
         if path.name not in keep:
-            (path / _WHOLE).unlink(missing_ok=True)  # first, so that half of it is never gone on with
+            (path / WHOLE).unlink(missing_ok=True)  # first, so that half of it is never gone on with
             shutil.rmtree(path)
 
 
