@@ -606,3 +606,23 @@ def test_the_hs_of_a_rating_is_that_of_its_reply_or_else_its_own() -> None:
     assert read_ratings(rows, read_replies(None))["unit"].tolist() == ["hs-1", "it-2", "r3"]
     known = read_replies([reply("r1", "No.", "hs-9")])
     assert read_ratings(rows, known)["unit"].tolist() == ["hs-9", "it-2", "r3"]
+
+
+def test_a_comparison_that_is_given_twice_with_both_orders_is_refused() -> None:
+    row = comparison(0, "a", verdict_ab="a", verdict_ba="a")
+    with pytest.raises(InputError, match="judge compared i0-x and i0-y of item i0 twice: give every file once"):
+        audit_judge(comparisons=[row, row])
+
+
+def test_of_grades_that_are_equally_frequent_the_lowest_one_is_the_modal_one() -> None:
+    rows = [rating(f"r{n}", value, hs_id=hs) for n, (value, hs) in enumerate([(2, "a"), (2, "a"), (4, "a"), (4, "b")])]
+    modal = finding(audit_judge(rows), "modal_share")
+    ends = share_interval(np.array([1.0, 1.0, 0.0, 0.0]), [np.array([0, 0, 0, 1])], 0.975)
+    assert (modal["low"], modal["high"]) == pytest.approx(ends)
+
+
+def test_comparisons_of_other_systems_say_nothing_of_self_preference() -> None:
+    rows = [comparison(n, "a", rater=rater) for n in range(2) for rater in ("x", "other")]
+    rows += [comparison(2, "a", rater="x"), comparison(3, "a", rater="x", system_a="z")]
+    found = finding(audit_judge(comparisons=rows), "self_preference", "x")
+    assert (found["n"], found["n_missing"]) == (2, 1)
