@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -35,7 +35,6 @@ from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
-WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -125,31 +124,41 @@ def train_retriever(
     source = str(packaged_minilm() if model == MINILM else model)
     start = load_model(source, device=device)
     _check_negatives(pairs, folds, how)
-    work = _Work(out, pairs, how, MINILM if model == MINILM else Path(source).name, source, start)
+    work = out.with_name(f"{out.name}.partial")
+    what = {
+        "model": {
+            "name": MINILM if model == MINILM else Path(source).name,
+            "weights": weights_hash(Path(source)) if Path(source).is_dir() else source,
+        },
+        "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
+        "settings": asdict(how),
+        "device": start.device.type,
+    }
+    claim(work, what)
     chosen, figures = how.epochs, None
     if folds is not None:
-        chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, progress)
+        chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
     progress(f"training on {len(pairs)} pairs, {chosen} epochs")
     losses: list[float] = []
     if chosen:
         planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
-        losses = _fit(start, pairs, how, planned, work.folder / "final", last=chosen)
+        losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
     if not all(np.isfinite(losses)) or not _finite(start):
-        shutil.rmtree(work.folder, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
         raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
     report = {
         "fcconan": fcconan.__version__,
-        "model": work.what["model"],
+        "model": what["model"],
         "pairs": len(pairs),
         "pairs_left_out": left_out,
-        "pairs_sha256": work.what["pairs"],
+        "pairs_sha256": what["pairs"],
         "settings": asdict(how),
         "epochs": chosen,
         "cross_validation": figures,
         "loss_by_epoch": losses,
         "versions": _versions(),
     }
-    stage = work.folder / "finished"
+    stage = work / "finished"
     shutil.rmtree(stage, ignore_errors=True)
     start.save_pretrained(str(stage), create_model_card=False)
     write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
@@ -157,7 +166,7 @@ def train_retriever(
     if out.is_dir():
         out.rmdir()
     stage.rename(out)
-    shutil.rmtree(work.folder, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
     return report
 
 
@@ -181,37 +190,29 @@ def _finite(model: Any) -> bool:
     return all(bool(values.isfinite().all()) for values in model.state_dict().values())
 
 
-class _Work:
-    """The folder of what is finished; a folder of another training is refused."""
+def claim(folder: Path, training: Mapping[str, Any]) -> None:
+    """Makes the folder of an unfinished training.
 
-    def __init__(
-        self, out: Path, pairs: Sequence[TrainingPair], how: Training, name: str, source: str, loaded: Any
-    ) -> None:
-        self.folder = out.with_name(f"{out.name}.partial")
-        self.what = {
-            "model": {"name": name, "weights": weights_hash(Path(source)) if Path(source).is_dir() else source},
-            "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
-            "settings": asdict(how),
-            "device": loaded.device.type,
-        }
-        mark = self.folder / "what.json"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if mark.is_file():
-                if json.loads(mark.read_text(encoding="utf-8")) != self.what:
-                    raise InputError(
-                        f"{self.folder} holds an unfinished training of other data or settings: finish it with "
-                        "those, or "
-                        "remove it"
-                    )
-            else:
-                write_whole(mark, json.dumps(self.what, indent=2) + "\n")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder} cannot be used ({error}): remove it or choose another --out") from error
+    Args:
+        folder: The folder.
+        training: What must be the same for an interrupted training to go on.
 
-    def fold(self, number: int) -> Checkpoint:
-        """Returns the checkpoint with the scores of a fold."""
-        return Checkpoint(self.folder / f"fold-{number}.json", {"training": self.what, "fold": number})
+    Raises:
+        InputError: The folder is that of another training.
+        OSError: The folder cannot be written.
+    """
+    mark = folder / "what.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not mark.is_file():
+        write_whole(mark, json.dumps(training, indent=2) + "\n")
+        return
+    before = json.loads(mark.read_text(encoding="utf-8"))
+    other = sorted(key for key in {*training, *before} if training.get(key) != before.get(key))
+    if other:
+        raise InputError(
+            f"{folder} holds an unfinished training with another {', '.join(other)}: finish it with what it was begun "
+            "with, or remove it"
+        )
 
 
 def _choose_epochs(
@@ -220,18 +221,20 @@ def _choose_epochs(
     how: Training,
     model: str,
     device: str | None,
-    work: _Work,
+    work: Path,
+    what: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        figures = work.fold(fold).load()
+        checkpoint = Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
+        figures = checkpoint.load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(others, held_out, how, model, device, work.folder / f"fold-{fold}")
-            work.fold(fold).save(figures)
+            figures = _fold_figures(others, held_out, how, model, device, work / f"fold-{fold}")
+            checkpoint.save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
     chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
@@ -328,9 +331,6 @@ def _fit(
             if last is not None and round(state.epoch) >= last:
                 control.should_training_stop = True
 
-        def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            (folder / f"checkpoint-{state.global_step}" / WHOLE).touch()
-
     negatives = hard_negatives(model, pairs, how.hard_negatives)
 
     # Epochs differ in the order of batches only: a resumed training counts its epochs by their number.
@@ -381,7 +381,8 @@ def _fit(
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.train(resume_from_checkpoint=None if after_epoch else _last_whole_checkpoint(folder))
+        last_saved = None if after_epoch else last_whole_checkpoint(folder)
+        trainer.train(resume_from_checkpoint=None if last_saved is None else str(last_saved))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
@@ -396,15 +397,19 @@ def _without_card(model: Any) -> Iterator[None]:
         del model.save_pretrained
 
 
-def _last_whole_checkpoint(folder: Path) -> str | None:
-    """Returns the newest checkpoint that was written to its end; a kill may leave half of one, which is removed."""
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """Returns the newest checkpoint of a Trainer that was written to its end; a kill may leave half of one.
+
+    The state of the Trainer is written last. Half checkpoints are removed.
+    """
     whole = []
     for path in folder.glob("checkpoint-*"):
-        if (path / WHOLE).is_file():
+        try:
+            json.loads((path / "trainer_state.json").read_text("utf-8"))
             whole.append(path)
-        else:
+        except (OSError, ValueError):
             shutil.rmtree(path)
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
+    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _versions() -> dict[str, str]:

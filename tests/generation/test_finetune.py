@@ -151,7 +151,7 @@ def elsewhere(tiny: Path, demo: Path, tuned: Path, tmp_path_factory: pytest.Temp
         text=True,
     )
     for _ in range(12_000):
-        if any(out.parent.glob("lora.partial/rate-*/checkpoint-*/whole")) or process.poll() is not None:
+        if any(out.parent.glob("lora.partial/rate-*/checkpoint-*/trainer_state.json")) or process.poll() is not None:
             break
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
@@ -169,7 +169,7 @@ def test_a_killed_training_ends_with_the_same_loss(
 ) -> None:
     _, out = elsewhere
     assert not out.exists(), "it was too fast to be killed"
-    checkpoints = [path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/whole")]
+    checkpoints = [path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/trainer_state.json")]
     assert checkpoints
     report = of_demo(tiny, demo, LORA).run(out)
     whole = json.loads((tuned / "lora" / REPORT).read_text())
@@ -499,7 +499,7 @@ def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     assert last_whole_checkpoint(tmp_path) is None
     for step, whole in ((2, True), (10, True), (12, False)):
         (tmp_path / f"checkpoint-{step}").mkdir()
-        if whole:
-            (tmp_path / f"checkpoint-{step}" / "whole").touch()
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}" if whole else "{")
+    (tmp_path / "checkpoint-14").mkdir()
     assert last_whole_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]

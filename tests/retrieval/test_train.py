@@ -255,6 +255,6 @@ def test_another_unfinished_training_is_not_gone_on_with(tiny: Path, tmp_path: P
     partial = tmp_path / "out.partial"
     partial.mkdir()
     (partial / "what.json").write_text("{}")
-    with pytest.raises(InputError, match="unfinished training of other data or settings"):
+    with pytest.raises(InputError, match="unfinished training with another device, model, pairs, settings: finish it"):
         train_retriever(PAIRS, tmp_path / "out", model=tiny, training=FAST)
     assert (partial / "what.json").read_text() == "{}"

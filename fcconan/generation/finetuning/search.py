@@ -22,6 +22,7 @@ from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.retrieval import claim
 
 try:
     import fcntl
@@ -31,7 +32,6 @@ except ImportError:  # Windows: two processes are not told apart there
 REPORT = "training.json"
 CURVE = "curve.svg"
 CARD = "README.md"
-WHAT = "what.json"
 Plot = Callable[[Mapping[str, Any]], str]
 # What Trainer and peft write beside a model.
 _NOT_THE_MODEL = (
@@ -152,7 +152,7 @@ class Finetuner:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
         work = out.with_name(f"{out.name}.partial")
-        _claim(work, self._what())
+        claim(work, self._what())
         with _alone(work):
             return self._trained(out, work, say)
 
@@ -235,25 +235,6 @@ class Finetuner:
             out.rmdir()
         stage.rename(out)
         shutil.rmtree(work, ignore_errors=True)
-
-
-def _claim(work: Path, what: Mapping[str, Any]) -> None:
-    """Makes the folder of what is unfinished, or refuses one of another training."""
-    mark = work / WHAT
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        if mark.is_file():
-            before = json.loads(mark.read_text(encoding="utf-8"))
-            other = sorted(key for key in {*what, *before} if what.get(key) != before.get(key))
-            if other:
-                raise InputError(
-                    f"{work} holds an unfinished training with another {', '.join(other)}: finish it with what it was "
-                    "begun with, or remove it"
-                )
-        else:
-            write_whole(mark, json.dumps(what, indent=2) + "\n")
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{work} cannot be used ({error}): remove it or choose another --out") from error
 
 
 @contextmanager
