@@ -61,26 +61,6 @@ class Training:
     folds: int = 3
     seed: int = 13
 
-    def check(self) -> None:
-        """Checks the numbers.
-
-        Raises:
-            InputError: One is out of range.
-        """
-        limits = {
-            "epochs": (0 if self.epochs is None else self.epochs, 0),
-            "max-epochs": (self.max_epochs, 1),
-            "batch-size": (self.batch_size, 2),
-            "hard-negatives": (self.hard_negatives, 0),
-            "folds": (self.folds, 2),
-            "seed": (self.seed, 0),
-        }
-        for name, (value, least) in limits.items():
-            if value < least:
-                raise InputError(f"{name} is {value}: give {least} or more")
-        if not (0 < self.learning_rate < np.inf and 0 < self.scale < np.inf):
-            raise InputError("learning rate and scale are above 0: give positive, finite numbers")
-
 
 def train_retriever(
     pairs: Sequence[TrainingPair],
@@ -113,7 +93,6 @@ def train_retriever(
         InputError: There are too few pairs, `out` is in use, or the model cannot be loaded.
     """
     how = training or Training()
-    how.check()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
         without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
@@ -259,16 +238,22 @@ def _fold_figures(
 
 def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
     """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    queries, catalogue, scores = _similarities(model, pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
     for pair in pairs:
         relevance[queries.index(pair.hate_speech), catalogue.index(pair.counter_narrative)] = 1
+    return float(np.mean(mean_metrics(scores, relevance)))
+
+
+def _similarities(model: Any, pairs: Sequence[TrainingPair]) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
+    """Returns the different HS and CNs of pairs, and their cosines; shape (HS, CNs)."""
+    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
+    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
     asked, offered = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return float(np.mean(mean_metrics(asked @ offered.T, relevance)))
+    return queries, catalogue, asked @ offered.T
 
 
 def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
@@ -284,15 +269,10 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     if number == 0:
         return [[] for _ in pairs]
     group = groups_of(pairs)
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    queries, catalogue, scores = _similarities(model, pairs)
     group_of_cn = {pair.counter_narrative: int(one) for pair, one in zip(pairs, group, strict=True)}
     cn_groups = np.array([group_of_cn[text] for text in catalogue])
-    asked, offered = (
-        np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
-        for texts in (queries, catalogue)
-    )
-    order = dict(zip(queries, np.argsort(-(asked @ offered.T), axis=1, kind="stable"), strict=True))
+    order = dict(zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True))
     found = []
     for pair, own in zip(pairs, group, strict=True):
         others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
@@ -344,7 +324,7 @@ def _fit(
         def __len__(self) -> int:
             return len(batches)
 
-    class Trainer(SentenceTransformerTrainer):
+    class Trainer(SentenceTransformerTrainer):  # an argument `batch_sampler` would be pickled with each checkpoint
         def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **named: Any) -> CleanBatches:
             return CleanBatches(dataset, batch_size, drop_last)
 
