@@ -81,6 +81,9 @@ from .strategies import (
     Plan as Plan,
     Question as Question,
 )
+from .streams import (
+    answered as answered,
+)
 from .tasks import (
     Aspect as Aspect,
     Task as Task,

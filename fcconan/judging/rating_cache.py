@@ -5,7 +5,6 @@ Answers that were paid for have a store of their own; this log holds the rows th
 
 import hashlib
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -15,6 +14,7 @@ import fcconan
 from fcconan.data import EntryLog, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.rating import ModelJudge
+from fcconan.judging.streams import answered
 
 Row = dict[str, Any]
 _EVERY = 100  # replies after which new entries are handed to the operating system
@@ -66,34 +66,20 @@ class KeptRatings:
 
     def _rate(self, replies: Iterable[Row], log: EntryLog) -> Iterator[list[Row]]:
         """Has the judge rate the replies that are not in the log, and yields all in their order."""
-        waiting: deque[tuple[str, bool]] = deque()  # key of a reply; whether the log has it
-
-        def unknown() -> Iterator[Row]:
-            for row in replies:
-                key = _key(row)
-                known = log.get(key) is not None
-                waiting.append((key, known))
-                if not known:
-                    yield row
-
-        def known_ones() -> Iterator[list[Row]]:
-            while waiting and waiting[0][1]:
-                rows = log.get(waiting.popleft()[0])
-                if rows is None:
-                    raise InputError(f"{self.path} changed while it was read: run the same command again")
-                yield rows
-
+        keyed = ((_key(row), row) for row in replies)
+        asked = ((key, [] if log.get(key) is not None else [row]) for key, row in keyed)
         failures = self._judge.not_kept
-        for number, rows in enumerate(self._judge.rate(unknown())):
-            yield from known_ones()
-            key, _ = waiting.popleft()
-            if self._judge.not_kept == failures:
-                log.append(key, rows)
-                if number % _EVERY == 0:
-                    log.flush()
-            failures = self._judge.not_kept
+        for number, (key, made) in enumerate(answered(self._judge.name, self._judge.rate, asked)):
+            rows = made[0] if made else log.get(key)
+            if rows is None:
+                raise InputError(f"{self.path} changed while it was read: run the same command again")
+            if made:
+                if self._judge.not_kept == failures:
+                    log.append(key, rows)
+                failures = self._judge.not_kept
+            if number % _EVERY == 0:
+                log.flush()
             yield rows
-        yield from known_ones()
 
     def forget(self) -> None:
         """Removes the file: the run has come to its end."""

@@ -169,7 +169,9 @@ def test_a_killed_training_ends_with_the_same_loss(
 ) -> None:
     _, out = elsewhere
     assert not out.exists(), "it was too fast to be killed"
-    checkpoints = [path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/trainer_state.json")]
+    checkpoints = [
+        path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/trainer_state.json")
+    ]
     assert checkpoints
     report = of_demo(tiny, demo, LORA).run(out)
     whole = json.loads((tuned / "lora" / REPORT).read_text())

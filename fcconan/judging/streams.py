@@ -2,11 +2,16 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from fcconan.errors import InputError
 
+Subject = TypeVar("Subject")
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
-def answered[Subject, Question, Answer](
+
+def answered(
     name: str,
     answer: Callable[[Iterator[Question]], Iterable[Answer]],
     subjects: Iterable[tuple[Subject, Sequence[Question]]],
