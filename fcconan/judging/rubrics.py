@@ -240,7 +240,7 @@ class _Draft(BaseModel):
 
 def _said(error: ValidationError) -> str:
     last = error.errors()[-1]  # of a text or an object, what the object lacks
-    where = ".".join(map(str, last["loc"]))
+    where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic's own names have brackets
     return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
 
 

@@ -133,7 +133,7 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
         ("calm.json", '{"criteria": "How?"}', "calm has no lines such as `Score 1: ...`"),
         ("a.json", '{"rubrics": {}}', "rubrics: Dictionary should have at least 1 item"),
         ("a.json", '{"rubrics": ["a"]}', "rubrics: Input should be a valid dictionary"),
-        ("a.json", '{"rubrics": {"Calm": 3}}', "rubrics.Calm._Criteria: Input should be a valid dictionary"),
+        ("a.json", '{"rubrics": {"Calm": 3}}', "rubrics.Calm: Input should be a valid dictionary"),
         ("a.json", prometheus(Calm=GOOD + "\nScore 2: Again."), "Calm describes the grade 2 twice; keep one"),
         (
             "a.json",
