@@ -30,6 +30,7 @@ from .calibration.settings import (
 from .comparison.judge import (
     COLUMNS as COLUMNS,
     ComparisonResult as ComparisonResult,
+    calls_about as calls_about,
     compare as compare,
 )
 from .comparison.pairs import (

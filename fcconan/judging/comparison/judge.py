@@ -230,6 +230,11 @@ def compare(
         yield combine(each, replies)
 
 
+def calls_about(pair: Pair, protocol: ComparisonProtocol) -> list[Call]:
+    """Returns the calls about a pair in both orders; none if it cannot be compared, or needs no model."""
+    return _ask(pair, protocol, "both", 0).calls
+
+
 def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
     nothing = Question(None, None)
     if not normalise(pair.a["hate_speech"] or ""):
