@@ -9,8 +9,8 @@ import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
-from fcconan.services.configuration import Configuration, argument, option
-from fcconan.services.options import PartSelection
+from fcconan.services.configuration import Configuration, argument, option, output
+from fcconan.services.options import Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.results import Result
 from fcconan.services.rows import Source, check_systems, names_of, open_rows
 
@@ -37,6 +37,13 @@ def task_option(default: str | None, *, rare: bool = False) -> Any:
         role="read",
         rare=rare,
     )
+
+
+class JudgeOptions(RaterName, Decoding, PartSelection, Endpoint):
+    """What `rate` and `compare` have in common: the rater's name, sampling, the rows, and the endpoint."""
+
+
+JUDGEMENTS = output("File of judgements: .parquet, .jsonl or .csv.", role="write", required=True)
 
 
 class _OwnPrompt(Configuration):
