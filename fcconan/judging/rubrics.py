@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Aspect, Task, load_task
+from fcconan.judging.tasks import Aspect, Task, Text, load_task
 from fcconan.models import Call, Model, Sampling
 
 # `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
@@ -191,9 +191,6 @@ def draft_rubric(
             aspects=[aspect],
         )
 
-    for what, text in (("name", name), ("title", title), ("definition", definition)):
-        if not text.strip():
-            raise InputError(f"the {what} of the aspect is empty: write what raters should read")
     if high - low >= LONGEST_SCALE:
         raise InputError(
             f"the scale from {low} to {high} has more than {LONGEST_SCALE} grades: give a smaller "
@@ -229,13 +226,10 @@ def draft_rubric(
         ) from error
 
 
-_Text = Annotated[str, Field(pattern=r"\S")]
-
-
 class _Draft(BaseModel):
     question: Any = None
-    grades: dict[int, _Text]
-    steps: list[_Text] = []
+    grades: dict[int, Text]
+    steps: list[Text] = []
 
 
 def _said(error: ValidationError) -> str:

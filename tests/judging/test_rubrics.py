@@ -242,7 +242,7 @@ def test_without_a_question_the_definition_is_asked() -> None:
         ),
         (
             json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": " "}}),
-            "fake drafted no rubric (grades.3: String should match",
+            "fake drafted no rubric (grades.3: is empty",
         ),
         (
             json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": "c", "4": "d"}}),
@@ -268,8 +268,8 @@ def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None
     [
         ({"low": 3}, "no rubric can be drafted for the aspect 'inner_warmth': low is 3 and high 3: low must be"),
         ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': name: String should match"),
-        ({"definition": " "}, "the definition of the aspect is empty: write what raters should read"),
-        ({"title": ""}, "the title of the aspect is empty: write what raters should read"),
+        ({"definition": " "}, "for the aspect 'inner_warmth': question: is empty: write what raters"),
+        ({"title": ""}, "for the aspect 'inner_warmth': title: is empty: write what raters"),
         ({"high": 10**9}, "the scale from 1 to 1000000000 has more than 100 grades: give a smaller --high"),
     ],
 )
