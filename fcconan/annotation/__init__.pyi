@@ -124,7 +124,6 @@ from .sampling.lists import (
     reply_units as reply_units,
 )
 from .simulation.forecast import (
-    Effort as Effort,
     Pace as Pace,
     Panel as Panel,
     effort as effort,

@@ -21,7 +21,7 @@ from fcconan.services.campaign_folders import (
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Assignment, Campaign, Effort, Pace, Plan, Spread
+    from fcconan.annotation import Assignment, Campaign, Pace, Plan, Spread
 
 MOST_RATERS = 10_000
 
@@ -313,14 +313,14 @@ def _summary(
     judged = items_of(assignments, campaign.units())
     # A rater who left and has no units would be the rater with the smallest load.
     spread = spread_of({rater: ids for rater, ids in judged.items() if ids})
-    whole = effort({"all": len(there)}, pace, pay)["all"]
-    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole)]
+    whole = effort(len(there), pace, pay)
+    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole["hours"], whole["pay"])]
     return {
         "round": round_name,
         "raters": _rater_rows(campaign, round_name, there, judged, pace, pay),
         "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
         "pace": asdict(pace),
-        "effort": asdict(whole),
+        "effort": whole,
         "notes": found,
     }
 
@@ -341,7 +341,6 @@ def _rater_rows(
     known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
-    costs = effort({rater: total[rater] for rater in judged}, pace, pay)
     return [
         {
             "rater": rater,
@@ -349,9 +348,8 @@ def _rater_rows(
             "anchors": known[rater],
             "sessions": sessions[rater],
             "open": to_do[rater],
-            "hours": costs[rater].hours,
-            "pay": costs[rater].pay,
         }
+        | {name: value for name, value in effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]
 
@@ -373,9 +371,9 @@ def _about_spread(round_name: str, spread: "Spread") -> list[str]:
     return found
 
 
-def _cost(pace: "Pace", whole: "Effort") -> str:
-    if pace.seconds is None or whole.hours is None:
+def _cost(pace: "Pace", hours: float | None, pay: float | None) -> str:
+    if pace.seconds is None or hours is None:
         return "No time was measured yet: give --seconds-per-unit for an estimate."
     how = f"measured on {pace.measured} units, {pace.pauses} pauses left out" if pace.measured else "as given"
-    cost = "" if whole.pay is None else f", {whole.pay:.2f} of pay"
-    return f"{pace.seconds:.1f} seconds a unit ({how}): {whole.hours:.1f} hours{cost}."
+    cost = "" if pay is None else f", {pay:.2f} of pay"
+    return f"{pace.seconds:.1f} seconds a unit ({how}): {hours:.1f} hours{cost}."

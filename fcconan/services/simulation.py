@@ -137,9 +137,6 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         complete=tier_rule_names,
         role="read",
     )
-    dawid_skene: bool = option(
-        False, help="Estimate also the label error of Dawid and Skene's model.", group=ESTIMATE, rare=True
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -317,7 +314,7 @@ def _panels(
     panels = {}
     for size in dict.fromkeys(options.team_size or TEAMS):
         team, said = _people(campaign, described, "annotator", size)
-        panels[size] = Panel(team, staff, n_validators, rate, rule, options.dawid_skene)
+        panels[size] = Panel(team, staff, n_validators, rate, rule)
         notes += said
     return panels, notes
 

@@ -179,11 +179,11 @@ def test_labels_do_not_change_places() -> None:
 
 
 def test_places_are_mended_where_iterations_exchange_them() -> None:
-    from fcconan.annotation.dawid_skene import Ballots, _most_alike
+    from fcconan.annotation.dawid_skene import _Model
 
-    rows = np.array([[0, 0, 0], [1, 0, 1], [2, 0, 2]])
+    each = np.arange(3)
     exchanged = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    order = _most_alike(Ballots(rows, 3, 1, 3), exchanged)
+    order = _Model(each, np.zeros(3, np.int64), each, (3, 1, 3, 3), 1.0).best_order(exchanged)
     assert exchanged[:, order].tolist() == np.eye(3).tolist()
 
 

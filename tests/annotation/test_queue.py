@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.queue_replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.features import Positive, labels_of, problem_of, read_positive, read_scores
 from fcconan.annotation.active_learning.model import (
     CONSTANT,
@@ -27,7 +28,6 @@ from fcconan.annotation.active_learning.model import (
     standardised,
 )
 from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
-from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.annotation.campaigns import (
     LABEL,
@@ -408,7 +408,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
         found.append(Queue(campaign, FITTING).estimate(0.95))
     assert max(sum(items[place] in positive for place in choice.drawn[:-1]) for choice in made) >= 2
     same = iter(made)
-    monkeypatch.setattr("fcconan.annotation.active_learning.replay.choose", lambda *given, **settings: next(same))
+    monkeypatch.setattr("benchmarks.queue_replay.choose", lambda *given, **settings: next(same))
     assert replay(problem, np.isin(items, positive), batch=5, estimates=True).estimates == found
 
 
