@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from fcconan.errors import InputError
-from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds, RoundSize
+from fcconan.services.campaign_folders import (
+    CampaignFolder,
+    CampaignResult,
+    Rounds,
+    RoundSize,
+    file_option,
+    share_option,
+)
 from fcconan.services.configuration import option
 from fcconan.services.options import MOST_RESAMPLES
 
@@ -27,31 +34,16 @@ class AdjudicateOptions(Rounds):
         help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.",
         renamed=("--method",),
     )
-    min_probability: float = option(
-        0.5,
-        help="Smallest probability of a label under dawid-skene.",
-        rare=True,
-        renamed=("--at-least",),
-        ge=0,
-        le=1,
+    min_probability: float = share_option(
+        "Smallest probability of a label under dawid-skene.", 0.5, rare=True, renamed=("--at-least",)
     )
-    export_conflicts: Path | None = option(
-        None,
-        help="Write disagreements to this CSV file for a person to decide.",
-        metavar="FILE",
-        renamed=("--export",),
-        role="write",
+    export_conflicts: Path | None = file_option(
+        "Write disagreements to this CSV file for a person to decide.", role="write", renamed=("--export",)
     )
     all_conflicts: bool = option(
         False, help="Export also disagreements that the rule resolves.", rare=True, renamed=("--all",)
     )
-    import_decisions: Path | None = option(
-        None,
-        help="Read decisions of a person from this CSV file.",
-        metavar="FILE",
-        renamed=("--import",),
-        role="read",
-    )
+    import_decisions: Path | None = file_option("Read decisions of a person from this CSV file.", renamed=("--import",))
     decided_by: str | None = option(
         None, help="Pseudonym of the person who decided.", metavar="NAME", renamed=("--by",)
     )

@@ -11,12 +11,12 @@ from pydantic import Field
 from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
     MOST_GRADES,
-    MOST_UNITS,
     CampaignFolder,
     CampaignResult,
     EffortOptions,
     GoldQuestions,
     RoundSize,
+    count_option,
 )
 from fcconan.services.configuration import Configuration, option
 
@@ -33,21 +33,19 @@ class RosterOptions(Configuration):
     leave: tuple[str, ...] = option((), help="Pseudonym of a rater who leaves; repeat it.", metavar="NAME")
     role: Literal["annotator", "validator"] = option("annotator", help="Role of raters who join.")
     invited: bool = option(False, help="Require raters who join to pass the qualification test.")
-    add_annotators: int = option(
+    add_annotators: int = count_option(
+        "Add annotator-1 to annotator-N where they are missing.",
         0,
-        help="Add annotator-1 to annotator-N where they are missing.",
-        metavar="N",
+        least=0,
+        most=MOST_RATERS,
         renamed=("--annotators",),
-        ge=0,
-        le=MOST_RATERS,
     )
-    add_validators: int = option(
+    add_validators: int = count_option(
+        "Add validator-1 to validator-N where they are missing.",
         0,
-        help="Add validator-1 to validator-N where they are missing.",
-        metavar="N",
+        least=0,
+        most=MOST_RATERS,
         renamed=("--validators",),
-        ge=0,
-        le=MOST_RATERS,
     )
 
 
@@ -129,14 +127,8 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     exclude_round: tuple[str, ...] = option(
         (), help="Round whose units are left out; repeat it.", rare=True, metavar="NAME", renamed=("--without",)
     )
-    gold_per_session: int = option(
-        0,
-        help="Gold questions in each session.",
-        rare=True,
-        metavar="N",
-        renamed=("--anchors-per-session",),
-        ge=0,
-        le=MOST_UNITS,
+    gold_per_session: int = count_option(
+        "Gold questions in each session.", 0, least=0, rare=True, renamed=("--anchors-per-session",)
     )
     review: str | None = option(
         None, help="Round whose outlying or conflicting answers are judged again.", rare=True, metavar="NAME"
