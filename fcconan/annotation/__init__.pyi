@@ -52,7 +52,6 @@ from .campaigns import (
 from .disagreements import (
     DISCARD as DISCARD,
     conflict_rows as conflict_rows,
-    counted as counted,
     merged as merged,
     read_conflicts as read_conflicts,
     write_conflicts as write_conflicts,

@@ -130,7 +130,7 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
             outcome = decide(opened, **how, persons=merged(before, imported, changes=options.allow_changes))
         unchanged = [*opened.decisions().values()] == outcome.decisions
         opened.write("decisions.jsonl", outcome.decisions)
-    notes = [] if file is None else _imported(file, str(person), before, imported, outcome)
+    notes = [] if file is None else _imported(file, str(person), imported, outcome)
     notes += _about_persons(outcome)
     if options.export_conflicts is not None:
         listed = outcome.conflicts if options.all_conflicts else outcome.open_conflicts
@@ -143,14 +143,9 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
     return AdjudicateResult(counts_of(outcome), opened.settings.name, outcome, notes)
 
 
-def _imported(
-    file: Path, person: str, before: "list[Decision]", imported: "list[Decision]", outcome: "Outcome"
-) -> list[str]:
-    """Returns sentences about the decisions of a person, and their effect."""
-    from fcconan.annotation import counted
-
-    effect = ", ".join(f"{n} {kind}" for kind, n in counted(before, imported, outcome.decisions).items() if n)
-    notes = [f"{file}: {len(imported)} decisions of {person}.{f' {effect}.' if effect else ''}"]
+def _imported(file: Path, person: str, imported: "list[Decision]", outcome: "Outcome") -> list[str]:
+    """Returns sentences about the decisions of a person."""
+    notes = [f"{file}: {len(imported)} decisions of {person}."]
     units = {each.unit_id for each in imported}
     if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {person}):
         notes.append(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SheetOptions(Configuration):
     """Which sheets are written."""
 
-    tool: Literal["csv", "jsonl", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
+    tool: Literal["csv", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
     rater: tuple[str, ...] = option((), help="Only the sheet of this rater; repeat it.", metavar="NAME")
     suggestions: Path | None = file_option("Votes, ratings or comparisons to show as suggestions.")
@@ -122,7 +122,7 @@ def import_answers(
     files: Annotated[
         Sequence[Path | str],
         argument(
-            "Files that raters returned: CSV, JSONL, Label Studio's JSON, Argilla's records.",
+            "Files that raters returned: CSV, Label Studio's JSON, Argilla's records.",
             many=True,
             path=True,
             role="read",

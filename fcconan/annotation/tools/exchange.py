@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit, as_lines
+from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
 from fcconan.annotation.tools.task_view import Item, questions, turned
@@ -170,8 +170,7 @@ def export(
         elif tool == "label-studio":
             files[name] = _json(label_studio.tasks(handout, items))
         else:
-            rows = csv_sheets.sheet(handout, items)
-            files[name] = csv_sheets.as_csv(rows) if tool == "csv" else as_lines(rows)
+            files[name] = csv_sheets.as_csv(csv_sheets.sheet(handout, items))
         handed[rater] = name, items
     return Export(files, handed)
 
@@ -206,7 +205,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     """Reads a file that was handed back, of whatever tool it is.
 
     Args:
-        path: CSV, JSON lines, Label Studio's JSON export, Argilla's records as JSON, or the folder that it wrote.
+        path: CSV, Label Studio's JSON export, Argilla's records as JSON, or the folder that it wrote.
         campaign: The campaign.
 
     Raises:
@@ -221,9 +220,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     if not text.strip():
         raise InputError(f"{file} is empty: export it from the tool again")
     if suffix in (".csv", ".tsv", ".txt"):
-        tool, units = "csv", csv_sheets.read(file, text, campaign, jsonl=False)
-    elif suffix == ".jsonl":
-        tool, units = "jsonl", csv_sheets.read(file, text, campaign, jsonl=True)
+        tool, units = "csv", csv_sheets.read(file, text, campaign)
     elif suffix == ".json":
         rows = json_list(file, text)
         if any("data" in row for row in rows[:1]):
@@ -231,7 +228,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
         else:
             tool, units = "argilla", argilla.read(file, rows, campaign)
     else:
-        raise InputError(f"{file} ends in {suffix or 'nothing'}, expected .csv, .tsv, .jsonl or .json")
+        raise InputError(f"{file} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)
 
 

@@ -22,7 +22,7 @@ def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") 
         round_name: The round.
         tool: What raters judge in; sheets have columns in place of headings.
     """
-    where = f"in the column `{SHOWN}`" if tool in ("csv", "jsonl") else f'under "{TITLES[SHOWN]}"'
+    where = f"in the column `{SHOWN}`" if tool == "csv" else f'under "{TITLES[SHOWN]}"'
     text = _of_task(campaign)
     if round_name == VALIDATION:
         return campaign_template("validation.md").format(where=where) + "\n" + text

@@ -27,7 +27,7 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
-ENDS = {"csv": ".csv", "jsonl": ".jsonl", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
+ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
 VERDICT = "agree_or_disagree"  # what validators are asked about a label, which is no label itself
 # What validators answer, and what it means.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
