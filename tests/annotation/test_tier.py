@@ -388,7 +388,7 @@ def test_a_changed_text_is_refused(campaign: Campaign) -> None:
 def test_a_label_that_datasets_do_not_know_is_refused(campaign: Campaign) -> None:
     with campaign.changing():
         campaign.write("decisions.jsonl", [Decision(small.PAIR[0][0], "not_sure", "boss", "person")])
-    with pytest.raises(InputError, match="is 'not_sure', expected not_appropriate or appropriate: decide it anew"):
+    with pytest.raises(InputError, match="is 'not_sure', expected not_appropriate or appropriate: decide it again"):
         published_rows(campaign)
 
 

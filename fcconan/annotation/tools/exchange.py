@@ -205,30 +205,29 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     """Reads a file that was handed back, of whatever tool it is.
 
     Args:
-        path: CSV, Label Studio's JSON export, Argilla's records as JSON, or the folder that it wrote.
+        path: CSV, Label Studio's JSON export, or Argilla's records as JSON.
         campaign: The campaign.
 
     Raises:
         InputError: It cannot be read, or is of no tool that is known.
     """
-    file = path / argilla.RECORDS if path.is_dir() else path
-    if not file.is_file():
-        raise InputError(f"there is no file {file}: give what raters handed back")
-    content = file.read_bytes()
-    text = decoded(file, content)
-    suffix = file.suffix.lower()
+    if not path.is_file():
+        raise InputError(f"there is no file {path}: give what raters handed back")
+    content = path.read_bytes()
+    text = decoded(path, content)
+    suffix = path.suffix.lower()
     if not text.strip():
-        raise InputError(f"{file} is empty: export it from the tool again")
+        raise InputError(f"{path} is empty: export it from the tool again")
     if suffix in (".csv", ".tsv", ".txt"):
-        tool, units = "csv", csv_sheets.read(file, text, campaign)
+        tool, units = "csv", csv_sheets.read(path, text, campaign)
     elif suffix == ".json":
-        rows = json_list(file, text)
+        rows = json_list(path, text)
         if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(file, rows, campaign)
+            tool, units = "label-studio", label_studio.read(path, rows, campaign)
         else:
-            tool, units = "argilla", argilla.read(file, rows, campaign)
+            tool, units = "argilla", argilla.read(path, rows, campaign)
     else:
-        raise InputError(f"{file} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
+        raise InputError(f"{path} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)
 
 
