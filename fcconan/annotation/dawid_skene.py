@@ -41,17 +41,11 @@ class DawidSkene:
         posteriors: Unit -> label -> probability that the label is right; labels in their order, summing to 1.
         confusion: Rater -> right label -> answer -> probability, summing to 1 over the answers.
         shares: Label -> its share of the units.
-        iterations: Number of iterations.
-        converged: Whether no posterior changed by more than the tolerance in the last one.
-        log_posterior: The logarithm of the probability of votes and (up to a constant) parameters, natural.
     """
 
     posteriors: dict[str, dict[str, float]]
     confusion: dict[str, dict[str, dict[str, float]]]
     shares: dict[str, float]
-    iterations: int
-    converged: bool
-    log_posterior: float
 
     def label(self, unit: str, *, at_least: float = 0.0) -> str | None:
         """Returns the most probable label of a unit; None if it is less probable than asked for, or not the only one.
@@ -71,7 +65,6 @@ def posterior_labels(
     labels: Sequence[str],
     *,
     smoothing: float = SMOOTHING,
-    tolerance: float = TOLERANCE,
     iterations: int = ITERATIONS,
 ) -> DawidSkene:
     """Finds labels, confusion matrices and shares.
@@ -79,18 +72,16 @@ def posterior_labels(
     Args:
         votes: Unit -> rater -> what they said; whoever did not judge or skipped a unit is missing there.
         labels: What can be right, two or more; votes may say more, such as `not_sure`.
-        smoothing: The votes that are added to every cell of every confusion matrix, and to the count of every label.
-        tolerance: The iterations end when no posterior changes by more than this.
-        iterations: Their largest number; 0 leaves the start: the shares of the votes.
+        smoothing: Votes, 0 or more, that are added to every cell of every confusion matrix and to the count of every
+            label.
+        iterations: Largest number of iterations, which end when no posterior changes by more than `TOLERANCE`; 0 leaves
+            the start: the shares of the votes.
 
     Raises:
         InputError: There are no votes, or fewer than two labels.
-        ValueError: The smoothing is negative.
     """
     if len(set(labels)) < 2 or len(set(labels)) < len(labels):
         raise InputError(f"found the labels {', '.join(labels) or 'none'}: give two or more different ones")
-    if smoothing < 0:
-        raise ValueError(f"smoothing is {smoothing}, expected 0 or more")
     units = [unit for unit, given in votes.items() if given]
     if not units:
         raise InputError("there are no votes: import some first")
@@ -103,17 +94,12 @@ def posterior_labels(
     unit_of, rater_of, answer = np.array(numbered, np.int64).T
     model = _Model(unit_of, rater_of, answer, (len(units), len(raters), len(said), len(labels)), smoothing)
     posteriors = model.start()
-    made, converged = 0, False
-    while made < iterations and not converged:
-        found, _ = model.expect(*model.maximise(posteriors))
-        converged = bool(np.abs(found - posteriors).max() <= tolerance)
-        posteriors = found
-        made += 1
-    order = model.best_order(posteriors)
+    for _ in range(iterations):
+        before, posteriors = posteriors, model.expect(*model.maximise(posteriors))
+        if np.abs(posteriors - before).max() <= TOLERANCE:
+            break
+    posteriors = posteriors[:, model.best_order(posteriors)]
     shares, confusion = model.maximise(posteriors)
-    posteriors, shares, confusion = posteriors[:, order], shares[order], confusion[:, order]
-    _, likelihood = model.expect(shares, confusion)
-    prior = smoothing * (_log(shares).sum() + _log(confusion).sum()) if smoothing else 0.0
     return DawidSkene(
         {unit: dict(zip(labels, row, strict=True)) for unit, row in zip(units, posteriors.tolist(), strict=True)},
         {
@@ -121,9 +107,6 @@ def posterior_labels(
             for rater, matrix in zip(raters, confusion.tolist(), strict=True)
         },
         dict(zip(labels, shares.tolist(), strict=True)),
-        made,
-        converged,
-        float(likelihood + prior),
     )
 
 
@@ -168,15 +151,13 @@ class _Model:
         shares = posteriors.sum(axis=0) + self.smoothing
         return shares / shares.sum(), confusion
 
-    def expect(self, shares: Floats, confusion: Floats) -> tuple[Floats, float]:
-        """Returns posteriors and log-likelihood, by logarithms: the product over many raters would vanish."""
+    def expect(self, shares: Floats, confusion: Floats) -> Floats:
+        """Returns posteriors, by logarithms: the product over many raters would vanish."""
         joint = np.zeros((self.size[0], len(shares)))
         np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.said])
         joint += _log(shares)
-        highest = joint.max(axis=1, keepdims=True)
-        scaled = np.exp(joint - highest)
-        total = scaled.sum(axis=1, keepdims=True)
-        return scaled / total, float((highest + np.log(total)).sum())
+        scaled = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
     def best_order(self, posteriors: Floats) -> Integers:
         """Returns the order of the labels in which most votes are right; the present one where it is as good."""
