@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data import YamlFile, content_folder, explain, leftovers, mark, read_rows, write_whole
+from fcconan.data import YamlFile, explain, leftovers, mark, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -419,11 +419,6 @@ def create(
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return Campaign(folder)
-
-
-def campaign_template(name: str) -> str:
-    """Returns a text of the catalogue that campaigns write, such as `care.md` or `recipe.yaml`."""
-    return (content_folder() / "annotations" / "campaigns" / name).read_text(encoding="utf-8")
 
 
 def round_options(names: Iterable[str]) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import yaml
 
-from fcconan.annotation.campaigns import MAIN, Campaign, campaign_template
+from fcconan.annotation.campaigns import MAIN, Campaign
 from fcconan.annotation.release import Published, published_rows, without_label
+from fcconan.annotation.tools.guidelines import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, leftovers, mark, sha256_of
 from fcconan.errors import InputError

@@ -2,9 +2,9 @@
 
 import html
 
-from fcconan.annotation.campaigns import VALIDATION, Campaign, campaign_template
+from fcconan.annotation.campaigns import VALIDATION, Campaign
 from fcconan.annotation.tools.task_view import SHOWN, TITLES, Question, questions
-from fcconan.data import task_names, task_path
+from fcconan.data import content_folder, task_names, task_path
 from fcconan.judging import load_task
 
 FILE = "guidelines.md"
@@ -42,6 +42,11 @@ def as_page(markdown: str, campaign: Campaign) -> str:
     """Returns Markdown as an HTML page that needs no other file."""
     title, language = html.escape(campaign.task.title), html.escape(campaign.settings.language)
     return campaign_template("page.html").format(language=language, title=title, body=as_html(markdown))
+
+
+def campaign_template(name: str) -> str:
+    """Returns a text of the catalogue that campaigns write, such as `care.md` or `recipe.yaml`."""
+    return (content_folder() / "annotations" / "campaigns" / name).read_text(encoding="utf-8")
 
 
 def meanings(question: Question) -> list[tuple[str, str]]:
