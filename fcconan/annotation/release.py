@@ -82,7 +82,7 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
             not go with the votes.
     """
     _check_task(campaign)
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    units = campaign.items()
     items = {unit.unit_id for unit in units}
     given_to = answers_of(campaign, rounds)
     keys = list(product(campaign.raters(), campaign.aspects))

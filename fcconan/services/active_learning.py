@@ -109,7 +109,7 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
             )
             data = queue_summary(queue, made, **how)
             notes.append(f"Texts are compared by {encoder} ({why}).")
-    n_items = sum(unit.role == "item" for unit in units.values())
+    n_items = len(opened.items())
     data["scores"] = [
         {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in scores
     ]

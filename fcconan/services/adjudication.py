@@ -135,9 +135,8 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
     if options.export_conflicts is not None:
         listed = outcome.conflicts if options.all_conflicts else outcome.open_conflicts
         again = [unit for unit in outcome.other_votes if unit in outcome.by_rule and unit not in listed]
-        listed = [*listed, *again]
-        write_conflicts(options.export_conflicts, conflict_rows(opened, outcome, listed))
-        notes += _exported(options.export_conflicts, listed, outcome, opened)
+        write_conflicts(options.export_conflicts, conflict_rows(opened, outcome, [*listed, *again]))
+        notes.append(_exported(options.export_conflicts, len(listed) + len(again), opened))
     if unchanged:
         notes.append("decisions.jsonl is the same as before.")
     return AdjudicateResult(counts_of(outcome), opened.settings.name, outcome, notes)
@@ -170,22 +169,15 @@ def _about_persons(outcome: "Outcome") -> list[str]:
     return notes
 
 
-def _exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Campaign") -> list[str]:
-    """Returns sentences about a file of conflicts: how many it has, and how they are decided."""
-    from fcconan.annotation import DISCARD, decisions_of_persons, final_labels
+def _exported(file: Path, listed: int, campaign: "Campaign") -> str:
+    """Returns a sentence about a file of conflicts."""
+    from fcconan.annotation import DISCARD, final_labels
 
-    decided = {each.unit_id for each in decisions_of_persons(campaign)}
-    free = [unit for unit in listed if unit not in decided]
-    to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
-    kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
-    more = "".join(f", {n} {kind}" for kind, n in kinds.items() if n)
-    notes = [
-        f"{file}: {to_decide} conflicts to decide{more}; read it with --import-decisions {file} --decided-by PSEUDONYM."
-    ]
-    if listed:
-        allowed = ", ".join(final_labels(campaign))
-        notes.append(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")
-    return notes
+    allowed = ", ".join([*final_labels(campaign), DISCARD])
+    return (
+        f"{file}: {listed} units to decide. Write one of {allowed} under `decision`, or leave it empty for the rule; "
+        f"then give --import-decisions {file} --decided-by PSEUDONYM."
+    )
 
 
 class ValidateOptions(RoundSize):

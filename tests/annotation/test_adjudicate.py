@@ -163,8 +163,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file)
     assert done.returncode == 0
     said = done.stdout.partition("conflicts.csv: ")[2].split("\n")
-    assert said[0].startswith("3 conflicts to decide; read it with --import-decisions ")
-    assert said[1] == f"Write {NO}, {YES} or discard under `decision`; an empty one leaves it to the rule."
+    assert said[0].startswith(f"3 units to decide. Write one of {NO}, {YES}, discard under `decision`, or leave it emp")
     assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without it Excel garbles accents
     rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
     assert [row["unit_id"] for row in rows] == ["hs-1:cn-1", "hs-2:cn-2", "hs-5:cn-5"]
@@ -205,7 +204,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     anew = tmp_path / "anew.csv"
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", anew, "--all-conflicts")
     assert done.returncode == 0
-    assert "anew.csv: 1 conflicts to decide, 2 that the rule resolves, 2 decided before; read" in done.stdout
+    assert "anew.csv: 5 units to decide. Write" in done.stdout
     assert [row["decision"] for row in csv.DictReader(anew.read_text(encoding="utf-8-sig").splitlines())] == [
         YES,
         "discard",

@@ -236,7 +236,7 @@ def problem_of(campaign: Campaign, scores: Sequence[Score], encoder: str) -> Pro
     Raises:
         InputError: There is no such model.
     """
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    units = campaign.items()
     texts = campaign.texts()
     spoken = _texts(texts)
     places = [_place(unit, texts) for unit in units]

@@ -186,7 +186,7 @@ def _chosen(
 ) -> list[Unit]:
     """The units of a round: all, or a sample of those that its raters may judge."""
     left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
-    units = [unit for unit in campaign.units().values() if unit.role == "item" and unit.unit_id not in left_out]
+    units = [unit for unit in campaign.items() if unit.unit_id not in left_out]
     if plan.all_raters or plan.sample is not None:
         permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
         needed = len(raters) if plan.all_raters else 1

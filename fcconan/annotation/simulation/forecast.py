@@ -154,7 +154,7 @@ def expected(
         InputError: The overlap cannot be had, or there are more than two labels.
     """
     task = campaign.task
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    units = campaign.items()
     if task.unit == "pair" and task.labels and len(truths_of(task)) != 2:
         raise InputError(f"the task {task.name} has the labels {', '.join(truths_of(task))}: only two can be planned")
     who = [f"rater-{number}" for number in range(n_raters)]
