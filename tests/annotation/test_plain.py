@@ -319,7 +319,7 @@ def test_suggested_grades(tmp_path: Path) -> None:
     [
         (
             "pair_id,label\nhs-1:cn-1,appropriate\n",
-            "row 1: there is no column rater: give pair rows with pair_id, label",
+            "row 1: no rater: give votes, ratings or comparisons",
         ),
         (
             "pair_id,rater,label\nhs-1:cn-1,x,fine\n",

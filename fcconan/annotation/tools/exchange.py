@@ -7,20 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit
+from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
-from fcconan.annotation.tools.task_view import Item, questions, turned
+from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turned
+from fcconan.annotation.votes import answer_in, unit_named
 from fcconan.data import open_table, write_whole
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
-_COLUMNS = {
-    "pair": ("pair_id", "label"),
-    "reply": ("reply_id", "aspect", "value"),
-    "comparison": ("reply_a", "reply_b", "verdict"),
-}
-_OTHER_WAY = {"a": "b", "b": "a"}
 
 
 @dataclass(frozen=True)
@@ -44,29 +39,28 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
     """Reads a file of rows Vote, Rating or Comparison, as the campaign's unit wants them.
 
     Raises:
-        InputError: It cannot be read, lacks a column, has several raters, two answers to one question, an answer
+        InputError: It cannot be read, lacks raters, has several, two answers to one question, an answer
             that the task does not know, or is about nothing in the campaign.
     """
     if round_name == VALIDATION:
         raise InputError("a round of validation takes no suggestions: it shows labels that people agreed on")
     asked = {question.name: question for question in questions(campaign, round_name)}
-    columns = _COLUMNS[campaign.task.unit]
-    keys = {_key(unit): unit_id for unit_id, unit in campaign.units().items()}
+    units = campaign.units()
     raters: set[str] = set()
     values: dict[str, dict[str, str | float]] = {}
     n_other = n_without = 0
     for row in open_table("rows", [path]):
         where = row.place
-        if missing := [name for name in (*columns, "rater") if name not in row]:
-            raise InputError(
-                f"{where}: there is no column {', '.join(missing)}: give {campaign.task.unit} rows with "
-                f"{', '.join(columns)} and rater"
-            )
+        if not row.get("rater"):
+            raise InputError(f"{where}: no rater: give votes, ratings or comparisons with their rater")
         raters.add(str(row["rater"]))
         if len(raters) > 1:
             raise InputError(f"{where}: a second rater ({', '.join(sorted(raters))}): keep the rows of one of them")
-        unit_id, question, answer = _said(row, campaign.task.unit, keys)
-        if unit_id is None or question not in asked:
+        unit_id, (question, answer) = unit_named(row) or "", answer_in(row)
+        reverse = ":".join(reversed(unit_id.split(":")))  # of a comparison, its replies in the other order
+        if unit_id not in units and reverse in units:
+            unit_id, answer = reverse, OTHER_WAY.get(answer, answer)
+        if unit_id not in units or question not in asked:
             n_other += 1
         elif answer is None or answer == "invalid":
             n_without += 1
@@ -89,24 +83,6 @@ def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
         yield replace(
             item, suggestions={name: turned(value, item.assignment, item.unit) for name, value in found.items()}
         )
-
-
-def _key(unit: Unit) -> tuple[str, ...]:
-    if unit.reply_b is not None:
-        return (str(unit.reply_a), str(unit.reply_b))
-    return (unit.reply_a or unit.unit_id,)
-
-
-def _said(row: Row, unit: str, keys: dict[tuple[str, ...], str]) -> tuple[str | None, str, Any]:
-    """Returns the unit, the question and the answer of a row."""
-    if unit == "pair":
-        return keys.get((str(row["pair_id"]),)), "label", row["label"]
-    if unit == "reply":
-        return keys.get((str(row["reply_id"]),)), str(row["aspect"]), row["value"]
-    order = str(row["reply_a"]), str(row["reply_b"])
-    if order in keys:
-        return keys[order], "label", row["verdict"]
-    return keys.get(order[::-1]), "label", _OTHER_WAY.get(row["verdict"], row["verdict"])
 
 
 TOOLS = tuple(task_view.ENDS)
