@@ -113,8 +113,6 @@ from .sampling.gold_questions import (
     add_known as add_known,
 )
 from .sampling.lists import (
-    WHY_LISTS as WHY_LISTS,
-    WHY_REPLIES as WHY_REPLIES,
     comparison_units as comparison_units,
     list_texts as list_texts,
     make_once as make_once,

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
 _LANGUAGE = re.compile(r"[a-z]{2}")
-_KNOWN = {
-    "anchor": "whose right answer is known, mixed into the work",
-    "quiz": "whose right answer is known, before it",
-}
 DRAWING = "Choice of pairs"
 Row = dict[str, Any]
 
@@ -102,18 +98,18 @@ class NewCampaignResult(CampaignResult):
 
     Attributes:
         title: A line with the name, the folder and the number of units.
-        meanings: The meaning of each count.
         notes: Sentences about the choice of neighbours, and whether the campaign was there already.
     """
 
     title: str
-    meanings: Mapping[str, str]
     notes: Sequence[str]
 
     def rows(self) -> list[Row]:
         """Returns name, number and meaning of each count."""
+        from fcconan.annotation import WHY
+
         counts: Mapping[str, int] = self.data["made_from"]["counts"]
-        return [{"name": name, "number": number, "meaning": self.meanings[name]} for name, number in counts.items()]
+        return [{"name": name, "number": number, "meaning": WHY[name]} for name, number in counts.items()]
 
 
 def new_campaign(
@@ -168,7 +164,7 @@ def new_campaign(
         notes.append(f"{folder} was there already, as these arguments make it: nothing was changed")
     data = {"campaign": str(folder), **settings.model_dump(), "made_from": made.made_from}
     title = f"Campaign {settings.name} in {folder}: {len(made.units)} units of {task.name} ({task.unit})"
-    return NewCampaignResult(data, settings.name, title, _meanings(made), notes)
+    return NewCampaignResult(data, settings.name, title, notes)
 
 
 def _made(
@@ -312,9 +308,3 @@ def _check_unused(options: Mapping[str, object], why: str) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)}: {why}; leave it out")
-
-
-def _meanings(made: "Material") -> dict[str, str]:
-    from fcconan.annotation import WHY, WHY_LISTS, WHY_REPLIES
-
-    return {"corpus": WHY, "lists": WHY_LISTS}.get(made.made_from["kind"], WHY_REPLIES) | _KNOWN
