@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from queue_replay import Model, needed, needed_at_random, replay
 
 from fcconan.annotation.active_learning.model import Floats, Problem, before_learning, likeness, predict, standardised
-from fcconan.annotation.active_learning.replay import Model, needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import decide
 from fcconan.cli.output import print_table, write_json
 from fcconan.data.files import read_rows

@@ -123,7 +123,7 @@ def test_the_wheel_builds_and_loads_the_demo_in_an_environment_of_its_own(tmp_pa
         assert f"fcconan/catalog_data/{name}" in names
     for task in task_names():
         assert {f"fcconan/catalog_data/annotations/{task}/{file}" for file in ("guidelines.md", "task.yaml")} <= names
-    assert "fcconan/parsing/refusals.yaml" in names
+    assert {"fcconan/parsing/refusals.yaml", "fcconan/parsing/phrases.yaml"} <= set(names)
     assert "fcconan/py.typed" in names
     assert not any(name.startswith(("tests/", "builders/")) for name in names)
 

@@ -52,7 +52,6 @@ from .campaigns import (
 from .disagreements import (
     DISCARD as DISCARD,
     conflict_rows as conflict_rows,
-    counted as counted,
     merged as merged,
     read_conflicts as read_conflicts,
     write_conflicts as write_conflicts,
@@ -114,8 +113,6 @@ from .sampling.gold_questions import (
     add_known as add_known,
 )
 from .sampling.lists import (
-    WHY_LISTS as WHY_LISTS,
-    WHY_REPLIES as WHY_REPLIES,
     comparison_units as comparison_units,
     list_texts as list_texts,
     make_once as make_once,
@@ -124,7 +121,6 @@ from .sampling.lists import (
     reply_units as reply_units,
 )
 from .simulation.forecast import (
-    Effort as Effort,
     Pace as Pace,
     Panel as Panel,
     effort as effort,

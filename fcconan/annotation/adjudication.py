@@ -160,7 +160,7 @@ def adjudicate(
     found = posterior_labels(votes, labels) if method == DAWID_SKENE and votes else None
     by_rule: dict[str, Decision] = {}
     waiting, not_assigned = [], []
-    for unit in (each.unit_id for each in campaign.units().values() if each.role == "item"):
+    for unit in (each.unit_id for each in campaign.items()):
         if unit not in asked:
             not_assigned += [] if unit in kept else [unit]
         elif any((rater, unit) not in answered for rater in asked[unit]) and not (now and unit in votes):

@@ -243,6 +243,10 @@ class Campaign:
         """Returns what is judged, by its id, in the order of the file."""
         return {unit.unit_id: unit for unit in self._read("units.jsonl", Unit)}
 
+    def items(self) -> list[Unit]:
+        """Returns the units whose answer is wanted: all but gold questions and the qualification test."""
+        return [unit for unit in self.units().values() if unit.role == "item"]
+
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
         keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}

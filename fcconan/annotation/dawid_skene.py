@@ -35,25 +35,17 @@ ITERATIONS = 2_000
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """What the method found.
+    """The solution of the method.
 
     Attributes:
         posteriors: Unit -> label -> probability that the label is right; labels in their order, summing to 1.
-        confusion: Rater -> right label -> what they say -> probability, summing to 1 over what they say.
+        confusion: Rater -> right label -> answer -> probability, summing to 1 over the answers.
         shares: Label -> its share of the units.
-        iterations: How many were made.
-        converged: Whether no posterior changed by more than the tolerance in the last one.
-        log_posterior: The logarithm of the probability of votes and (up to a constant) parameters, natural.
-        relabelled: Whether labels changed places in the end.
     """
 
     posteriors: dict[str, dict[str, float]]
     confusion: dict[str, dict[str, dict[str, float]]]
     shares: dict[str, float]
-    iterations: int
-    converged: bool
-    log_posterior: float
-    relabelled: bool
 
     def label(self, unit: str, *, at_least: float = 0.0) -> str | None:
         """Returns the most probable label of a unit; None if it is less probable than asked for, or not the only one.
@@ -73,7 +65,6 @@ def posterior_labels(
     labels: Sequence[str],
     *,
     smoothing: float = SMOOTHING,
-    tolerance: float = TOLERANCE,
     iterations: int = ITERATIONS,
 ) -> DawidSkene:
     """Finds labels, confusion matrices and shares.
@@ -81,168 +72,106 @@ def posterior_labels(
     Args:
         votes: Unit -> rater -> what they said; whoever did not judge or skipped a unit is missing there.
         labels: What can be right, two or more; votes may say more, such as `not_sure`.
-        smoothing: The votes that are added to every cell of every confusion matrix, and to the count of every label.
-        tolerance: The iterations end when no posterior changes by more than this.
-        iterations: Their largest number; 0 leaves the start: the shares of the votes.
+        smoothing: Votes, 0 or more, that are added to every cell of every confusion matrix and to the count of every
+            label.
+        iterations: Largest number of iterations, which end when no posterior changes by more than `TOLERANCE`; 0 leaves
+            the start: the shares of the votes.
 
     Raises:
         InputError: There are no votes, or fewer than two labels.
-        ValueError: The smoothing is negative.
     """
     if len(set(labels)) < 2 or len(set(labels)) < len(labels):
         raise InputError(f"found the labels {', '.join(labels) or 'none'}: give two or more different ones")
-    if smoothing < 0:
-        raise ValueError(f"smoothing is {smoothing}, expected 0 or more")
     units = [unit for unit, given in votes.items() if given]
     if not units:
         raise InputError("there are no votes: import some first")
     raters = list(dict.fromkeys(rater for unit in units for rater in votes[unit]))
     said = list(dict.fromkeys([*labels, *sorted({vote for unit in units for vote in votes[unit].values()})]))
-    places = ({name: at for at, name in enumerate(names)} for names in (raters, said))
-    of_rater, of_said = places
-    rows = [
-        (at, of_rater[rater], of_said[vote]) for at, unit in enumerate(units) for rater, vote in votes[unit].items()
+    place = {rater: at for at, rater in enumerate(raters)}
+    numbered = [
+        (at, place[rater], said.index(vote)) for at, unit in enumerate(units) for rater, vote in votes[unit].items()
     ]
-    ballots = Ballots(np.array(rows, np.int64), len(units), len(raters), len(said))
-    fit = fit_ballots(ballots, len(labels), smoothing=smoothing, tolerance=tolerance, iterations=iterations)
+    unit_of, rater_of, answer = np.array(numbered, np.int64).T
+    model = _Model(unit_of, rater_of, answer, (len(units), len(raters), len(said), len(labels)), smoothing)
+    posteriors = model.start()
+    for _ in range(iterations):
+        before, posteriors = posteriors, model.expect(*model.maximise(posteriors))
+        if np.abs(posteriors - before).max() <= TOLERANCE:
+            break
+    posteriors = posteriors[:, model.best_order(posteriors)]
+    shares, confusion = model.maximise(posteriors)
     return DawidSkene(
-        {unit: dict(zip(labels, row, strict=True)) for unit, row in zip(units, fit.posteriors.tolist(), strict=True)},
+        {unit: dict(zip(labels, row, strict=True)) for unit, row in zip(units, posteriors.tolist(), strict=True)},
         {
             rater: {label: dict(zip(said, row, strict=True)) for label, row in zip(labels, matrix, strict=True)}
-            for rater, matrix in zip(raters, fit.confusion.tolist(), strict=True)
+            for rater, matrix in zip(raters, confusion.tolist(), strict=True)
         },
-        dict(zip(labels, fit.shares.tolist(), strict=True)),
-        fit.iterations,
-        fit.converged,
-        fit.log_posterior,
-        fit.relabelled,
+        dict(zip(labels, shares.tolist(), strict=True)),
     )
 
 
 @dataclass(frozen=True)
-class Ballots:
-    """Votes as numbers.
+class _Model:
+    """The two steps of EM over votes as numbers.
 
     Attributes:
-        rows: Unit, rater and what was said, from 0; shape (votes, 3).
-        units: How many there are; each has a vote.
-        raters: How many there are.
-        said: How many different things can be said, what can be right first.
+        unit: The unit of each vote; shape (votes,).
+        rater: Its rater.
+        said: The answer; answers that can be right come first.
+        size: Number of units, raters, answers and labels.
+        smoothing: Votes that are added to every cell.
     """
 
-    rows: Integers
-    units: int
-    raters: int
-    said: int
+    unit: Integers
+    rater: Integers
+    said: Integers
+    size: tuple[int, int, int, int]
+    smoothing: float
 
+    def start(self) -> Floats:
+        """Returns the shares of votes for each label on each unit; of units without one, the shares of all votes."""
+        units, _, said, labels = self.size
+        counts = np.zeros((units, said))
+        np.add.at(counts, (self.unit, self.said), 1.0)
+        counts = counts[:, :labels]
+        total = counts.sum(axis=0)
+        overall = total / total.sum() if total.sum() else np.full(labels, 1 / labels)
+        given = counts.sum(axis=1, keepdims=True)
+        return np.where(given > 0, counts / np.maximum(given, 1.0), overall)
 
-@dataclass(frozen=True)
-class Fit:
-    """`DawidSkene` as arrays.
+    def maximise(self, posteriors: Floats) -> tuple[Floats, Floats]:
+        """Returns shares of labels and confusion matrices; shapes (labels,) and (raters, labels, answers)."""
+        _, raters, said, labels = self.size
+        counts = np.zeros((raters, said, labels))
+        np.add.at(counts, (self.rater, self.said), posteriors[self.unit])
+        counts = counts.swapaxes(1, 2) + self.smoothing
+        total = counts.sum(axis=2, keepdims=True)
+        # A rater who never met a label, without smoothing: nothing is known of their answers.
+        confusion: Floats = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / said)
+        shares = posteriors.sum(axis=0) + self.smoothing
+        return shares / shares.sum(), confusion
 
-    Attributes:
-        posteriors: Shape (units, labels).
-        confusion: Shape (raters, labels, said).
-        shares: Shape (labels,).
-        iterations: See `DawidSkene`.
-        converged: See `DawidSkene`.
-        log_posterior: See `DawidSkene`.
-        relabelled: See `DawidSkene`.
-    """
+    def expect(self, shares: Floats, confusion: Floats) -> Floats:
+        """Returns posteriors, by logarithms: the product over many raters would vanish."""
+        joint = np.zeros((self.size[0], len(shares)))
+        np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.said])
+        joint += _log(shares)
+        scaled = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
-    posteriors: Floats
-    confusion: Floats
-    shares: Floats
-    iterations: int
-    converged: bool
-    log_posterior: float
-    relabelled: bool
+    def best_order(self, posteriors: Floats) -> Integers:
+        """Returns the order of the labels in which most votes are right; the present one where it is as good."""
+        from scipy.optimize import linear_sum_assignment
 
-
-def fit_ballots(
-    ballots: Ballots,
-    labels: int,
-    *,
-    smoothing: float = SMOOTHING,
-    tolerance: float = TOLERANCE,
-    iterations: int = ITERATIONS,
-) -> Fit:
-    """Does what `posterior_labels` does, with numbers for names.
-
-    Args:
-        ballots: The votes.
-        labels: How many labels there are: the first ones of what can be said.
-        smoothing: See `posterior_labels`.
-        tolerance: See `posterior_labels`.
-        iterations: See `posterior_labels`.
-    """
-    posteriors = _start(ballots, labels)
-    made, converged = 0, False
-    shares, confusion = _maximised(ballots, posteriors, smoothing)
-    while made < iterations and not converged:
-        found, _ = _expected(ballots, shares, confusion)
-        converged = bool(np.abs(found - posteriors).max() <= tolerance)
-        posteriors = found
-        shares, confusion = _maximised(ballots, posteriors, smoothing)
-        made += 1
-    order = _most_alike(ballots, posteriors)
-    posteriors, shares, confusion = posteriors[:, order], shares[order], confusion[:, order]
-    _, likelihood = _expected(ballots, shares, confusion)
-    prior = smoothing * (_log(shares).sum() + _log(confusion).sum()) if smoothing else 0.0
-    relabelled = bool((order != np.arange(labels)).any())
-    return Fit(posteriors, confusion, shares, made, converged, float(likelihood + prior), relabelled)
-
-
-def _start(ballots: Ballots, labels: int) -> Floats:
-    """The shares of the votes for each label on each unit; of units without one, the labels' shares of all votes."""
-    counts = np.zeros((ballots.units, ballots.said))
-    np.add.at(counts, (ballots.rows[:, 0], ballots.rows[:, 2]), 1.0)
-    counts = counts[:, :labels]
-    total = counts.sum(axis=0)
-    overall = total / total.sum() if total.sum() else np.full(labels, 1 / labels)
-    given = counts.sum(axis=1, keepdims=True)
-    return np.where(given > 0, counts / np.maximum(given, 1.0), overall)
-
-
-def _maximised(ballots: Ballots, posteriors: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    labels = posteriors.shape[1]
-    cell = ballots.rows[:, 1] * ballots.said + ballots.rows[:, 2]
-    size = ballots.raters * ballots.said
-    weights = posteriors[ballots.rows[:, 0]]
-    by_cell = np.stack([np.bincount(cell, weights[:, each], minlength=size) for each in range(labels)], axis=1)
-    counts = by_cell.reshape(ballots.raters, ballots.said, labels).swapaxes(1, 2) + smoothing
-    total = counts.sum(axis=2, keepdims=True)
-    # A rater who never met a label, without smoothing: nothing is known of what they would say.
-    confusion: Floats = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / ballots.said)
-    shares = posteriors.sum(axis=0) + smoothing
-    return shares / shares.sum(), confusion
-
-
-def _expected(ballots: Ballots, shares: Floats, confusion: Floats) -> tuple[Floats, float]:
-    """Posteriors and log-likelihood, in logarithms: the product over many raters would vanish."""
-    joint = np.tile(_log(shares), (ballots.units, 1))
-    said = _log(confusion)[ballots.rows[:, 1], :, ballots.rows[:, 2]]
-    for each in range(joint.shape[1]):
-        joint[:, each] += np.bincount(ballots.rows[:, 0], said[:, each], minlength=ballots.units)
-    highest = joint.max(axis=1, keepdims=True)
-    scaled = np.exp(joint - highest)
-    total = scaled.sum(axis=1, keepdims=True)
-    return scaled / total, float((highest + np.log(total)).sum())
+        _, _, said, labels = self.size
+        right = np.zeros((said, labels))
+        np.add.at(right, self.said, posteriors[self.unit])
+        right = right[:labels].T  # the right label, the answer
+        found, meant = linear_sum_assignment(right, maximize=True)
+        if np.trace(right) >= right[found, meant].sum() - 1e-9:
+            return np.arange(labels, dtype=np.int64)
+        return np.asarray(found[np.argsort(meant)], np.int64)
 
 
 def _log(values: Floats) -> Floats:
     return np.log(np.maximum(values, 1e-300))
-
-
-def _most_alike(ballots: Ballots, posteriors: Floats) -> Integers:
-    """The order of the labels in which most votes say what is right."""
-    from scipy.optimize import linear_sum_assignment
-
-    labels = posteriors.shape[1]
-    found_and_said = np.zeros((ballots.said, labels))
-    np.add.at(found_and_said, ballots.rows[:, 2], posteriors[ballots.rows[:, 0]])
-    alike = found_and_said[:labels].T  # what is said to be right, what was said
-    if np.trace(alike) >= alike[linear_sum_assignment(alike, maximize=True)].sum() - 1e-9:
-        return np.arange(labels, dtype=np.int64)
-    found, meant = linear_sum_assignment(alike, maximize=True)
-    return np.asarray(found[np.argsort(meant)], np.int64)

@@ -27,6 +27,8 @@ _KEYS = ("campaign", "unit_id")
 _ORDER = "shown_first"
 _ANSWERS = ("votes", "rule", "reason", "decision")
 _NO_TEXTS = (*_KEYS, _ORDER, *_ANSWERS)
+_FREE = ("rule", "reason", "decision")  # columns whose cells may change
+_LONGEST = 80  # characters of a cell in a message
 _PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -124,7 +126,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     allowed = [*final_labels(campaign), DISCARD]
     sides = [_ORDER] if campaign.task.unit == "comparison" else []
     rows = _read(path, [*_KEYS, *sides, "votes", "decision"])
-    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER, "").strip().casefold() == "b"}
+    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER) == "b"}
     shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
     expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
     wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
@@ -140,23 +142,19 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     for number, row in rows:
         unit, said = row["unit_id"], row["decision"].strip()
         known = expected.get(unit)
-        if row["campaign"] != campaign.settings.name:
-            problems.append(f"row {number} is of the campaign {row['campaign']!r}, not {campaign.settings.name!r}")
-        elif known is None:
+        changed = known and [name for name in known if name not in _FREE and not _same(row, known, name)]
+        if known is None:
             problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
         elif unit in repeated:
             problems.append(f"row {number}: {unit} stands there more than once")
-        elif sides and row[_ORDER].strip().casefold() not in ("a", "b"):
-            problems.append(f"row {number}: {_ORDER} is {row[_ORDER]!r}, expected a or b, as it was given out")
-        elif row["votes"].split() != known["votes"].split():
-            problems.append(f"row {number}: the votes on {unit} were {row['votes']!r} and are {known['votes']!r} now")
+        elif changed:
+            given, expect = row[changed[0]][:_LONGEST], known[changed[0]][:_LONGEST]
+            problems.append(f"row {number}: {changed[0]} of {unit} is {given!r}, expected {expect!r}")
         elif said and said not in allowed:
             problems.append(f"row {number}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
-        elif changed := [name for name in known if name not in _NO_TEXTS and not _same(row, known, name)]:
-            problems.append(f"row {number}: the {changed[0]} of {unit} was changed")
         elif said:
             label = None if said == DISCARD else turned(said, shown[unit], units[unit])
-            found.append(Decision(unit, label, by, _reason(said)))
+            found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them; a new list lacks what was filled in")
@@ -188,32 +186,6 @@ def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool
     return [*(known | {each.unit_id: replace(each, by=by.get(each.unit_id, each.by)) for each in new}).values()]
 
 
-def counted(before: Sequence[Decision], imported: Sequence[Decision], after: Sequence[Decision]) -> dict[str, int]:
-    """Counts what an import did: `new` decisions, `changed` ones (in their label or whose they are), `confirmed` ones
-    (the same on votes that have changed) and `unchanged` ones.
-
-    Args:
-        before: Decisions of persons before it.
-        imported: What it has.
-        after: All decisions after it.
-    """
-    known, now = ({each.unit_id: each for each in decisions} for decisions in (before, after))
-    counts = dict.fromkeys(("new", "changed", "confirmed", "unchanged"), 0)
-    for unit in (each.unit_id for each in imported):
-        old, new = known.get(unit), now[unit]
-        if old is None:
-            counts["new"] += 1
-        elif old != new:
-            counts["changed"] += 1
-        else:
-            counts["unchanged" if old.votes == new.votes else "confirmed"] += 1
-    return counts
-
-
-def _reason(said: str) -> str:
-    return "person_discarded" if said == DISCARD else "person"
-
-
 def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
     return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
 
@@ -227,4 +199,5 @@ def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
             f"{path} cannot be read ({error.strerror}): give the list that --export-conflicts wrote, filled in"
         ) from error
     rows = csv_rows(path, decoded(path, content), needed=needed)
-    return [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]
+    plain = [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]
+    return [(number, row | {_ORDER: row.get(_ORDER, "").strip().casefold()}) for number, row in plain]

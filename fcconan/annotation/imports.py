@@ -2,7 +2,7 @@
 
 An answer is to a question: round, rater, unit, aspect. A later import may add answers and repeat those that are there;
 if it changes one, that has to be allowed, and the earlier one stays in the history. An empty cell takes nothing back.
-A file that came before is read again: if its answers were changed since, it takes them back, where that is allowed.
+A file that came before changes nothing.
 """
 
 import math
@@ -42,7 +42,6 @@ class Imported:
         changed: Those that differ from the earlier answer, by their value or by a comment.
         same: Those that are known.
         earlier: The number of the import in which the same file came, if nothing was done because of that.
-        superseded: Answers of such a file that were changed since.
         remarks: Comments on units that have no answer beside them, which are not kept.
         waiting: Units of these raters in the round that have no answer yet, as in a file that was cut off between rows.
     """
@@ -59,7 +58,6 @@ class Imported:
     changed: int = 0
     same: int = 0
     earlier: int | None = None
-    superseded: int = 0
     remarks: int = 0
     waiting: int = 0
 
@@ -93,8 +91,7 @@ def import_files(
     """Checks files one after the other and adds their answers to the campaign, those of all files or none.
 
     A comment and the seconds are about a unit; they are kept with each of its answers. A file that came before changes
-    nothing, unless changes are allowed. What was said before and is answered by a later one of these files changes
-    nothing either, so that the same files given again do nothing.
+    nothing, so the same files given again do nothing.
 
     Args:
         campaign: The campaign.
@@ -116,36 +113,26 @@ def import_files(
         checks: dict[str, _Checks] = {}
         # Answers may have come without a record of an import, whose number is taken nevertheless.
         number = max([0, *known.values(), *(answer.import_number for answer in history)])
-        read: list[tuple[GivenFile, Imported, list[Answer]]] = []
         for file in files:
             in_round = _round(campaign, file, round_name)
             if in_round not in checks:
                 checks[in_round] = _Checks(campaign, in_round, people or {}, held, late)
-            answers = checks[in_round].answers(file)
             remarks = sum(bool(each.comment) and not each.skipped and not each.values for each in file.units)
             report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round, remarks=remarks)
-            read.append((file, report, answers))
-        said = {key for answer in history for key in (_content(answer), (*_content(answer)[:2], None))}
-        last = {answer.question: place for place, (_, _, answers) in enumerate(read) for answer in answers}
-        for place, (file, report, answers) in enumerate(read):
-            kinds = [
-                "same" if last[each.question] > place and _content(each) in said else _kind(each, held)
-                for each in answers
-            ]
+            answers = checks[in_round].answers(file)
             if file.sha256 in known:
-                if set(kinds) == {"same"} or ("changed" in kinds and not changes):
-                    superseded = kinds.count("changed")
-                    found.append(replace(report, earlier=known[file.sha256], superseded=superseded))
-                    continue
-            elif not changes:
+                found.append(replace(report, earlier=known[file.sha256]))
+                continue
+            if not changes:
                 _refuse_changes(file, answers, held)
+            kinds = [_kind(each, held) for each in answers]
             report = _counted(report, answers, kinds)
             if report.new or report.changed:
                 number += 1
-                fresh = [each for each, kind in zip(answers, kinds, strict=True) if kind != "same"]
-                fresh = [replace(each, import_number=number) for each in fresh]
-                history += fresh
-                held |= {each.question: each for each in fresh}
+                fresh = zip(answers, kinds, strict=True)
+                new = [replace(each, import_number=number) for each, kind in fresh if kind != "same"]
+                history += new
+                held |= {each.question: each for each in new}
                 counts = (report.answers, report.new, report.changed)
                 raters = list(report.raters)
                 imports.append(Import(number, report.file, file.sha256, file.tool, report.round, raters, *counts))
@@ -307,10 +294,6 @@ def _is_sha(given: str, sha: str) -> bool:
     """Whether it is the sha, if only as a spreadsheet shows one that looks like a number: `1.23457E+11`."""
     shown_as, meant = task_view.number(given), task_view.number(sha)
     return given == sha or (shown_as is not None and meant is not None and math.isclose(shown_as, meant, rel_tol=0.005))
-
-
-def _content(answer: Answer) -> tuple[object, object, object]:
-    return answer.question, answer.value, answer.comment
 
 
 def _kind(answer: Answer, held: _Held) -> Literal["new", "changed", "same"]:

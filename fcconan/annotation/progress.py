@@ -77,7 +77,7 @@ def progress_of(campaign: Campaign) -> Progress:
     """
     raters = campaign.raters()
     shares = [share for name in _in_order(campaign) for share in _shares(campaign, name, raters)]
-    items = {each.unit_id for each in campaign.units().values() if each.role == "item"}
+    items = {each.unit_id for each in campaign.items()}
     judged = _judged(campaign)
     assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
     answered = {each.unit_id for each in campaign.answers().values() if each.round in judged and each.value is not None}

@@ -10,24 +10,24 @@ them; where the task itself asks for an explanation, that is part of the answer 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, final_labels, resolve
+from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, DAWID_SKENE, RULE, adjudicate
 from fcconan.annotation.campaigns import (
+    LABEL,
     MAIN,
     QUALIFICATION,
     VALIDATION,
     Answer,
     Campaign,
-    Decision,
     Unit,
     round_options,
 )
-from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.validation import Verdict, verdicts
-from fcconan.annotation.votes import NOT_SURE, answers_of
+from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
 from fcconan.building import ABOUT_CN, ABOUT_HS, COLUMNS
 from fcconan.data import LABELS, VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
@@ -82,15 +82,15 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
             not go with the votes.
     """
     _check_task(campaign)
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
-    answers: dict[str, list[Answer]] = {}
+    units = campaign.items()
     items = {unit.unit_id for unit in units}
-    order = {rater: position for position, rater in enumerate(campaign.raters())}
-    for answer in answers_of(campaign, rounds).values():
-        if answer.unit_id in items:
-            answers.setdefault(answer.unit_id, []).append(answer)
-    for given in answers.values():
-        given.sort(key=lambda answer: (order[answer.rater], campaign.aspects.index(answer.aspect)))
+    given_to = answers_of(campaign, rounds)
+    keys = list(product(campaign.raters(), campaign.aspects))
+    answers = {
+        unit: given
+        for unit in (each.unit_id for each in units)
+        if (given := [given_to[key] for rater, aspect in keys if (key := (rater, unit, aspect)) in given_to])
+    }
     judged = {unit for unit, given in answers.items() if any(each.value is not None for each in given)}
     elsewhere, others = _judged_elsewhere(campaign, items - judged, rounds)
     counts = {
@@ -115,13 +115,15 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
             f"{campaign.folder} has answers of validators and no final labels: run `fcconan annotate adjudicate`"
         )
     texts = campaign.texts()
+    decided = {unit for unit, decision in campaign.decisions().items() if decision.label is not None}
     if campaign.task.unit == "pair":
-        rows = _pairs(campaign, units, answers, texts, counts)
+        rows = _pairs(campaign, rounds, units, answers, texts)
+        counts["decided_without_votes"] = len(decided & items - judged)
     else:
         rows = _judged_replies(campaign, units, answers, texts)
     if campaign.task.unit == "comparison" and campaign.decisions():
-        rows["labels"] = _labels(campaign, units, answers)
-        counts["decided_without_votes"] = len(_labelled(campaign.decisions()) - answers.keys())
+        rows["labels"] = _labels(campaign, rounds, units, answers)
+        counts["decided_without_votes"] = len(decided - answers.keys())
     if campaign.task.unit == "reply" and campaign.answers(VALIDATION):
         found = verdicts(campaign, rounds)
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
@@ -163,52 +165,30 @@ def _check_task(campaign: Campaign) -> None:
 
 def _pairs(
     campaign: Campaign,
+    rounds: Sequence[str],
     units: Sequence[Unit],
     answers: Mapping[str, Sequence[Answer]],
     texts: Mapping[str, Row],
-    counts: dict[str, int],
 ) -> dict[str, list[Row]]:
-    raters, decisions = campaign.raters(), campaign.decisions()
-    confirmed = verdicts(campaign)
+    raters, confirmed = campaign.raters(), verdicts(campaign)
+    final = _final_labels(campaign, rounds, LABELS)
     pairs, votes = [], []
-    given_to = _votes(units, answers)
     for place, unit in enumerate(units):
         given = [answer for answer in answers.get(unit.unit_id, ()) if answer.value is not None]
         if not given:
             continue
-        label, reason = _final(decisions, unit.unit_id, given_to[unit.unit_id])
-        pairs.append(
-            {
-                "pair_id": unit.unit_id,
-                "label": label,
-                **_confirmed(confirmed.get(unit.unit_id)),
-                "reason": reason,
-                "original_index": place,
-            }
-        )
+        label, reason = final(unit.unit_id)
+        pair: Row = {"pair_id": unit.unit_id, "label": label, **_confirmed(confirmed.get(unit.unit_id))}
+        pairs.append(pair | {"reason": reason, "original_index": place})
         votes += [
             {"pair_id": unit.unit_id, "label": answer.value} | _by(answer, raters[answer.rater].role)
             for answer in given
         ]
-    _check_decisions(campaign, decisions, given_to, LABELS)
-    counts["decided_without_votes"] = sum(not given_to.get(unit, True) for unit in _labelled(decisions))
     sides = {
         "hs": _texts(campaign, texts, [unit.hs_id for unit in units], "hs", ABOUT_HS),
         "cn": _texts(campaign, texts, [unit.cn_id for unit in units], "cn", ABOUT_CN),
     }
     return sides | {"pairs": pairs, "votes": votes}
-
-
-def _labelled(decisions: Mapping[str, Decision]) -> set[str]:
-    return {unit for unit, decision in decisions.items() if decision.label is not None}
-
-
-def _votes(units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> dict[str, dict[str, str]]:
-    """Unit -> rater -> label, without those that were skipped."""
-    return {
-        unit.unit_id: {each.rater: str(each.value) for each in answers.get(unit.unit_id, ()) if each.value is not None}
-        for unit in units
-    }
 
 
 def _confirmed(verdict: Verdict | None) -> Row:
@@ -218,15 +198,15 @@ def _confirmed(verdict: Verdict | None) -> Row:
     }
 
 
-def _labels(campaign: Campaign, units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]) -> list[Row]:
+def _labels(
+    campaign: Campaign, rounds: Sequence[str], units: Sequence[Unit], answers: Mapping[str, Sequence[Answer]]
+) -> list[Row]:
     """The final verdicts of the comparisons that were judged, and how they were decided."""
-    decisions, confirmed, votes = campaign.decisions(), verdicts(campaign), _votes(units, answers)
-    _check_decisions(campaign, decisions, votes, VERDICTS)
+    decisions, confirmed = campaign.decisions(), verdicts(campaign)
+    final = _final_labels(campaign, rounds, VERDICTS)
     rows = []
-    for unit in units:
-        if unit.unit_id not in answers:
-            continue
-        label, reason = _final(decisions, unit.unit_id, votes[unit.unit_id])
+    for unit in (each for each in units if each.unit_id in answers):
+        label, reason = final(unit.unit_id)
         said = {"verdict": label or "invalid", "reason": reason}
         said["decided"] = decisions[unit.unit_id].reason if label else None
         rows.append(
@@ -239,43 +219,50 @@ def _by(answer: Answer, role: str) -> Row:
     return {"rater": answer.rater, "role": role, "round": answer.round}
 
 
-def _final(decisions: Mapping[str, Decision], unit: str, votes: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Returns the final label of a unit, or why it has none."""
-    if decisions:
-        decision = decisions.get(unit)
-        if decision is None:
+def _final_labels(
+    campaign: Campaign, rounds: Sequence[str], labels: Sequence[str]
+) -> Callable[[str], tuple[str | None, str | None]]:
+    """Returns a function that gives the final label of a unit, or why it has none.
+
+    Raises:
+        InputError: A label is none of the expected ones, or the votes do not give the final labels.
+    """
+    votes, decisions = votes_of(campaign, rounds)[LABEL], campaign.decisions()
+    _check_decisions(campaign, rounds, votes, labels)
+
+    def final(unit: str) -> tuple[str | None, str | None]:
+        if not decisions:
+            said = set(votes[unit].values())
+            label = str(next(iter(said)))
+            reason = CONFLICT if len(said) > 1 else NOT_SURE if label == NOT_SURE else None
+            return (None if reason else label), reason
+        if unit not in decisions:
             return None, UNDECIDED
+        decision = decisions[unit]
         return decision.label, None if decision.label else decision.reason
-    if len(labels := set(votes.values())) > 1:
-        return None, CONFLICT
-    return (None, NOT_SURE) if labels == {NOT_SURE} else (labels.pop(), None)
+
+    return final
 
 
 def _check_decisions(
-    campaign: Campaign,
-    decisions: Mapping[str, Decision],
-    votes: Mapping[str, Mapping[str, str]],
-    labels: Sequence[str],
+    campaign: Campaign, rounds: Sequence[str], votes: Mapping[str, object], labels: Sequence[str]
 ) -> None:
-    changed = []
-    posteriors = None
-    if any(decision.reason == "posterior" for decision in decisions.values()):
-        posteriors = posterior_labels(votes, final_labels(campaign))
+    decisions = campaign.decisions()
     for unit, decision in decisions.items():
         if decision.label not in (*labels, None):
             raise InputError(
                 f"{campaign.folder / 'decisions.jsonl'}: the label of {unit} is {decision.label!r}, expected "
-                f"{' or '.join(labels)}: decide it anew with `fcconan annotate adjudicate`"
+                f"{' or '.join(labels)}: decide it again with `fcconan annotate adjudicate`"
             )
-        # How probable a label had to be is not known any more, so nothing can be said of one that was improbable.
-        if decision.by not in (BY_VOTES, BY_RULE) or not votes.get(unit) or decision.reason == "improbable":
-            continue
-        if posteriors is not None and decision.reason == "posterior":
-            label = posteriors.label(unit)
-        else:
-            label = resolve([*votes[unit].values()])[0]
-        if label != decision.label:
-            changed.append(unit)
+    method = DAWID_SKENE if any(each.reason == "posterior" for each in decisions.values()) else RULE
+    found = adjudicate(campaign, rounds=rounds, now=True, persons=(), method=method, at_least=0.0).by_rule
+    changed = [
+        unit
+        for unit, each in decisions.items()
+        # The least probability that was asked for is not known, so an improbable label cannot be checked.
+        if each.by in (BY_VOTES, BY_RULE) and each.reason != "improbable" and unit in votes
+        if found[unit].label != each.label
+    ]
     if changed:
         raise InputError(
             f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels: they changed, "

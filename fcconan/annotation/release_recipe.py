@@ -10,54 +10,19 @@ import yaml
 
 from fcconan.annotation.campaigns import MAIN, Campaign
 from fcconan.annotation.release import Published, published_rows, without_label
-from fcconan.building import TIER_RULES, Judged, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
+from fcconan.annotation.tools.guidelines import campaign_template
+from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, new_folder, sha256_of
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
 RECIPE = "recipe.yaml"
-NO_TIER = "no tier"
 DEFAULT_RULE = "released"
 HEAD = (
     "# Written by `fcconan annotate tier`, which renews sources, tier rule and counts, and leaves what the other keys\n"
     "# say. Edit these before you publish: above all homepage, card_licence, citation and card.\n"
 )
-# What a person writes into the recipe; it stays when the data are written anew.
-WRITTEN = (
-    "title",
-    "summary",
-    "languages",
-    "synthetic",
-    "redistributable",
-    "homepage",
-    "card_licence",
-    "task_categories",
-    "annotations_creators",
-    "language_creators",
-    "citation",
-    "card",
-)
-TASK_CATEGORIES = {
-    "pair": ["text-retrieval", "text-ranking", "text-classification"],
-    "reply": ["text-generation"],
-    "comparison": ["text-generation"],
-}
-SUMMARY = {
-    "pair": "Pairs of a hateful message and a counter-narrative, labelled by people and sorted into tiers.",
-    "reply": "Replies to hateful messages, graded by people.",
-    "comparison": "Replies to hateful messages, compared two by two by people.",
-}
 NOT_STATED = ("hate_speech", "counter_narratives")  # facts of a build that follow from its rows
-COMPOSITION = {
-    "pair": "One row is a pair with its final label, whether validators confirmed it, the number of votes and how they "
-    "agree. `votes` holds the single votes under pseudonyms, `not_sure` among them; its split `left_out`, where there "
-    "is one, those on pairs that were judged and are in no tier.",
-    "reply": "`replies` holds the texts, `ratings` a row for each reply, rater and aspect, raters under pseudonyms. "
-    "`grades`, where there is one, holds the median of each aspect and whether validators confirmed the medians.",
-    "comparison": "`replies` holds the texts, `comparisons` a row for each two replies and rater, raters under "
-    "pseudonyms; a comparison that its rater skipped is `invalid`. `labels`, where there is one, holds a row for each "
-    "two replies: the final verdict, how it was decided or why there is none, and whether validators confirmed it.",
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +36,7 @@ class Written:
         tier_rule: The tier rule; None where there are no tiers.
         without_label: Judged pairs without a final label, by reason.
         published: The rows, and what is not among them.
-        lowered: As `lowered_without_validation`; empty where there are no tiers.
+        unvalidated: Whether a tier asks for confirmed labels, and no label was validated.
         kept: Whether the card text of a recipe that was there was kept.
     """
 
@@ -81,7 +46,7 @@ class Written:
     tier_rule: str | None
     without_label: dict[str, int]
     published: Published
-    lowered: dict[str, int]
+    unvalidated: bool
     kept: bool
 
 
@@ -129,36 +94,11 @@ def write_dataset(
         None if tiers is None else rule or DEFAULT_RULE,
         without_label(published),
         published,
-        {} if tiers is None else lowered_without_validation(published, tiers),
+        tiers is not None
+        and any(tier.valid is True for tier in tiers.complete)
+        and not any(row["n_validators"] for row in published.rows["pairs"]),
         bool(before),
     )
-
-
-def lowered_without_validation(published: Published, rule: TierRule) -> dict[str, int]:
-    """Counts the pairs that are in a lower tier only because nothing was validated.
-
-    Args:
-        published: The rows of a campaign on pairs.
-        rule: The tier rule.
-
-    Returns:
-        The number of pairs by the tier that they are in; empty where any label was validated, or validation changes no
-        tier.
-    """
-    if any(row["n_validators"] for row in published.rows["pairs"]):
-        return {}
-    votes: dict[str, list[Row]] = {}
-    for vote in published.rows["votes"]:
-        votes.setdefault(vote["pair_id"], []).append(vote)
-    lowered: dict[str, int] = {}
-    for row in published.rows["pairs"]:
-        if row["label"] is not None:
-            labels = [vote["label"] for vote in votes[row["pair_id"]]]
-            roles = frozenset(vote["role"] for vote in votes[row["pair_id"]])
-            tier, confirmed = (rule.best(Judged(labels, row["label"], valid, roles)) for valid in (False, True))
-            if tier != confirmed:
-                lowered[tier or NO_TIER] = lowered.get(tier or NO_TIER, 0) + 1
-    return lowered
 
 
 def _write_files(
@@ -212,57 +152,41 @@ def _before(campaign: Campaign, out: Path) -> Row:
             f"{path} is of the dataset {found.get('name')!r} of kind {found.get('kind')!r}, not of the campaign "
             f"{campaign.settings.name!r}: choose another --out"
         )
-    return {key: found[key] for key in WRITTEN if key in found}
+    return {key: found[key] for key in _template() if key in found and key not in ("name", "kind")}
+
+
+def _template() -> Row:
+    """Returns what a new recipe says, with null where a campaign decides."""
+    return dict(yaml.safe_load(campaign_template("recipe.yaml")))
 
 
 def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool) -> Row:
     """Returns the recipe without its tier rule and counts."""
-    name, unit = campaign.settings.name, campaign.task.unit
+    name, task = campaign.settings.name, campaign.task
     title = name.replace("-", " ").capitalize()
-    card = {
-        "motivation": "The judgements of an annotation campaign, for others to check and use.",
-        "composition": COMPOSITION[unit],
-        "collection": f"People answered, each on their own, the question {campaign.task.question!r} of the task "
-        f"{campaign.task.name!r}. Anchors, quiz items and remarks are not part of the data.",
-        "uses": "Evaluation of systems and judges; studies of agreement.",
-        "misuse": "The data must not be used to train systems that write hate speech, or be shown as examples of what "
-        "any group is like.",
-        "sensitive": "The messages may express hatred. Reading them can be distressing.",
-        "terms": "The terms of the texts are those of the corpus that they come from. The texts lie next to the recipe "
-        "in the files `hs.csv`, `cn.csv` or `replies.csv`, which `fcconan hydrate` needs.",
-    }
-    data: Row = {
+    data = _template() | {
         "name": name,
-        "kind": "campaign",
         "title": title,
-        "summary": SUMMARY[unit],
         "languages": [campaign.settings.language],
         "synthetic": synthetic,
-        "redistributable": False,
-        "homepage": "unknown",
-        "card_licence": "unknown",
-        "task_categories": TASK_CATEGORIES[unit],
         "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
-        "language_creators": ["found"],
         "citation": f"@misc{{{name},\n  title = {{{title}}},\n}}\n",
-        "card": card,
-        "sources": {
-            key: {
-                "path": f"{key}.csv",
-                "sha256": sha256_of(out / f"{key}.csv"),
-                "columns": {column: column for column in columns},
-            }
-            for key, columns in published.columns.items()
-        },
     }
-    if campaign.task.aspects:
+    for held in (data, data["card"]):
+        held |= {key: value[task.unit] for key, value in held.items() if isinstance(value, dict) and task.unit in value}
+    data["card"]["collection"] = data["card"]["collection"].format(question=task.question, task=task.name)
+    data["sources"] = {
+        key: {
+            "path": f"{key}.csv",
+            "sha256": sha256_of(out / f"{key}.csv"),
+            "columns": {column: column for column in columns},
+        }
+        for key, columns in published.columns.items()
+    }
+    if task.aspects:
         data["aspects"] = {
-            aspect.name: {
-                "low": aspect.low,
-                "high": aspect.high,
-                "higher_is_better": aspect.higher_is_better,
-            }
-            for aspect in campaign.task.aspects
+            aspect.name: {name: getattr(aspect, name) for name in ("low", "high", "higher_is_better")}
+            for aspect in task.aspects
         }
     return data
 

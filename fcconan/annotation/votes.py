@@ -1,8 +1,9 @@
 """What raters said in a campaign, as agreement, adjudication and validation read it."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from fcconan.annotation.campaigns import MAIN, Answer, Campaign, Unit
+from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Campaign, Row, Unit
 from fcconan.errors import InputError
 
 Value = str | float
@@ -54,6 +55,23 @@ def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tupl
             f"{campaign.folder} has answers of {min(unknown)}, who is not in raters.jsonl: take the file from a backup"
         )
     return found
+
+
+def unit_named(row: Row) -> str | None:
+    """Returns the id of the unit that a row is about: a pair, a reply, or two replies; None if it names none."""
+    for key in ("unit_id", "pair_id", "reply_id"):
+        if row.get(key):
+            return str(row[key])
+    for first, second in (("query_id", "corpus_id"), ("reply_a", "reply_b")):
+        if row.get(first) and row.get(second):
+            return f"{row[first]}:{row[second]}"
+    return None
+
+
+def answer_in(row: Row) -> tuple[str, Any]:
+    """Returns question and answer of a row: `label` with a label or verdict, or an aspect with its value."""
+    label = row.get(LABEL) or row.get("verdict")
+    return (LABEL, label) if label or not row.get("aspect") else (str(row["aspect"]), row.get("value"))
 
 
 def item_of(unit: Unit) -> str:

@@ -19,12 +19,9 @@ from .atomic import (
     write_whole as write_whole,
 )
 from .checkpoints import (
-    WHOLE as WHOLE,
     Checkpoint as Checkpoint,
     claim_folder as claim_folder,
     is_sealed as is_sealed,
-    last_whole as last_whole,
-    mark_whole as mark_whole,
     report as report,
     seal_folder as seal_folder,
 )

@@ -10,13 +10,11 @@ The checksum is BLAKE2b with 128 bits (RFC 7693) over the bytes that follow it. 
 authenticate the author of a file. A value with another checksum or other inputs is never used: it is computed again.
 Damage is reported in one line on standard error.
 
-Values that are files themselves (shards, matrices) have a checkpoint with their hashes: see `seal_folder`. Trainers of
-other libraries write folders of their own, which are marked when they are complete: see `last_whole`.
+Values that are files themselves (shards, matrices) have a checkpoint with their hashes: see `seal_folder`.
 """
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,7 +28,6 @@ from fcconan.errors import InputError
 FORMAT = 1
 _SEAL = "checkpoint.json"
 _CLAIM = "what.json"
-WHOLE = "whole"  # the mark of a complete checkpoint of a trainer
 _START, _MIDDLE, _END = b'{"checksum": "', b'", ', b"}\n"
 _DIGITS = 32
 
@@ -109,22 +106,6 @@ def is_sealed(folder: Path, inputs: Mapping[str, Any]) -> bool:
     if expected is not None and not whole:
         report(f"{folder} is damaged: its content is computed again")
     return whole
-
-
-def mark_whole(folder: Path) -> None:
-    """Marks a folder that a trainer wrote as a checkpoint as complete; see `last_whole`."""
-    (folder / WHOLE).touch()
-
-
-def last_whole(folder: Path) -> Path | None:
-    """Returns the newest folder `checkpoint-NUMBER` that is complete; incomplete ones are removed."""
-    complete = []
-    for path in folder.glob("checkpoint-*"):
-        if (path / WHOLE).is_file():
-            complete.append(path)
-        else:
-            shutil.rmtree(path)
-    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def claim_folder(folder: Path, inputs: Mapping[str, Any], what: str) -> None:

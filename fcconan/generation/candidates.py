@@ -1,6 +1,6 @@
 """Which of several candidates becomes the reply: the first, a seeded draw, or the one that a judge rates best."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from fcconan.data import make_reply_id, short_hash
 from fcconan.errors import InputError
+from fcconan.judging import answered
 
 if TYPE_CHECKING:
     from fcconan.generation.items import Drawn
@@ -98,27 +99,13 @@ class BestOf:
 
     def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
         """Yields each message with the place of the candidate, while the candidates of later ones are rated."""
-        waiting: deque[tuple[Drawn, list[str], list[float | None]]] = deque()
-
-        def rows() -> Iterator[Row]:
-            for each in drawn:
-                texts = list(dict.fromkeys(each.texts.values()))
-                texts = texts if len(texts) > 1 else []  # one text needs no judge
-                waiting.append((each, texts, []))
-                for text in texts:
-                    yield _row(each, text)
-
-        def ready() -> Iterator[Picked]:
-            while waiting and len(waiting[0][1]) == len(waiting[0][2]):
-                each, texts, means = waiting.popleft()
-                yield each, self._best(each, dict(zip(texts, means, strict=True)))
-
-        for rated in self.judge.rate(rows()):
-            yield from ready()
-            waiting[0][2].append(mean_of(rated))
-            self.missing.update(str(row["reason"]) for row in rated if row["value"] is None)
-            yield from ready()
-        yield from ready()
+        differing = ((each, list(dict.fromkeys(each.texts.values()))) for each in drawn)
+        # One text needs no judge.
+        rated = ((each, [_row(each, text) for text in texts] if len(texts) > 1 else []) for each, texts in differing)
+        for each, ratings in answered(self.judge.name, self.judge.rate, rated):
+            texts = dict.fromkeys(each.texts.values()) if ratings else ()
+            self.missing.update(str(row["reason"]) for rows in ratings for row in rows if row["value"] is None)
+            yield each, self._best(each, dict(zip(texts, map(mean_of, ratings), strict=True)))
 
     def _best(self, drawn: "Drawn", means: dict[str, float | None]) -> int | None:
         order = order_of(drawn, self._seed)

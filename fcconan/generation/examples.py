@@ -32,7 +32,6 @@ class Examples:
 
     Attributes:
         configuration: All that changes what is found, as JSON-able values.
-        fewer: Item id to how many pairs were found, for the items for which the pool has too few.
 
     Raises:
         InputError: The pool has no messages, or the encoder is not to be had.
@@ -56,7 +55,7 @@ class Examples:
         if not self._messages:
             raise InputError("the training pairs have no messages: a catalogue alone gives no examples")
         self._of_message = list(self._messages.values())
-        self.pool, self.k, self.fewer = pool, k, dict[str, int]()
+        self.pool, self.k = pool, k
         self._similar: _Similar
         if encoder == TFIDF:
             self._similar = _TfIdf(list(self._messages))
@@ -103,8 +102,6 @@ class Examples:
                     seen_groups.add(self.pool.groups[position])
                     seen_replies.add(pair.cn_id)
                     break
-        if len(found) < self.k:
-            self.fewer[item.item_id] = len(found)
         return tuple(found)
 
 

@@ -1,17 +1,16 @@
 """Systems that answer messages: a model, a catalogue, and the people whose CNs are the references."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.errors import InputError
 from fcconan.generation.candidates import First, Pick, key_of
 from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
-from fcconan.models import Call, Model, Reply, stop_in
+from fcconan.judging import answered
+from fcconan.models import Model, Reply, stop_in
 from fcconan.parsing import without_thoughts
 
 # Failures that another try may mend; the others say something about the model.
@@ -97,28 +96,14 @@ class ModelGenerator:
         Raises:
             InputError: The model cannot be used at all.
         """
-        waiting: deque[Drawn] = deque()
+        asked = (self._asked(item) for item in items)
+        for drawn, replies in answered(self.model.name, self.model.replies, ((each, each.calls) for each in asked)):
+            drawn.candidates += map(self._candidate, replies)
+            yield drawn
 
-        def calls() -> Iterator[Call]:
-            for item in items:
-                shown, reason = self.plan.shown(item)
-                asked = self.plan.calls(item, shown) if reason is None else []
-                waiting.append(Drawn(item, shown, asked, reason))
-                yield from asked
-
-        def ready() -> Iterator[Drawn]:
-            while waiting and len(waiting[0].candidates) == len(waiting[0].calls):
-                yield waiting.popleft()
-
-        for reply in self.model.replies(calls()):
-            yield from ready()
-            if not waiting:
-                raise InputError(f"{self.model.name}: gave more replies than calls; a model gives one each")
-            waiting[0].candidates.append(self._candidate(reply))
-            yield from ready()
-        yield from ready()
-        if waiting:
-            raise InputError(f"{self.model.name}: gave fewer replies than calls; a model gives one each")
+    def _asked(self, item: Item) -> Drawn:
+        shown, reason = self.plan.shown(item)
+        return Drawn(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
 
     def _candidate(self, reply: Reply) -> Candidate:
         self.failed += reply.text is None and reply.reason in PASSING

@@ -1,6 +1,6 @@
 """Replies that were made elsewhere, as replies to the items of a dataset."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from fcconan.generation.items import Generated, Item, Row
 from fcconan.generation.splits import open_part
 
 STRATEGY = "imported"
-EMPTY, NO_REPLY = "empty", "no_reply"
+EMPTY = "empty"
 # Names that the columns of replies go by; the first one that is there counts.
 _TEXTS = ("text", "reply", "response", "counter_speech", "counterspeech", "counter_narrative")
 _MESSAGES = ("hate_speech", "item_id", "hs_id")
@@ -98,10 +98,6 @@ class ImportedReplies:
             for each in self._by_system[system].get(item.item_id, ()):
                 yield item, each
 
-    def generator(self, system: str) -> "ImportedSystem":
-        """Returns a system as a generator: its first reply to each item, `no_reply` where it has none."""
-        return ImportedSystem(system, self._by_system[system], self.configuration)
-
     def notes(self) -> list[str]:
         """Returns what a reader should know, a sentence each."""
         counts = self.counts
@@ -159,27 +155,6 @@ class ImportedReplies:
         kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
         more = {"reply_id": kept or own, "strategy": row["strategy"] or STRATEGY}
         said.append(Generated(text, None if text else EMPTY, more))
-
-
-class ImportedSystem:
-    """One system of a file; see `ImportedReplies.generator`.
-
-    Args:
-        name: Of the system.
-        replies: Item id -> the replies to it, the first of which counts.
-        configuration: What changes them, as JSON-able values.
-    """
-
-    strategy = STRATEGY
-
-    def __init__(self, name: str, replies: Mapping[str, Sequence[Generated]], configuration: dict[str, Any]) -> None:
-        self.name, self.configuration = name, configuration
-        self._replies = replies
-
-    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields the first reply to each item."""
-        for item in items:
-            yield next(iter(self._replies.get(item.item_id, ())), Generated(None, NO_REPLY))
 
 
 def _read(

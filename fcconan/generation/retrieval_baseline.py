@@ -28,17 +28,13 @@ class Catalogue:
             or the name on the Hub (`owner/model`) of a sentence-transformers model, or a system.
         k: How many CNs are given.
         own: Leave the item's own CNs in: only where finding them is the task, as on a retrieval benchmark.
-        train: The pairs that systems learn from; by default the pool.
-        suite: A suite of one's own.
         client: Makes the client of systems behind an endpoint when the first one is asked for.
         device: Of local models.
         batch_size: Of local models.
 
     Attributes:
         configuration: All that changes what is found, as JSON-able values.
-        fewer: Item id to how many CNs were found, for the items for which there are too few.
         failures: Item id to the reason why the system ranked nothing.
-        resolved: What the system found out or chose while it ranked.
 
     Raises:
         InputError: There is no such system, or it cannot be made.
@@ -51,23 +47,19 @@ class Catalogue:
         k: int = 1,
         *,
         own: bool = False,
-        train: Pool | None = None,
-        suite: Path | None = None,
         client: Callable[[str], Any] | None = None,
         device: str | None = None,
         batch_size: int | None = None,
     ) -> None:
         if k < 1:
             raise InputError(f"the number of CNs is {k}: give 1 or more")
-        self.pool, self.k, self.own, self._train = pool, k, own, train or pool
+        self.pool, self.k, self.own = pool, k, own
         self._first: dict[str, Pair] = {}
         for pair in pool.pairs:
             self._first.setdefault(pair.cn_id, pair)
         self._texts = {key: pair.counter_narrative for key, pair in self._first.items()}
         self._retriever = retriever
-        self._maker = Maker(
-            load_suite(suite), self._train.training(), client=client, device=device, batch_size=batch_size
-        )
+        self._maker = Maker(load_suite(), pool.training(), client=client, device=device, batch_size=batch_size)
         system = self._system()
         said = {key: value for key, value in _configuration(system).items() if key not in _DEPENDS_ON_ITEMS}
         self.configuration: dict[str, Any] = {
@@ -75,14 +67,12 @@ class Catalogue:
             "catalogue": len(self._texts),
             "retriever": system.name,
             "system": said,
-            "train": self._train.configuration,
+            "train": pool.configuration,
             "learns_from": LEARNS_FROM if isinstance(retriever, str) else None,
             "k": k,
             "own": own,
         }
-        self.fewer: dict[str, int] = {}
         self.failures: dict[str, str] = {}
-        self.resolved: dict[str, Any] = {}
         self._found: dict[str, tuple[Example, ...]] = {}
 
     def prepare(self, items: Iterable[Item]) -> None:
@@ -97,18 +87,15 @@ class Catalogue:
             return
         self._check_own(new.values())
         left_out = {key: self._left_out(item) for key, item in new.items()}
-        kin = frozenset[int]().union(*(self._train.kin_of(item) for item in new.values()))
-        self._maker.train = tuple(self._train.training(without=kin))
+        kin = frozenset[int]().union(*(self.pool.kin_of(item) for item in new.values()))
+        self._maker.train = tuple(self.pool.training(without=kin))
         system = self._learnt(len(new))
         depth = min(len(self._texts), self.k + max(map(len, left_out.values())))
         queries = {key: item.hate_speech for key, item in new.items()}
         ranked = rank_all(system, queries, self._texts, depth)
         self.failures |= ranked.failures
-        self.resolved = dict(ranked.resolved)
         for key in new:
             self._found[key] = self._best(ranked.get(key, []), left_out[key])
-            if len(self._found[key]) < self.k:
-                self.fewer[key] = len(self._found[key])
 
     def of(self, item: Item) -> tuple[Example, ...]:
         """Returns the pairs whose CNs are ranked best, the best first; each CN once.
@@ -151,7 +138,7 @@ class Catalogue:
         try:
             return self._system()
         except InputError as error:
-            known = len(self._train.training())
+            known = len(self.pool.training())
             if self._maker.train or not known:
                 raise
             raise InputError(

@@ -125,7 +125,6 @@ def open_part(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
     training: bool = False,
-    usual: str | None = None,
 ) -> Part:
     """Finds the part of a dataset that items or training pairs are read from.
 
@@ -138,7 +137,6 @@ def open_part(
         columns: Name of a column here -> its name in a file.
         filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
         training: Whether training pairs are asked for.
-        usual: The part that training pairs are read from where no config is given and there is no part `train`.
 
     Raises:
         InputError: There is no such file, folder, part or split, several parts could be meant, or it has no texts.
@@ -156,7 +154,7 @@ def open_part(
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
         raise InputError(f"{source} holds labels without texts: `fcconan hydrate {source} --out DIR` brings them back")
-    config = config or _choose(source, training=training, usual=usual)
+    config = config or _choose(source, training=training)
     if training and split is None and any((source / config).glob(f"{TRAIN}-*.parquet")):
         split = TRAIN
     files = part_files(source, split, config)
@@ -172,13 +170,11 @@ def open_part(
     )
 
 
-def _choose(source: Path, *, training: bool, usual: str | None) -> str:
+def _choose(source: Path, *, training: bool) -> str:
     columns = {each.parent.name: _columns(each) for each in sorted(source.glob("*/*.parquet"))}
     pairs = [name for name, has in columns.items() if {"hate_speech", "counter_narrative"} <= has]
     if training and TRAIN in pairs:
         return TRAIN
-    if training and usual in pairs:
-        return usual
     if not training and "replies" in columns:
         return "replies"
     tiers = [tier for tier in TIERS if tier in pairs]

@@ -93,7 +93,6 @@ def load_pool(
     config: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
-    items_config: str | None = None,
 ) -> Pool:
     """Reads training pairs; those whose label says that the CN does not fit are left out.
 
@@ -104,13 +103,11 @@ def load_pool(
             benchmark: CNs without messages.
         split: A split of that part; by default `train` where there is one.
         columns: Name of a column here -> its name in a file.
-        items_config: The config of the items, where they are of the same folder: its pairs are taken where no config is
-            given and there is no training part.
 
     Raises:
         InputError: There is no such file, folder or part, it holds no pairs, or a text is empty.
     """
-    part = open_part(source, config=config, split=split, columns=columns, training=True, usual=items_config)
+    part = open_part(source, config=config, split=split, columns=columns, training=True)
     configuration = {
         "dataset": part.dataset,
         "fingerprint": part.fingerprint,

@@ -1,6 +1,6 @@
 """Replies as rows, and what is counted as they go by."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from fcconan.data import make_reply_id
 from fcconan.errors import InputError
 from fcconan.generation.generators import Generator
 from fcconan.generation.items import GENERATED, Generated, Item, Row
+from fcconan.judging import answered
 
 Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # how the flags begin that tell of one
@@ -28,20 +29,9 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
     Raises:
         InputError: The generator cannot be used at all, or gives another number of answers than there are items.
     """
-    waiting: deque[Item] = deque()
-
-    def noted() -> Iterator[Item]:
-        for item in items:
-            waiting.append(item)
-            yield item
-
     make = row_maker(generator.name, generator.strategy, flags=flags)
-    for generated in generator.answers(noted()):
-        if not waiting:
-            raise InputError(f"{generator.name}: gave more answers than there are items; a system gives one an item")
-        yield make(waiting.popleft(), generated)
-    if waiting:
-        raise InputError(f"{generator.name}: gave fewer answers than there are items; a system gives one an item")
+    for item, (generated,) in answered(generator.name, generator.answers, ((item, [item]) for item in items)):
+        yield make(item, generated)
 
 
 def row_maker(system: str, strategy: str, *, flags: Flags | None = None) -> Callable[[Item, Generated], Row]:

@@ -30,6 +30,7 @@ from .calibration.settings import (
 from .comparison.judge import (
     COLUMNS as COLUMNS,
     ComparisonResult as ComparisonResult,
+    calls_about as calls_about,
     compare as compare,
 )
 from .comparison.pairs import (
@@ -77,6 +78,9 @@ from .strategies import (
     TEXTS as TEXTS,
     Plan as Plan,
     Question as Question,
+)
+from .streams import (
+    answered as answered,
 )
 from .tasks import (
     Aspect as Aspect,

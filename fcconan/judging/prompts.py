@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fcconan.data import YamlFile
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from fcconan.data import YamlFile, explain
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Aspect, Task
+from fcconan.judging.tasks import Aspect, Task, Text
 from fcconan.models import Messages
 
-ROLES = ("system", "user", "assistant")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 # What is left of braces after all variables are taken out was meant as one.
 _LEFT_OVER = re.compile(r"\{\{[^{}]{0,40}\}\}|\{\{\s*[A-Za-z_]\w*")
@@ -72,6 +73,13 @@ def inert(text: str) -> str:
     return re.sub(r"\{(?=\{)", "{ ", text)
 
 
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["system", "user", "assistant"]
+    content: Text
+
+
 def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> Prompt:
     """Loads a prompt file: a YAML list of entries with `role` and `content`.
 
@@ -84,16 +92,12 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
         InputError: The file is no such list, or names a variable that is not known or lacks one that is needed.
     """
     file = YamlFile(path, top="list")
-    messages = []
-    for number, entry in enumerate(file.data):
-        where = f"{path}, line {file.line((number,))}"
-        if not isinstance(entry, dict) or set(entry) != {"role", "content"}:
-            raise InputError(f"{where}: found {_shape(entry)}, expected an entry with `role` and `content`")
-        if entry["role"] not in ROLES:
-            raise InputError(f"{where}: the role is {entry['role']!r}, expected one of {', '.join(ROLES)}")
-        if not isinstance(entry["content"], str) or not entry["content"].strip():
-            raise InputError(f"{where}: the content is no text; write it after `content: |`")
-        messages.append((entry["role"], entry["content"]))
+    try:
+        read = TypeAdapter(list[_Message]).validate_python(file.data, strict=True)
+    except ValidationError as error:
+        known_keys = list(_Message.model_fields)
+        raise InputError(explain(file, error, whole="the prompt", known_keys=lambda _: known_keys)) from error
+    messages = [(each.role, each.content) for each in read]
     if not messages:
         raise InputError(f"{path}: the list of messages is empty; give one with `role` and `content`")
     prompt = Prompt(tuple(messages))
@@ -134,10 +138,6 @@ def _check_variables(prompt: Prompt, path: Path, known: Collection[str], needed:
     missing = sorted(set(needed) - prompt.variables)
     if missing:
         raise InputError(f"{path}: the prompt does not show {', '.join(missing)}; put {{{{{missing[0]}}}}} into it")
-
-
-def _shape(entry: Any) -> str:
-    return f"the keys {', '.join(map(str, entry))}" if isinstance(entry, dict) else repr(entry)[:60]
 
 
 Form = Literal["object", "number", "result", "label"]

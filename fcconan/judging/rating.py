@@ -1,7 +1,7 @@
 """Ratings of replies by a model: a row for each aspect of each reply, with a value or a reason; and their counts."""
 
 import unicodedata
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
@@ -10,6 +10,7 @@ from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Col
 from fcconan.judging.answer_checks import cites, copied
 from fcconan.judging.outcomes import Outcome, RowReason, keys, read
 from fcconan.judging.strategies import TEXTS, Plan, Question, variables
+from fcconan.judging.streams import answered
 from fcconan.models import Call, Model, Reply, Sampling
 
 Row = dict[str, Any]
@@ -115,26 +116,10 @@ class ModelJudge:
         Yields:
             The rows of one reply: one for every aspect, or one with a label.
         """
-        waiting: deque[tuple[Row, _Shown, int]] = deque()
-
-        def calls() -> Iterator[Call]:
-            for row in replies:
-                shown = self._shown(row)
-                asked = self._calls(*shown)
-                waiting.append((row, shown, len(asked)))
-                yield from asked
-
-        answers = iter(self.model.replies(calls()))
-        early: deque[Reply] = deque()
-        while True:
-            if not waiting:
-                reply = next(answers, None)  # makes the model read on
-                if reply is not None:
-                    early.append(reply)
-                if not waiting:
-                    return
-            row, shown, number = waiting.popleft()
-            yield self._rows(row, shown, [early.popleft() if early else next(answers) for _ in range(number)])
+        shown = ((row, self._shown(row)) for row in replies)
+        asked = ((each, self._calls(*each[1])) for each in shown)
+        for (row, texts), answers in answered(self.model.name, self.model.replies, asked):
+            yield self._rows(row, texts, answers)
 
     def _shown(self, row: Row) -> _Shown:
         """Returns the texts of a row that the judge is shown, or why it cannot be judged."""

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Annotated, Any, Self
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Aspect, Task, load_task
-from fcconan.models import Call, Model, Sampling, whole_characters
+from fcconan.judging.tasks import Aspect, Task, Text, load_task
+from fcconan.models import Call, Model, Sampling
 
 # `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
 # The last words before the grades, such as `Here is what each star means:`; the grades are listed apart.
@@ -58,48 +58,50 @@ def _from_csv(path: Path, text: str) -> Mapping[str, str]:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except csv.Error as error:
-        raise InputError(f"{path}: not CSV ({error}); mend it") from error
-    if len(rows) != 2 or len(rows[0]) != len(rows[1]):
-        cells = " and ".join(str(len(row)) for row in rows[:3]) or "no"
+        raise InputError(f"{path}: not CSV ({error}); correct it") from error
+    if [len(row) for row in rows] != [len(set(rows[0]) if rows else ())] * 2:
         raise InputError(
-            f"{path} has {len(rows)} rows with {cells} cells, expected two alike: the names of the aspects, and a "
-            "prompt for each"
+            f"{path} has rows of {', '.join(str(len(row)) for row in rows[:3]) or 'no'} cells, expected two of one "
+            "length: the names of the aspects, all different, and a prompt for each"
         )
-    if len(set(rows[0])) < len(rows[0]):
-        raise InputError(f"{path}: two columns have one name; rename one of them")
-    return dict(zip(rows[0], rows[1], strict=True))
+    return dict(zip(*rows, strict=True))
+
+
+class _Criteria(BaseModel):
+    """A rubric as prometheus-eval writes it: `criteria`, and `score1_description` and so on."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str]
+
+    criteria: str
+
+    @model_validator(mode="after")
+    def _grades(self) -> Self:
+        for key in self.__pydantic_extra__:
+            if not _DESCRIBED.fullmatch(key):
+                raise ValueError(f"found {key!r}; give texts under score1_description, score2_description and so on")
+        return self
+
+    def lines(self) -> str:
+        """Returns the rubric as lines of text: on a line of its own, nothing in a text passes for another grade."""
+        texts = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in self.__pydantic_extra__.items()}
+        return "\n".join(label + " ".join(text.split()) for label, text in {"": self.criteria, **texts}.items())
+
+
+class _Rubrics(BaseModel):
+    rubrics: Annotated[dict[str, str | _Criteria], Field(min_length=1)]
 
 
 def _from_json(path: Path, text: str) -> Mapping[str, str]:
     try:
         found = json.loads(text)
-        rubrics = {path.stem: found} if isinstance(found, dict) and "criteria" in found else found["rubrics"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: expected a JSON object with `rubrics`, or with `criteria`, found none ({error})"
-        ) from error
-    if not isinstance(rubrics, dict) or not rubrics:
-        raise InputError(f"{path}: `rubrics` is no object of texts; give aspect -> text")
-    return {title: _lines(path, title, rubric) for title, rubric in rubrics.items()}
-
-
-def _lines(path: Path, title: str, rubric: Any) -> str:
-    """Returns a rubric of either form as lines."""
-    if isinstance(rubric, str):
-        return rubric
-    if not isinstance(rubric, dict):
-        raise InputError(f"{path}: `rubrics` is no object of texts; give aspect -> text")
-    lines = []
-    for key, text in rubric.items():
-        described = _DESCRIBED.fullmatch(key)
-        if not isinstance(text, str) or not (described or key == "criteria"):
-            raise InputError(
-                f"{path}: {title} has {key!r}: give texts under `criteria` and `score1_description`, "
-                "`score2_description` and so on"
-            )
-        words = " ".join(text.split())  # on a line of its own, nothing in it passes for another grade
-        lines.append(f"Score {described[1]}: {words}" if described else words)
-    return "\n".join(sorted(lines, key=lambda line: bool(_GRADE.match(line))))
+        alone = isinstance(found, dict) and "criteria" in found
+        rubrics = _Rubrics.model_validate({"rubrics": {path.stem: found}} if alone else found).rubrics
+    except ValidationError as error:
+        raise InputError(f"{path}: {_said(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); correct it") from error
+    return {title: rubric if isinstance(rubric, str) else rubric.lines() for title, rubric in rubrics.items()}
 
 
 def _aspect(path: Path, title: str, rubric: str) -> Aspect:
@@ -126,8 +128,7 @@ def _aspect(path: Path, title: str, rubric: str) -> Aspect:
             name=name, title=title.strip(), question=question, low=min(grades), high=max(grades), grades=grades
         )
     except ValidationError as error:
-        said = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path}: {title}: {said}") from error
+        raise InputError(f"{path}: {title}: {_said(error)}") from error
 
 
 LONGEST_SCALE = 100
@@ -190,7 +191,6 @@ def draft_rubric(
             aspects=[aspect],
         )
 
-    _check_wish(name, title, definition)
     if high - low >= LONGEST_SCALE:
         raise InputError(
             f"the scale from {low} to {high} has more than {LONGEST_SCALE} grades: give a smaller "
@@ -216,63 +216,26 @@ def draft_rubric(
     if reply.text is None:
         said = ": ".join(filter(None, (reply.reason, reply.detail)))
         raise InputError(f"{model.name} drafted no rubric ({said}): try again, or another model")
-    drafted = _read(reply.text)
-    if drafted is None:
+    try:
+        drafted = _Draft.model_validate_json(reply.text[reply.text.find("{") : reply.text.rfind("}") + 1])
+        asked = drafted.question if isinstance(drafted.question, str) else ""
+        return rubric(asked.strip() or definition, drafted.grades, drafted.steps)
+    except ValidationError as error:
         raise InputError(
-            f"{model.name} answered no rubric in JSON: look at it with `fcconan judge show`, and try again"
-        )
-    grades = _grades(drafted.get("grades"))
-    if grades is None or sorted(grades) != list(range(low, high + 1)):
-        raise InputError(
-            f"{model.name} drafted no `grades` with a text for each of {low} to {high}: try again, or another model"
-        )
-    question, steps = drafted.get("question"), drafted.get("steps", [])
-    if not isinstance(steps, list) or not all(_is_text(step) for step in steps):
-        raise InputError(f"{model.name} drafted `steps` that are no list of texts: try again, or another model")
-    return rubric(question if _is_text(question) else definition, grades, steps)
+            f"{model.name} drafted no rubric ({_said(error)}): look at it with `fcconan judge show`, and try again"
+        ) from error
 
 
-def _check_wish(name: str, title: str, definition: str) -> None:
-    for what, text in (("name", name), ("title", title), ("definition", definition)):
-        if not text.strip():
-            raise InputError(f"the {what} of the aspect is empty: write what raters should read")
+class _Draft(BaseModel):
+    question: Any = None
+    grades: dict[int, Text]
+    steps: list[Text] = []
 
 
 def _said(error: ValidationError) -> str:
-    return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-
-
-def _is_text(value: Any) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _grades(drafted: Any) -> dict[int, str] | None:
-    """The drafted texts by grade; None unless each is a text under a number of its own."""
-    if not isinstance(drafted, dict) or not all(_is_text(text) for text in drafted.values()):
-        return None
-    try:
-        grades = {int(grade): str(text) for grade, text in drafted.items()}
-    except ValueError:
-        return None
-    return grades if len(grades) == len(drafted) else None
-
-
-def _read(text: str) -> dict[str, Any] | None:
-    begin, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[begin : end + 1])
-    except ValueError:
-        return None
-    return _whole(found) if isinstance(found, dict) else None
-
-
-def _whole(value: Any) -> Any:
-    """JSON can write half characters, which no file can hold."""
-    if isinstance(value, str):
-        return whole_characters(value)
-    if isinstance(value, list):
-        return [_whole(each) for each in value]
-    return {str(key): _whole(each) for key, each in value.items()} if isinstance(value, dict) else value
+    last = error.errors()[-1]  # of a text or an object, what the object lacks
+    where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic's own names have brackets
+    return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
 
 
 def _schema(low: int, high: int) -> dict[str, Any]:

@@ -119,12 +119,25 @@ class Plan:
         if self.prompt is not None:
             return self._own_prompt(self.prompt, aspects)
         if self.task.labels:
-            return [self._label_question()]
+            prompt = label_prompt(self.task, meanings=self.strategy == "rubric")
+            return [self._question((), prompt, _SHORT, label_schema(self.task))]
+        explained = self.task.explain or self.strategy == "grounded"
+        longest = {"object": _EXPLAINED if explained else _SHORT, "number": 16, "result": _EXPLAINED}[self._form]
         if self.strategy == "grounded":
-            return [self._question(aspects, _LONG, "object", cited=True)]
-        form = _FORMS[self.strategy]
-        longest = {"object": _EXPLAINED if self.task.explain else _SHORT, "number": 16, "result": _EXPLAINED}[form]
-        return [self._question((aspect,), longest, form, cited=False) for aspect in aspects]
+            longest = _LONG
+        asked = []
+        for group in [aspects] if self.strategy == "grounded" else [(aspect,) for aspect in aspects]:
+            has_steps = self.strategy in ("g-eval", "auto-cseval")
+            steps = {aspect.name: self._steps(aspect) for aspect in group} if has_steps else {}
+            grades = self.strategy != "direct"
+            prompt = rating_prompt(self.task, group, self._form, grades=grades, steps=steps, explained=explained)
+            schema = rating_schema(group, explained=explained) if self._form == "object" else None
+            asked.append(self._question(group, prompt, longest, schema))
+        return asked
+
+    @property
+    def _form(self) -> Form:
+        return "label" if self.task.labels else _FORMS[self.strategy]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -144,8 +157,6 @@ class Plan:
         return tuple(name for name in TEXTS if name in wanted)
 
     def _check(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise InputError(f"there is no strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}")
         if self.task.unit == "comparison":
             raise InputError(f"the task {self.task.name} compares two replies: use `fcconan judge compare`")
         if self.task.labels and self.strategy not in ("direct", "rubric"):
@@ -164,8 +175,6 @@ class Plan:
             )
 
     def _check_sampling(self) -> None:
-        if self.samples is not None and self.samples < 1:
-            raise InputError(f"samples is {self.samples}: ask 1 or more times")
         if self.logprobs and (self.strategy != "g-eval" or self._samples > 1):
             raise InputError("log-probabilities go with --rating-method g-eval and one sample: leave the others out")
         if self._samples > 1 and self.temperature == 0:
@@ -183,36 +192,18 @@ class Plan:
     def _samples(self) -> int:
         return self.samples or (G_EVAL_SAMPLES if self.strategy == "g-eval" and not self.logprobs else 1)
 
-    def _sampling(self, longest: int) -> tuple[Sampling, int]:
-        samples = self._samples
-        temperature = self.temperature if self.temperature is not None else (1.0 if samples > 1 else 0.0)
+    def _question(
+        self, aspects: tuple[Aspect, ...], prompt: Prompt, longest: int, schema: Mapping[str, Any] | None = None
+    ) -> Question:
+        temperature = self.temperature if self.temperature is not None else (1.0 if self._samples > 1 else 0.0)
         sampling = Sampling(
             temperature=temperature,
             max_tokens=longest if self.max_tokens is None else self.max_tokens,
             seed=self.seed,
             top_logprobs=TOP_LOGPROBS if self.logprobs else 0,
         )
-        return sampling, samples
-
-    def _question(self, aspects: tuple[Aspect, ...], longest: int, form: Form, *, cited: bool) -> Question:
-        explained = cited or self.task.explain
-        steps = {}
-        if self.strategy in ("g-eval", "auto-cseval"):
-            steps = {aspect.name: self._steps(aspect) for aspect in aspects}
-        prompt = rating_prompt(
-            self.task, aspects, form, grades=self.strategy != "direct", steps=steps, explained=explained
-        )
-        sampling, samples = self._sampling(longest)
-        return Question(
-            aspects,
-            prompt,
-            sampling,
-            form,
-            rating_schema(aspects, explained=explained) if form == "object" else None,
-            samples,
-            weighted=self.logprobs,
-            cited=cited,
-        )
+        cited = self.strategy == "grounded"
+        return Question(aspects, prompt, sampling, self._form, schema, self._samples, self.logprobs, cited)
 
     def _steps(self, aspect: Aspect) -> Sequence[str]:
         if self.strategy != "auto-cseval":
@@ -229,30 +220,22 @@ class Plan:
             )
         return self.steps[aspect.name]
 
-    def _label_question(self) -> Question:
-        sampling, samples = self._sampling(_SHORT)
-        prompt = label_prompt(self.task, meanings=self.strategy == "rubric")
-        return Question((), prompt, sampling, "label", label_schema(self.task), samples)
-
     def _own_prompt(self, path: Path, aspects: tuple[Aspect, ...]) -> list[Question]:
         prompt = load_prompt(path, known=_KNOWN, needed=())
         if not prompt.variables & {"counter_narrative", "texts"}:
             raise InputError(f"{path}: the prompt does not show the reply; put {{{{counter_narrative}}}} into it")
         if self.steps and "steps" not in prompt.variables:
             raise InputError(f"{path}: the prompt does not show the calibrated steps; put {{{{steps}}}} into it")
-        sampling, samples = self._sampling(_LONG)
-        cited = self.strategy == "grounded"
         if self.task.labels:
-            return [Question((), prompt, sampling, "label", None, samples)]
-        form = _FORMS[self.strategy]
+            return [self._question((), prompt, _LONG)]
         if not prompt.variables & set(ASPECT_VARIABLES):  # it does not ask aspect by aspect
-            if form != "object" and len(aspects) > 1:
+            if self._form != "object" and len(aspects) > 1:
                 raise InputError(
                     f"{path}: with {self.strategy} one grade is read, and the prompt is for {len(aspects)} aspects: "
                     "put {{aspect}} into it, or name one with --aspect"
                 )
-            return [Question(aspects, prompt, sampling, form, None, samples, self.logprobs, cited)]
-        filled = []
+            return [self._question(aspects, prompt, _LONG)]
+        asked = []
         for aspect in aspects:
             steps = self._steps(aspect) if "steps" in prompt.variables else ()
             values = {
@@ -263,10 +246,8 @@ class Plan:
                 "low": str(aspect.low),
                 "high": str(aspect.high),
             }
-            filled.append(
-                Question((aspect,), prompt.filled(values), sampling, form, None, samples, self.logprobs, cited)
-            )
-        return filled
+            asked.append(self._question((aspect,), prompt.filled(values), _LONG))
+        return asked
 
 
 _KNOWN = frozenset({*TEXTS, *ASPECT_VARIABLES, "texts"})

@@ -1,10 +1,10 @@
 """Annotation tasks: what people and models are asked about a text, from one `task.yaml`."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fcconan.data import Location, YamlFile, explain, task_path
 from fcconan.errors import InputError
@@ -14,6 +14,15 @@ Context = Literal["hate_speech", "references", "background"]
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty: write what raters should read")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_filled)]
 
 
 class Aspect(_Strict):
@@ -33,15 +42,15 @@ class Aspect(_Strict):
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    title: str
-    question: str
+    title: Text
+    question: Text
     low: int
     high: int
     decimals: int = Field(default=0, ge=0, le=2)
     higher_is_better: bool = True
-    grades: dict[int, str]
-    steps: list[str] = []
-    also: list[str] = []
+    grades: dict[int, Text]
+    steps: list[Text] = []
+    also: list[Text] = []
 
     @model_validator(mode="after")
     def _whole_scale(self) -> Self:
@@ -64,8 +73,8 @@ class Aspect(_Strict):
 class Label(_Strict):
     """One answer that may be chosen, and what it means."""
 
-    name: str
-    meaning: str
+    name: Text
+    meaning: Text
 
 
 class Task(_Strict):
@@ -84,13 +93,13 @@ class Task(_Strict):
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
-    title: str
+    title: Text
     unit: Literal["pair", "reply", "comparison"]
-    question: str
+    question: Text
     context: list[Context] = ["hate_speech"]
     aspects: list[Aspect] = []
     labels: list[Label] = []
-    rules: list[str] = []
+    rules: list[Text] = []
     explain: bool = False
 
     @model_validator(mode="after")
@@ -131,7 +140,6 @@ def load_task(name: str | Path) -> Task:
         task = Task.model_validate(file.data, strict=True)
     except ValidationError as error:
         raise InputError(explain(file, error, whole="the task", known_keys=_known_keys)) from error
-    _check_texts(file, file.data, ())
     for index, aspect in enumerate(task.aspects):
         _check_grades(file, aspect, ("aspects", index, "grades"))
     return task
@@ -176,15 +184,6 @@ def _known_keys(location: Location) -> list[str]:
     within: dict[str, type[_Strict]] = {"aspects": Aspect, "labels": Label}
     model = within.get(str(location[0]), Task) if len(location) > 1 else Task
     return list(model.model_fields)
-
-
-def _check_texts(file: YamlFile, value: Any, location: Location) -> None:
-    if isinstance(value, str) and not value.strip():
-        where = ".".join(str(part) for part in location)
-        raise InputError(f"{file.path}, line {file.line(location)}: {where} is empty: write what raters should read")
-    if isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_texts(file, inner, (*location, key))
 
 
 def _check_grades(file: YamlFile, aspect: Aspect, location: Location) -> None:

@@ -73,6 +73,7 @@ from .systems import (
 )
 from .training import (
     Training as Training,
+    last_whole_checkpoint as last_whole_checkpoint,
     train_retriever as train_retriever,
 )
 from .training_data import (

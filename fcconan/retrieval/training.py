@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
-from fcconan.data import Checkpoint, claim_folder, last_whole, locked, mark_whole, new_folder, write_whole
+from fcconan.data import Checkpoint, claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
@@ -61,26 +61,6 @@ class Training:
     folds: int = 3
     seed: int = 13
 
-    def check(self) -> None:
-        """Checks the numbers.
-
-        Raises:
-            InputError: One is out of range.
-        """
-        limits = {
-            "epochs": (0 if self.epochs is None else self.epochs, 0),
-            "max-epochs": (self.max_epochs, 1),
-            "batch-size": (self.batch_size, 2),
-            "hard-negatives": (self.hard_negatives, 0),
-            "folds": (self.folds, 2),
-            "seed": (self.seed, 0),
-        }
-        for name, (value, least) in limits.items():
-            if value < least:
-                raise InputError(f"{name} is {value}: give {least} or more")
-        if not (0 < self.learning_rate < np.inf and 0 < self.scale < np.inf):
-            raise InputError("learning rate and scale are above 0: give positive, finite numbers")
-
 
 def train_retriever(
     pairs: Sequence[TrainingPair],
@@ -113,7 +93,6 @@ def train_retriever(
         InputError: There are too few pairs, `out` is in use, or the model cannot be loaded.
     """
     how = training or Training()
-    how.check()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
         without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
@@ -124,25 +103,35 @@ def train_retriever(
     source = str(packaged_minilm() if model == MINILM else model)
     start = load_model(source, device=device)
     _check_negatives(pairs, folds, how)
-    work = _Work(out, pairs, how, MINILM if model == MINILM else Path(source).name, source, start)
-    with locked(work.folder):
+    work = out.with_name(f"{out.name}.partial")
+    what = {
+        "model": {
+            "name": MINILM if model == MINILM else Path(source).name,
+            "weights": weights_hash(Path(source)) if Path(source).is_dir() else source,
+        },
+        "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
+        "settings": asdict(how),
+        "device": start.device.type,
+    }
+    claim_folder(work, what, "training")
+    with locked(work):
         chosen, figures = how.epochs, None
         if folds is not None:
-            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, progress)
+            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
             planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
-            losses = _fit(start, pairs, how, planned, work.folder / "final", last=chosen)
+            losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
         if not all(np.isfinite(losses)) or not _finite(start):
-            shutil.rmtree(work.folder, ignore_errors=True)
+            shutil.rmtree(work, ignore_errors=True)
             raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
         report = {
             "fcconan": fcconan.__version__,
-            "model": work.what["model"],
+            "model": what["model"],
             "pairs": len(pairs),
             "pairs_left_out": left_out,
-            "pairs_sha256": work.what["pairs"],
+            "pairs_sha256": what["pairs"],
             "settings": asdict(how),
             "epochs": chosen,
             "cross_validation": figures,
@@ -153,7 +142,7 @@ def train_retriever(
             start.save_pretrained(str(stage), create_model_card=False)
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
             write_whole(stage / "README.md", _card(report))
-        shutil.rmtree(work.folder, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
         return report
 
 
@@ -177,48 +166,34 @@ def _finite(model: Any) -> bool:
     return all(bool(values.isfinite().all()) for values in model.state_dict().values())
 
 
-class _Work:
-    """The folder of what is finished; a folder of another training is refused."""
-
-    def __init__(
-        self, out: Path, pairs: Sequence[TrainingPair], how: Training, name: str, source: str, loaded: Any
-    ) -> None:
-        self.folder = out.with_name(f"{out.name}.partial")
-        self.what = {
-            "model": {"name": name, "weights": weights_hash(Path(source)) if Path(source).is_dir() else source},
-            "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
-            "settings": asdict(how),
-            "device": loaded.device.type,
-        }
-        claim_folder(self.folder, self.what, "training")
-
-    def fold(self, number: int) -> Checkpoint:
-        """Returns the checkpoint with the scores of a fold."""
-        return Checkpoint(self.folder / f"fold-{number}.json", {"training": self.what, "fold": number})
-
-
 def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
     how: Training,
     model: str,
     device: str | None,
-    work: _Work,
+    work: Path,
+    what: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        figures = work.fold(fold).load()
+        checkpoint = _checkpoint(work, what, fold)
+        figures = checkpoint.load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(others, held_out, how, model, device, work.folder / f"fold-{fold}")
-            work.fold(fold).save(figures)
+            figures = _fold_figures(others, held_out, how, model, device, work / f"fold-{fold}")
+            checkpoint.save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
     chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
+
+
+def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
+    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
 
 
 def _fold_figures(
@@ -239,16 +214,22 @@ def _fold_figures(
 
 def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
     """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    queries, catalogue, scores = _similarities(model, pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
     for pair in pairs:
         relevance[queries.index(pair.hate_speech), catalogue.index(pair.counter_narrative)] = 1
+    return float(np.mean(mean_metrics(scores, relevance)))
+
+
+def _similarities(model: Any, pairs: Sequence[TrainingPair]) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
+    """Returns the different HS and CNs of pairs, and their cosines; shape (HS, CNs)."""
+    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
+    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
     asked, offered = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return float(np.mean(mean_metrics(asked @ offered.T, relevance)))
+    return queries, catalogue, asked @ offered.T
 
 
 def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
@@ -264,15 +245,10 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     if number == 0:
         return [[] for _ in pairs]
     group = groups_of(pairs)
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+    queries, catalogue, scores = _similarities(model, pairs)
     group_of_cn = {pair.counter_narrative: int(one) for pair, one in zip(pairs, group, strict=True)}
     cn_groups = np.array([group_of_cn[text] for text in catalogue])
-    asked, offered = (
-        np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
-        for texts in (queries, catalogue)
-    )
-    order = dict(zip(queries, np.argsort(-(asked @ offered.T), axis=1, kind="stable"), strict=True))
+    order = dict(zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True))
     found = []
     for pair, own in zip(pairs, group, strict=True):
         others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
@@ -311,9 +287,6 @@ def _fit(
             if last is not None and round(state.epoch) >= last:
                 control.should_training_stop = True
 
-        def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            mark_whole(folder / f"checkpoint-{state.global_step}")
-
     negatives = hard_negatives(model, pairs, how.hard_negatives)
 
     # Epochs differ in the order of batches only: a resumed training counts its epochs by their number.
@@ -327,7 +300,7 @@ def _fit(
         def __len__(self) -> int:
             return len(batches)
 
-    class Trainer(SentenceTransformerTrainer):
+    class Trainer(SentenceTransformerTrainer):  # an argument `batch_sampler` would be pickled with each checkpoint
         def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **named: Any) -> CleanBatches:
             return CleanBatches(dataset, batch_size, drop_last)
 
@@ -364,8 +337,8 @@ def _fit(
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        newest = None if after_epoch else last_whole(folder)
-        trainer.train(resume_from_checkpoint=None if newest is None else str(newest))
+        last_saved = None if after_epoch else last_whole_checkpoint(folder)
+        trainer.train(resume_from_checkpoint=None if last_saved is None else str(last_saved))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
@@ -378,6 +351,21 @@ def _without_card(model: Any) -> Iterator[None]:
         yield
     finally:
         del model.save_pretrained
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """Returns the newest checkpoint of a Trainer that was written to its end; a kill may leave half of one.
+
+    The state of the Trainer is written last. Half checkpoints are removed.
+    """
+    whole = []
+    for path in folder.glob("checkpoint-*"):
+        try:
+            json.loads((path / "trainer_state.json").read_text("utf-8"))
+            whole.append(path)
+        except (OSError, ValueError):
+            shutil.rmtree(path)
+    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _versions() -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fcconan.services.campaign_folders import MOST_UNITS, CampaignFolder, CampaignResult, CampaignSeed
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, CampaignSeed, count_option, share_option
 from fcconan.services.configuration import option
 
 
@@ -18,8 +18,8 @@ class QueueOptions(CampaignSeed):
         metavar="FILE",
         role="read",
     )
-    queue_size: int = option(100, help="Units in the next queue.", renamed=("--batch",), ge=1, le=MOST_UNITS)
-    random_share: float = option(0.2, help="Share of units that is drawn at random.", rare=True, ge=0, le=1)
+    queue_size: int = count_option("Units in the next queue.", 100, renamed=("--batch",))
+    random_share: float = share_option("Share of units that is drawn at random.", 0.2, rare=True)
     positive: str | None = option(
         None,
         help="Target of the search: a label, or grades such as 'relevance>=4'.",
@@ -109,7 +109,7 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
             )
             data = queue_summary(queue, made, **how)
             notes.append(f"Texts are compared by {encoder} ({why}).")
-    n_items = sum(unit.role == "item" for unit in units.values())
+    n_items = len(opened.items())
     data["scores"] = [
         {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in scores
     ]

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from fcconan.errors import InputError
-from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Rounds, RoundSize
+from fcconan.services.campaign_folders import (
+    CampaignFolder,
+    CampaignResult,
+    Rounds,
+    RoundSize,
+    file_option,
+    share_option,
+)
 from fcconan.services.configuration import option
 from fcconan.services.options import MOST_RESAMPLES
 
@@ -27,31 +34,16 @@ class AdjudicateOptions(Rounds):
         help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.",
         renamed=("--method",),
     )
-    min_probability: float = option(
-        0.5,
-        help="Smallest probability of a label under dawid-skene.",
-        rare=True,
-        renamed=("--at-least",),
-        ge=0,
-        le=1,
+    min_probability: float = share_option(
+        "Smallest probability of a label under dawid-skene.", 0.5, rare=True, renamed=("--at-least",)
     )
-    export_conflicts: Path | None = option(
-        None,
-        help="Write disagreements to this CSV file for a person to decide.",
-        metavar="FILE",
-        renamed=("--export",),
-        role="write",
+    export_conflicts: Path | None = file_option(
+        "Write disagreements to this CSV file for a person to decide.", role="write", renamed=("--export",)
     )
     all_conflicts: bool = option(
         False, help="Export also disagreements that the rule resolves.", rare=True, renamed=("--all",)
     )
-    import_decisions: Path | None = option(
-        None,
-        help="Read decisions of a person from this CSV file.",
-        metavar="FILE",
-        renamed=("--import",),
-        role="read",
-    )
+    import_decisions: Path | None = file_option("Read decisions of a person from this CSV file.", renamed=("--import",))
     decided_by: str | None = option(
         None, help="Pseudonym of the person who decided.", metavar="NAME", renamed=("--by",)
     )
@@ -138,27 +130,21 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
             outcome = decide(opened, **how, persons=merged(before, imported, changes=options.allow_changes))
         unchanged = [*opened.decisions().values()] == outcome.decisions
         opened.write("decisions.jsonl", outcome.decisions)
-    notes = [] if file is None else _imported(file, str(person), before, imported, outcome)
+    notes = [] if file is None else _imported(file, str(person), imported, outcome)
     notes += _about_persons(outcome)
     if options.export_conflicts is not None:
         listed = outcome.conflicts if options.all_conflicts else outcome.open_conflicts
         again = [unit for unit in outcome.other_votes if unit in outcome.by_rule and unit not in listed]
-        listed = [*listed, *again]
-        write_conflicts(options.export_conflicts, conflict_rows(opened, outcome, listed))
-        notes += _exported(options.export_conflicts, listed, outcome, opened)
+        write_conflicts(options.export_conflicts, conflict_rows(opened, outcome, [*listed, *again]))
+        notes.append(_exported(options.export_conflicts, len(listed) + len(again), opened))
     if unchanged:
         notes.append("decisions.jsonl is the same as before.")
     return AdjudicateResult(counts_of(outcome), opened.settings.name, outcome, notes)
 
 
-def _imported(
-    file: Path, person: str, before: "list[Decision]", imported: "list[Decision]", outcome: "Outcome"
-) -> list[str]:
-    """Returns sentences about the decisions of a person, and their effect."""
-    from fcconan.annotation import counted
-
-    effect = ", ".join(f"{n} {kind}" for kind, n in counted(before, imported, outcome.decisions).items() if n)
-    notes = [f"{file}: {len(imported)} decisions of {person}.{f' {effect}.' if effect else ''}"]
+def _imported(file: Path, person: str, imported: "list[Decision]", outcome: "Outcome") -> list[str]:
+    """Returns sentences about the decisions of a person."""
+    notes = [f"{file}: {len(imported)} decisions of {person}."]
     units = {each.unit_id for each in imported}
     if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {person}):
         notes.append(
@@ -183,22 +169,15 @@ def _about_persons(outcome: "Outcome") -> list[str]:
     return notes
 
 
-def _exported(file: Path, listed: list[str], outcome: "Outcome", campaign: "Campaign") -> list[str]:
-    """Returns sentences about a file of conflicts: how many it has, and how they are decided."""
-    from fcconan.annotation import DISCARD, decisions_of_persons, final_labels
+def _exported(file: Path, listed: int, campaign: "Campaign") -> str:
+    """Returns a sentence about a file of conflicts."""
+    from fcconan.annotation import DISCARD, final_labels
 
-    decided = {each.unit_id for each in decisions_of_persons(campaign)}
-    free = [unit for unit in listed if unit not in decided]
-    to_decide = sum(outcome.by_rule[unit].label is None for unit in free)
-    kinds = {"that the rule resolves": len(free) - to_decide, "decided before": len(listed) - len(free)}
-    more = "".join(f", {n} {kind}" for kind, n in kinds.items() if n)
-    notes = [
-        f"{file}: {to_decide} conflicts to decide{more}; read it with --import-decisions {file} --decided-by PSEUDONYM."
-    ]
-    if listed:
-        allowed = ", ".join(final_labels(campaign))
-        notes.append(f"Write {allowed} or {DISCARD} under `decision`; an empty one leaves it to the rule.")
-    return notes
+    allowed = ", ".join([*final_labels(campaign), DISCARD])
+    return (
+        f"{file}: {listed} units to decide. Write one of {allowed} under `decision`, or leave it empty for the rule; "
+        f"then give --import-decisions {file} --decided-by PSEUDONYM."
+    )
 
 
 class ValidateOptions(RoundSize):

@@ -11,17 +11,17 @@ from pydantic import Field
 from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
     MOST_GRADES,
-    MOST_UNITS,
     CampaignFolder,
     CampaignResult,
     EffortOptions,
     GoldQuestions,
     RoundSize,
+    count_option,
 )
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Assignment, Campaign, Effort, Pace, Plan, Spread
+    from fcconan.annotation import Assignment, Campaign, Pace, Plan, Spread
 
 MOST_RATERS = 10_000
 
@@ -33,21 +33,19 @@ class RosterOptions(Configuration):
     leave: tuple[str, ...] = option((), help="Pseudonym of a rater who leaves; repeat it.", metavar="NAME")
     role: Literal["annotator", "validator"] = option("annotator", help="Role of raters who join.")
     invited: bool = option(False, help="Require raters who join to pass the qualification test.")
-    add_annotators: int = option(
+    add_annotators: int = count_option(
+        "Add annotator-1 to annotator-N where they are missing.",
         0,
-        help="Add annotator-1 to annotator-N where they are missing.",
-        metavar="N",
+        least=0,
+        most=MOST_RATERS,
         renamed=("--annotators",),
-        ge=0,
-        le=MOST_RATERS,
     )
-    add_validators: int = option(
+    add_validators: int = count_option(
+        "Add validator-1 to validator-N where they are missing.",
         0,
-        help="Add validator-1 to validator-N where they are missing.",
-        metavar="N",
+        least=0,
+        most=MOST_RATERS,
         renamed=("--validators",),
-        ge=0,
-        le=MOST_RATERS,
     )
 
 
@@ -129,14 +127,8 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     exclude_round: tuple[str, ...] = option(
         (), help="Round whose units are left out; repeat it.", rare=True, metavar="NAME", renamed=("--without",)
     )
-    gold_per_session: int = option(
-        0,
-        help="Gold questions in each session.",
-        rare=True,
-        metavar="N",
-        renamed=("--anchors-per-session",),
-        ge=0,
-        le=MOST_UNITS,
+    gold_per_session: int = count_option(
+        "Gold questions in each session.", 0, least=0, rare=True, renamed=("--anchors-per-session",)
     )
     review: str | None = option(
         None, help="Round whose outlying or conflicting answers are judged again.", rare=True, metavar="NAME"
@@ -313,14 +305,14 @@ def _summary(
     judged = items_of(assignments, campaign.units())
     # A rater who left and has no units would be the rater with the smallest load.
     spread = spread_of({rater: ids for rater, ids in judged.items() if ids})
-    whole = effort({"all": len(there)}, pace, pay)["all"]
-    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole)]
+    whole = effort(len(there), pace, pay)
+    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole["hours"], whole["pay"])]
     return {
         "round": round_name,
         "raters": _rater_rows(campaign, round_name, there, judged, pace, pay),
         "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
         "pace": asdict(pace),
-        "effort": asdict(whole),
+        "effort": whole,
         "notes": found,
     }
 
@@ -341,7 +333,6 @@ def _rater_rows(
     known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
-    costs = effort({rater: total[rater] for rater in judged}, pace, pay)
     return [
         {
             "rater": rater,
@@ -349,9 +340,8 @@ def _rater_rows(
             "anchors": known[rater],
             "sessions": sessions[rater],
             "open": to_do[rater],
-            "hours": costs[rater].hours,
-            "pay": costs[rater].pay,
         }
+        | {name: value for name, value in effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]
 
@@ -373,9 +363,9 @@ def _about_spread(round_name: str, spread: "Spread") -> list[str]:
     return found
 
 
-def _cost(pace: "Pace", whole: "Effort") -> str:
-    if pace.seconds is None or whole.hours is None:
+def _cost(pace: "Pace", hours: float | None, pay: float | None) -> str:
+    if pace.seconds is None or hours is None:
         return "No time was measured yet: give --seconds-per-unit for an estimate."
     how = f"measured on {pace.measured} units, {pace.pauses} pauses left out" if pace.measured else "as given"
-    cost = "" if whole.pay is None else f", {whole.pay:.2f} of pay"
-    return f"{pace.seconds:.1f} seconds a unit ({how}): {whole.hours:.1f} hours{cost}."
+    cost = "" if pay is None else f", {pay:.2f} of pay"
+    return f"{pace.seconds:.1f} seconds a unit ({how}): {hours:.1f} hours{cost}."

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import fcconan
 from fcconan.errors import InputError
@@ -16,6 +16,21 @@ MOST_SECONDS = 1_000_000_000.0
 MOST_PAY = 1_000_000_000.0
 
 CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
+
+
+def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = MOST_UNITS, **how: Any) -> Any:
+    """Declares an option for a number of things; see `option`."""
+    return option(default, help=help, metavar="N", ge=least, le=most, **how)
+
+
+def share_option(help: str, default: float | None = None, **how: Any) -> Any:
+    """Declares an option for a share from 0 to 1; see `option`."""
+    return option(default, help=help, metavar="SHARE", ge=0, le=1, **how)
+
+
+def file_option(help: str, role: Literal["read", "write"] = "read", **how: Any) -> Any:
+    """Declares an option for a file; see `option`."""
+    return option(None, help=help, metavar="FILE", role=role, **how)
 
 
 class CampaignSeed(Configuration):
@@ -33,21 +48,8 @@ class CampaignSeed(Configuration):
 class RoundSize(CampaignSeed):
     """How many units are drawn for a round, and how many of them make a session."""
 
-    sample_size: int | None = option(
-        None,
-        help="Number of units to draw; default: all.",
-        metavar="N",
-        renamed=("--sample",),
-        ge=1,
-        le=MOST_UNITS,
-    )
-    session_size: int | None = option(
-        None,
-        help="Largest number of units in a session; default: one session.",
-        metavar="N",
-        ge=1,
-        le=MOST_UNITS,
-    )
+    sample_size: int | None = count_option("Number of units to draw; default: all.", renamed=("--sample",))
+    session_size: int | None = count_option("Largest number of units in a session; default: one session.")
 
 
 class Rounds(Configuration):
@@ -63,9 +65,7 @@ class Rounds(Configuration):
 class GoldQuestions(Configuration):
     """When an answer to a gold question is correct, and how many have to be."""
 
-    pass_mark: float = option(
-        0.8, help="Share of gold questions that must be answered correctly.", rare=True, ge=0, le=1
-    )
+    pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     tolerance: float = option(
         0.0,
         help="Largest distance from the correct grade that counts as correct.",

@@ -79,11 +79,9 @@ def tier(
         synthetic=options.synthetic,
     )
     notes = list(written.published.notes)
-    if written.lowered:
-        counts = ", ".join(f"{count} in {name}" for name, count in written.lowered.items())
+    if written.unvalidated:
         notes.append(
-            f"Nothing was validated. {sum(written.lowered.values())} pairs would be in a higher tier if validators "
-            f"confirmed their labels ({counts}): run `fcconan annotate validate {campaign}`."
+            f"No label was validated, so tiers that ask for it are empty: run `fcconan annotate validate {campaign}`."
         )
     data = {
         "recipe": str(written.recipe),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
-from fcconan.services.campaign_folders import MOST_UNITS, CampaignResult
+from fcconan.services.campaign_folders import CampaignResult, count_option, file_option
 from fcconan.services.configuration import argument, option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import PartSelection, Seed
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
 _LANGUAGE = re.compile(r"[a-z]{2}")
-_KNOWN = {
-    "anchor": "whose right answer is known, mixed into the work",
-    "quiz": "whose right answer is known, before it",
-}
 DRAWING = "Choice of pairs"
 Row = dict[str, Any]
 
@@ -41,22 +37,12 @@ class CampaignOptions(Seed, PartSelection):
         complete=recipe_names,
         role="read",
     )
-    hs: int | None = option(None, help="Number of HS to draw.", metavar="N", ge=1, le=MOST_UNITS)
-    cns: int | None = option(
-        None, help="Number of CNs to draw; default: as many as possible.", metavar="N", ge=1, le=MOST_UNITS
+    hs: int | None = count_option("Number of HS to draw.")
+    cns: int | None = count_option("Number of CNs to draw; default: as many as possible.")
+    hs_file: Path | None = file_option(
+        "List of HS (text with one per line, or rows); with --corpus alone: HS to draw from."
     )
-    hs_file: Path | None = option(
-        None,
-        help="List of HS (text with one per line, or rows); with --corpus alone: HS to draw from.",
-        metavar="FILE",
-        role="read",
-    )
-    cn_file: Path | None = option(
-        None,
-        help="List of CNs (text with one per line, or rows); pairs of --corpus are left out.",
-        metavar="FILE",
-        role="read",
-    )
+    cn_file: Path | None = file_option("List of CNs (text with one per line, or rows); pairs of --corpus are left out.")
     replies: str | None = option(
         None,
         help="Replies to rate or compare: a dataset, its folder, or a file.",
@@ -64,17 +50,9 @@ class CampaignOptions(Seed, PartSelection):
         complete=recipe_names,
         role="read",
     )
-    pairs: int | None = option(
-        None,
-        help="Number of comparisons to choose, spread over systems and items.",
-        metavar="N",
-        ge=1,
-        le=MOST_UNITS,
-    )
+    pairs: int | None = count_option("Number of comparisons to choose, spread over systems and items.")
     language: str = option("en", help="Language of the texts, as in ISO 639-1.")
-    neighbours: int = option(
-        2, help="Nearest CNs of each original CN to add.", group=DRAWING, rare=True, ge=1, le=MOST_UNITS
-    )
+    neighbours: int = count_option("Nearest CNs of each original CN to add.", 2, group=DRAWING, rare=True)
     neighbours_count_itself: bool = option(
         False,
         help="Count the CN itself as its first neighbour (as in FC-CONAN), and drop originals afterwards.",
@@ -96,29 +74,14 @@ class CampaignOptions(Seed, PartSelection):
         metavar="COLUMN",
         renamed=("--one-per",),
     )
-    divisible_by: int = option(
-        1,
-        help="Divisor of the number of pairs, such as the number of annotators.",
-        group=DRAWING,
-        rare=True,
-        ge=1,
-        le=MOST_UNITS,
+    divisible_by: int = count_option(
+        "Divisor of the number of pairs, such as the number of annotators.", 1, group=DRAWING, rare=True
     )
-    gold: Path | None = option(
-        None,
-        help="Gold questions to mix into the work: rows with the correct answer.",
-        rare=True,
-        metavar="FILE",
-        renamed=("--anchors",),
-        role="read",
+    gold: Path | None = file_option(
+        "Gold questions to mix into the work: rows with the correct answer.", rare=True, renamed=("--anchors",)
     )
-    qualification: Path | None = option(
-        None,
-        help="Questions of the qualification test: rows with the correct answer.",
-        rare=True,
-        metavar="FILE",
-        renamed=("--quiz",),
-        role="read",
+    qualification: Path | None = file_option(
+        "Questions of the qualification test: rows with the correct answer.", rare=True, renamed=("--quiz",)
     )
     campaign_name: str | None = option(
         None,
@@ -135,18 +98,18 @@ class NewCampaignResult(CampaignResult):
 
     Attributes:
         title: A line with the name, the folder and the number of units.
-        meanings: The meaning of each count.
         notes: Sentences about the choice of neighbours, and whether the campaign was there already.
     """
 
     title: str
-    meanings: Mapping[str, str]
     notes: Sequence[str]
 
     def rows(self) -> list[Row]:
         """Returns name, number and meaning of each count."""
+        from fcconan.annotation import WHY
+
         counts: Mapping[str, int] = self.data["made_from"]["counts"]
-        return [{"name": name, "number": number, "meaning": self.meanings[name]} for name, number in counts.items()]
+        return [{"name": name, "number": number, "meaning": WHY[name]} for name, number in counts.items()]
 
 
 def new_campaign(
@@ -188,12 +151,12 @@ def new_campaign(
     made, sources = _made(task, options, corpus, replies, notes)
     if options.group_by is not None:
         sources["one_per"] = options.group_by
-    for role, file in (("anchor", options.gold), ("quiz", options.qualification)):
-        if file is not None:
+    for role, known in (("anchor", options.gold), ("quiz", options.qualification)):
+        if known is not None:
             from fcconan.annotation import read_list
 
-            sources[role] = name_with_hash(row_file(file))
-            made = add_known(made, read_list(file), role, task)  # type: ignore[arg-type]
+            sources[role] = name_with_hash(row_file(known))
+            made = add_known(made, read_list(known), role, task)  # type: ignore[arg-type]
     made = replace(made, made_from={"kind": made.made_from["kind"], **sources, **made.made_from})
     guidelines = task_path(options.task).with_name("guidelines.md")
     text = guidelines.read_text(encoding="utf-8") if guidelines.is_file() else None
@@ -201,7 +164,7 @@ def new_campaign(
         notes.append(f"{folder} was there already, as these arguments make it: nothing was changed")
     data = {"campaign": str(folder), **settings.model_dump(), "made_from": made.made_from}
     title = f"Campaign {settings.name} in {folder}: {len(made.units)} units of {task.name} ({task.unit})"
-    return NewCampaignResult(data, settings.name, title, _meanings(made), notes)
+    return NewCampaignResult(data, settings.name, title, notes)
 
 
 def _made(
@@ -345,9 +308,3 @@ def _check_unused(options: Mapping[str, object], why: str) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)}: {why}; leave it out")
-
-
-def _meanings(made: "Material") -> dict[str, str]:
-    from fcconan.annotation import WHY, WHY_LISTS, WHY_REPLIES
-
-    return {"corpus": WHY, "lists": WHY_LISTS}.get(made.made_from["kind"], WHY_REPLIES) | _KNOWN

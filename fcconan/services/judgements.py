@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
-from fcconan.services.configuration import option, output
+from fcconan.services.configuration import option
 from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
@@ -19,8 +19,16 @@ from fcconan.services.model_results import (
     why_nothing,
     written,
 )
-from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, PartSelection, RaterName
-from fcconan.services.prompts import METHOD, RatingPrompt, expected_answer, steps_of, task_option
+from fcconan.services.options import MOST_ROWS
+from fcconan.services.prompts import (
+    JUDGEMENTS,
+    METHOD,
+    JudgeOptions,
+    RatingPrompt,
+    expected_answer,
+    steps_of,
+    task_option,
+)
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
-class RateOptions(RaterName, RatingPrompt, Decoding, Background, PartSelection, Endpoint):
+class RateOptions(JudgeOptions, RatingPrompt, Background):
     """Which models rate replies, and how."""
 
     model: tuple[str, ...] = option(
@@ -72,10 +80,7 @@ def rate(
     replies: Annotated[Source, REPLIES],
     options: RateOptions,
     *,
-    out: Annotated[
-        Path | str | None,
-        output("File of ratings: .parquet, .jsonl or .csv.", role="write", required=True),
-    ] = None,
+    out: Annotated[Path | str | None, JUDGEMENTS] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
 ) -> RateResult:

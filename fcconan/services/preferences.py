@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from fcconan.services.configuration import option, output
+from fcconan.services.configuration import option
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
@@ -16,8 +16,8 @@ from fcconan.services.model_results import (
     why_nothing,
     written,
 )
-from fcconan.services.options import MOST_ROWS, MOST_TOKENS, Decoding, Endpoint, PartSelection, RaterName
-from fcconan.services.prompts import FORMATS, ComparisonPrompt, comparison_judge, task_option
+from fcconan.services.options import MOST_ROWS, MOST_TOKENS
+from fcconan.services.prompts import FORMATS, JUDGEMENTS, ComparisonPrompt, JudgeOptions, comparison_judge, task_option
 from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fcconan.models import Client, Model
 
 
-class CompareOptions(RaterName, ComparisonPrompt, Decoding, PartSelection, Endpoint):
+class CompareOptions(JudgeOptions, ComparisonPrompt):
     """Which model compares replies, and how."""
 
     model: str = option(help=f"Language model: {MODEL_HELP}.", short="-m", metavar="NAME", role="model")
@@ -77,10 +77,7 @@ def compare(
     replies: Annotated[Source, REPLIES],
     options: CompareOptions,
     *,
-    out: Annotated[
-        Path | str | None,
-        output("File of comparisons: .parquet, .jsonl or .csv.", role="write", required=True),
-    ] = None,
+    out: Annotated[Path | str | None, JUDGEMENTS] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
 ) -> CompareResult:

@@ -1,6 +1,6 @@
 """Prompts of judges: groups of options, and the messages that a model is sent, as prompt files."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -9,14 +9,14 @@ import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
-from fcconan.services.configuration import Configuration, argument, option
-from fcconan.services.options import PartSelection
+from fcconan.services.configuration import Configuration, argument, option, output
+from fcconan.services.options import Decoding, Endpoint, PartSelection, RaterName
 from fcconan.services.results import Result
 from fcconan.services.rows import Source, check_systems, names_of, open_rows
 
 if TYPE_CHECKING:
     from fcconan.judging import ContextBudget, Question, Task
-    from fcconan.models import Call, Messages, Reply
+    from fcconan.models import Messages
 
 PROMPT = "Prompt"
 METHOD: Literal["rubric"] = "rubric"
@@ -37,6 +37,13 @@ def task_option(default: str | None, *, rare: bool = False) -> Any:
         role="read",
         rare=rare,
     )
+
+
+class JudgeOptions(RaterName, Decoding, PartSelection, Endpoint):
+    """What `rate` and `compare` have in common: the rater's name, sampling, the rows, and the endpoint."""
+
+
+JUDGEMENTS = output("File of judgements: .parquet, .jsonl or .csv.", role="write", required=True)
 
 
 class _OwnPrompt(Configuration):
@@ -299,31 +306,11 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
 
 def _first_pair(judge: Any, replies: Any) -> "Messages":
     """Returns the messages about the first pair that can be compared; without replies, with variables for texts."""
-    from fcconan.judging import Pair, all_pairs, compare as compare_pairs
+    from fcconan.judging import Pair, all_pairs, calls_about
 
     marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
     a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
-    try:
-        for _ in compare_pairs(_Listener(), [Pair(a, b)] if replies is None else all_pairs(replies), protocol=judge):
-            pass
-    except _FoundError as found:
-        return found.messages
+    for pair in [Pair(a, b)] if replies is None else all_pairs(replies):
+        if calls := calls_about(pair, judge):
+            return calls[0].messages
     raise InputError("no two replies can be compared: check the columns of the dataset")
-
-
-class _FoundError(Exception):
-    """Ends a comparison at its first call."""
-
-    def __init__(self, messages: "Messages") -> None:
-        self.messages = messages
-
-
-class _Listener:
-    """Takes the place of a model, and ends at the first call."""
-
-    name, configuration = "listener", dict[str, Any]()
-
-    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
-        for call in calls:
-            raise _FoundError(call.messages)
-        return iter(())

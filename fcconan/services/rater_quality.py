@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
     MOST_SECONDS,
-    MOST_UNITS,
     CampaignFolder,
     CampaignResult,
     CampaignSeed,
     GoldQuestions,
     Rounds,
+    count_option,
 )
 from fcconan.services.configuration import option
 from fcconan.services.options import MOST_RESAMPLES
@@ -28,9 +28,7 @@ MOST_LABELS = 101  # a scale with more grades has no signature of its own
 class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
     """Which answers are compared, and when a rater is marked."""
 
-    list_units: int = option(
-        10, help="Number of units with most disagreement to list.", renamed=("--units",), ge=0, le=MOST_UNITS
-    )
+    list_units: int = count_option("Number of units with most disagreement to list.", 10, least=0, renamed=("--units",))
     min_seconds: float | None = option(
         None,
         help="Time below which an answer is fast; default: from the answers of all raters.",

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, check_outside
+from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, check_outside, file_option
 from fcconan.services.configuration import Configuration, argument, option, output
 
 if TYPE_CHECKING:
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 class SheetOptions(Configuration):
     """Which sheets are written."""
 
-    tool: Literal["csv", "jsonl", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
+    tool: Literal["csv", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
     rater: tuple[str, ...] = option((), help="Only the sheet of this rater; repeat it.", metavar="NAME")
-    suggestions: Path | None = option(
-        None, help="Votes, ratings or comparisons to show as suggestions.", metavar="FILE", role="read"
-    )
+    suggestions: Path | None = file_option("Votes, ratings or comparisons to show as suggestions.")
     unanswered: bool = option(False, help="Export only units without an answer.")
 
 
@@ -78,9 +76,9 @@ def export_sheets(
             "units": len(items),
             "sessions": len({item.assignment.session for item in items}),
             "suggested": sum(bool(item.suggestions) for item in items),
-            "file": str(out / file),
+            "file": str(out / name),
         }
-        for rater, (file, items) in exported.handed.items()
+        for rater, (name, items) in exported.handed.items()
     ]
     left_out = None if shown is None else {"other": shown.n_other, "unanswered": shown.n_without}
     data = {"round": options.round, "tool": options.tool, "raters": rows, "suggestions_left_out": left_out}
@@ -91,12 +89,8 @@ class ImportOptions(Configuration):
     """What is accepted."""
 
     round: str | None = option(None, help="Refuse files of other rounds.", metavar="NAME")
-    user_map: Path | None = option(
-        None,
-        help="CSV of the columns user (in the tool) and rater (pseudonym); it is not stored.",
-        metavar="FILE",
-        renamed=("--raters",),
-        role="read",
+    user_map: Path | None = file_option(
+        "CSV of the columns user (in the tool) and rater (pseudonym); it is not stored.", renamed=("--raters",)
     )
     allow_changes: bool = option(
         False,
@@ -128,7 +122,7 @@ def import_answers(
     files: Annotated[
         Sequence[Path | str],
         argument(
-            "Files that raters returned: CSV, JSONL, Label Studio's JSON, Argilla's records.",
+            "Files that raters returned: CSV, Label Studio's JSON, Argilla's records.",
             many=True,
             path=True,
             role="read",

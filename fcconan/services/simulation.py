@@ -17,6 +17,9 @@ from fcconan.services.campaign_folders import (
     CampaignSeed,
     EffortOptions,
     check_outside,
+    count_option,
+    file_option,
+    share_option,
 )
 from fcconan.services.configuration import message_of, option, output
 
@@ -33,48 +36,18 @@ class SimulateOptions(CampaignSeed, EffortOptions):
     """How simulated raters answer, and which campaigns are estimated."""
 
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
-    truth: Path | None = option(
-        None,
-        help="Ground truth: rows of unit_id and label, or aspect and value; default: it is drawn.",
-        metavar="FILE",
-        role="read",
+    truth: Path | None = file_option(
+        "Ground truth: rows of unit_id and label, or aspect and value; default: it is drawn."
     )
-    positive_rate: float | None = option(
-        None,
-        help="Share of appropriate pairs without --truth; default: 0.17.",
-        rare=True,
-        metavar="SHARE",
-        ge=0,
-        le=1,
+    positive_rate: float | None = share_option("Share of appropriate pairs without --truth; default: 0.17.", rare=True)
+    annotator_model: Path | None = file_option(
+        "YAML file with the simulated behaviour of raters: default, validators, raters.", renamed=("--annotators",)
     )
-    annotator_model: Path | None = option(
-        None,
-        help="YAML file with the simulated behaviour of raters: default, validators, raters.",
-        metavar="FILE",
-        renamed=("--annotators",),
-        role="read",
+    accuracy: float | None = share_option("Share of correct labels of simulated raters; default: 0.9.")
+    not_sure_rate: float | None = share_option(
+        "Share of not_sure answers of simulated raters.", rare=True, renamed=("--not-sure",)
     )
-    accuracy: float | None = option(
-        None, help="Share of correct labels of simulated raters; default: 0.9.", metavar="SHARE", ge=0, le=1
-    )
-    not_sure_rate: float | None = option(
-        None,
-        help="Share of not_sure answers of simulated raters.",
-        rare=True,
-        metavar="SHARE",
-        renamed=("--not-sure",),
-        ge=0,
-        le=1,
-    )
-    skip_rate: float | None = option(
-        None,
-        help="Share of units that simulated raters skip.",
-        rare=True,
-        metavar="SHARE",
-        renamed=("--skip",),
-        ge=0,
-        le=1,
-    )
+    skip_rate: float | None = share_option("Share of units that simulated raters skip.", rare=True, renamed=("--skip",))
     noise: float | None = option(
         None,
         help="Standard deviation of simulated grades; default: 0.7.",
@@ -109,23 +82,17 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         metavar="2=SHARE[,3=SHARE]",
         renamed=("--overlap",),
     )
-    repetitions: int | None = option(
-        None,
-        help="Simulated campaigns of each kind; default: 100.",
-        group=ESTIMATE,
-        rare=True,
-        metavar="N",
-        ge=1,
-        le=MOST_REPETITIONS,
+    repetitions: int | None = count_option(
+        "Simulated campaigns of each kind; default: 100.", most=MOST_REPETITIONS, group=ESTIMATE, rare=True
     )
-    validators_per_label: int = option(
+    validators_per_label: int = count_option(
+        "Validators of each label in the estimate; 0 for no validation.",
         4,
-        help="Validators of each label in the estimate; 0 for no validation.",
+        least=0,
+        most=MOST_RATERS,
         group=ESTIMATE,
         rare=True,
         renamed=("--validators",),
-        ge=0,
-        le=MOST_RATERS,
     )
     tier_rule: str | None = option(
         None,
@@ -136,9 +103,6 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         renamed=("--rule",),
         complete=tier_rule_names,
         role="read",
-    )
-    dawid_skene: bool = option(
-        False, help="Estimate also the label error of Dawid and Skene's model.", group=ESTIMATE, rare=True
     )
 
 
@@ -217,8 +181,8 @@ def _described(options: SimulateOptions) -> "Behaviours":
     """Returns how raters answer: by the file, and by options for all of them."""
     from fcconan.annotation import Behaviours, read_behaviours
 
-    file = options.annotator_model
-    described = Behaviours() if file is None else read_behaviours(file)
+    model = options.annotator_model
+    described = Behaviours() if model is None else read_behaviours(model)
     everybody = {
         "accuracy": options.accuracy,
         "not_sure": options.not_sure_rate,
@@ -317,7 +281,7 @@ def _panels(
     panels = {}
     for size in dict.fromkeys(options.team_size or TEAMS):
         team, said = _people(campaign, described, "annotator", size)
-        panels[size] = Panel(team, staff, n_validators, rate, rule, options.dawid_skene)
+        panels[size] = Panel(team, staff, n_validators, rate, rule)
         notes += said
     return panels, notes
 

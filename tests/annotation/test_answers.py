@@ -117,30 +117,6 @@ def test_the_same_file_twice_changes_nothing(pairs: Campaign, tmp_path: Path) ->
     assert (known.earlier, known.same, state(pairs)) == (None, 1, before)
 
 
-def test_a_file_that_came_before_takes_its_answers_back_where_changes_are_allowed(
-    pairs: Campaign, tmp_path: Path
-) -> None:
-    one = handed_back(pairs, {FIRST: label("appropriate"), SECOND: label("not_sure")}, tmp_path / "one.csv")
-    two = handed_back(pairs, {FIRST: label("not_sure")}, tmp_path / "two.csv")
-    taken(pairs, one)
-    taken(pairs, two, changes=True)
-    before = state(pairs)
-    (found,) = taken(pairs, one)
-    assert (found.earlier, found.superseded, found.changed, state(pairs)) == (1, 1, 0, before)
-    (found,) = taken(pairs, one, changes=True)
-    assert (found.earlier, found.changed, found.same, found.waiting) == (None, 1, 1, 2)
-    said = [(answer.value, answer.import_number) for answer in pairs.history()]
-    assert said == [("appropriate", 1), ("not_sure", 1), ("not_sure", 2), ("appropriate", 3)]
-    assert [(each.import_number, each.sha256 == sha256(one)) for each in pairs.imports()] == [
-        (1, True),
-        (2, False),
-        (3, True),
-    ]
-    before = state(pairs)
-    (again,) = taken(pairs, one, changes=True)
-    assert (again.earlier, again.superseded, state(pairs)) == (3, 0, before)
-
-
 def test_files_given_again_do_nothing_though_one_changes_what_another_said(pairs: Campaign, tmp_path: Path) -> None:
     one = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "one.csv")
     two = handed_back(pairs, {FIRST: label("not_sure")}, tmp_path / "two.csv")
@@ -148,11 +124,12 @@ def test_files_given_again_do_nothing_though_one_changes_what_another_said(pairs
     before = state(pairs)
     for changes in (False, True):
         found = taken(pairs, one, two, changes=changes)
-        assert [(each.earlier, each.superseded) for each in found] == [(1, 0), (2, 0)]
+        assert [(each.earlier, each.changed, each.same) for each in found] == [(1, 0, 0), (2, 0, 0)]
         assert state(pairs) == before
     three = handed_back(pairs, {FIRST: label(None)}, tmp_path / "three.csv")
     taken(pairs, one, three, two, changes=True)
-    assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure", None, "not_sure"]
+    assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure", None]
+    assert [each.import_number for each in pairs.imports()] == [1, 2, 3]
 
 
 def test_a_file_whose_answers_were_lost_brings_them_again(pairs: Campaign, tmp_path: Path) -> None:
@@ -481,9 +458,7 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     assert "1 comments without an answer were not stored; 3 units" in ran.stdout
     sheet.write_bytes(before)
     ran = run_cli("annotate", "import", pairs.folder, sheet)
-    assert (
-        "imported before, by import 1; 1 of its answers were changed since: --allow-changes restores them" in ran.stdout
-    )
+    assert "imported before, by import 1" in ran.stdout
     assert [answer.value for answer in pairs.history()] == ["appropriate", "not_sure"]
 
 
@@ -513,8 +488,8 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, do: Callable[[], obje
 
 @pytest.mark.parametrize(
     ("before", "given"),
-    [("", "A"), ("", "AB"), ("", "FG"), ("F", "G"), ("FG", "F"), ("FBG", "FAG"), ("FG", "AGF")],
-    ids=["one", "two", "two that differ", "changes", "taking back", "nothing new but one", "several"],
+    [("", "A"), ("", "AB"), ("", "FG"), ("F", "G"), ("FBG", "FAG"), ("FG", "AGF")],
+    ids=["one", "two", "two that differ", "changes", "nothing new but one", "several"],
 )
 def test_an_import_that_is_killed_anywhere_and_given_again_is_as_if_it_had_not_been(
     pairs: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, given: str

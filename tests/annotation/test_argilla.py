@@ -138,17 +138,6 @@ def flat(campaign: Campaign, path: Path, said: dict[str, dict[str, list[tuple[An
     return path
 
 
-def nested(campaign: Campaign, folder: Path, said: dict[str, tuple[str, dict[str, Any]]]) -> Path:
-    """Writes what `to_disk` gives: the record's status, and values by unit and question."""
-    rows = of_rater(campaign, "records.json")
-    for row in rows:
-        row["status"], values = said.get(row["id"], ("pending", {}))
-        row["responses"] = {name: [{"value": value, "user_id": USER}] for name, value in values.items()}
-    folder.mkdir()
-    (folder / "records.json").write_text(json.dumps(rows))
-    return folder
-
-
 def taken(campaign: Campaign, path: Path, **options: Any) -> Imported:
     return import_files(campaign, [exchange.read_file(path, campaign)], **options)[0]
 
@@ -215,17 +204,11 @@ def test_records_with_the_status_of_every_answer(pairs: Campaign, tmp_path: Path
     ]
 
 
-def test_records_with_a_status_of_their_own(tmp_path: Path) -> None:
-    campaign = campaign_of("cseval", tmp_path / "campaign")
-    grades = {"relevance": 5, "coherence": 4, "aggressiveness": 1, "suitableness": 3}
-    folder = nested(campaign, tmp_path / "back", {"re-1": ("completed", grades | {"comment": "Yes."})})
-    assert taken(campaign, folder).new == 4
-    assert {each.aspect: each.value for each in campaign.history()} == grades
-    folder = nested(campaign, tmp_path / "again", {"re-1": ("completed", grades), "re-2": ("pending", grades)})
-    with pytest.raises(
-        InputError, match="record 2: it does not say whether its answers were submitted: export it with"
-    ):
-        taken(campaign, folder)
+def test_records_with_a_status_of_their_own_are_refused(pairs: Campaign, tmp_path: Path) -> None:
+    path = tmp_path / "records.json"  # as `to_disk` writes them
+    path.write_text(json.dumps(of_rater(pairs, "records.json")))
+    with pytest.raises(InputError, match="record 1: it does not say whether its answers were submitted: export it wit"):
+        taken(pairs, path)
 
 
 def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
@@ -248,7 +231,10 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
         (lambda rows: rows[0].update(counter_narrative="x"), "record 1: counter_narrative is not the text"),
         (lambda rows: rows[0].update({"label.responses": ["fine"]}), 'record 1: label is "fine", expected one of'),
         (lambda rows: rows[0].update({"label.responses.users": []}), "record 1: its responses cannot be read"),
-        (lambda rows: rows[0].update({"label.responses.status": [None]}), "record 1: it does not say whether"),
+        (
+            lambda rows: rows[0].update({"label.responses.status": [None]}),
+            "has the status None",
+        ),
         (lambda rows: rows[0].update({"label.responses.status": ["seen"]}), "label is there twice, or has the status"),
         (
             lambda rows: rows[0].update(

@@ -291,7 +291,7 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
     assert "made in the same way: nothing changed." in run_cli(*command).stdout
     other = run_cli(*command, "--blocks", "cn")
     assert other.returncode == 2
-    assert "has a round main of 87 assignments, made with --blocks units (now cn)" in other.stderr
+    assert "has a round main, made with blocks units (now cn): give another --round" in other.stderr
     assert file.read_bytes() == before
     small_campaign(tmp_path / "same" / "ombrey")
     run_cli("annotate", "assign", tmp_path / "same" / "ombrey", *options)

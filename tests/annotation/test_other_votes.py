@@ -22,7 +22,7 @@ def test_decisions_on_other_votes_are_said_and_listed_until_somebody_confirms_th
         "1 decisions of persons were made on other votes, the first on hs-1:cn-1; they stay: --export-conflicts lists"
         in said
     )
-    assert "0 conflicts to decide, 2 decided before; read it" in said
+    assert "2 units to decide. Write" in said
     done = run_cli(*command, "--import-decisions", file, "--decided-by", "other-chair")
     assert (done.returncode, "on other votes" in done.stdout) == (0, False)
     first = campaign.decisions()["hs-1:cn-1"]

@@ -36,8 +36,6 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 def rows_of(campaign: Campaign, rater: str = RATERS[0], tool: str = "csv", **options: Any) -> list[Row]:
     export = exchange.export(campaign, tool, **options)
     text = export.files[export.handed[rater][0]]
-    if tool == "jsonl":
-        return [json.loads(line) for line in text.splitlines()]
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
 
 
@@ -73,13 +71,6 @@ def test_a_sheet_of_pairs(unchanged: Campaign) -> None:
     # Of sha256sum, for "hate_speech=The Ombrey never ...", a line feed, "counter_narrative=The library's list ...".
     assert first[0]["text_sha"] == "2ff9935cd320"
     assert [row["unit_id"] for row in rows_of(unchanged, RATERS[1])] == list(unchanged.units())[::-1]
-    assert rows_of(unchanged, tool="jsonl")[0] == {
-        **first[0],
-        "session": 1,
-        "label": None,
-        "comment": None,
-        "skip": None,
-    }
 
 
 def test_a_sheet_of_replies_has_a_column_for_every_aspect_and_the_context(tmp_path: Path) -> None:
@@ -150,7 +141,6 @@ def test_no_text_becomes_a_formula_and_each_comes_back(pairs: Campaign, tmp_path
         (pairs.folder / "cn.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cns))
         rows = rows_of(pairs)
         assert (rows[0]["counter_narrative"], rows[1]["counter_narrative"]) == (cell, CN["cn-2"])
-        assert rows_of(pairs, tool="jsonl")[0]["counter_narrative"] == text
         file = read(pairs, tmp_path / "s.csv", filled(pairs, end="\r\n"))
         assert file.units[0].texts["counter_narrative"] == text.strip()
         # text_sha and the text itself are those that were given out.
@@ -191,19 +181,6 @@ def test_whatever_a_spreadsheet_makes_of_a_sheet_is_read(
     }
 
 
-def test_json_lines_are_read(unchanged: Campaign, tmp_path: Path) -> None:
-    rows = rows_of(unchanged, tool="jsonl")
-    rows[0] |= {"label": "appropriate", "seconds": 4.5, "skip": False}
-    rows[1] |= {"skip": True}
-    found = read(unchanged, tmp_path / "s.jsonl", "\ufeff" + "\r\n".join(json.dumps(row) for row in rows))
-    assert [(one.where, one.values, one.skipped, one.seconds) for one in found.units] == [
-        ("line 1", {"label": "appropriate"}, False, 4.5),
-        ("line 2", {}, True, None),
-        ("line 3", {}, False, None),
-        ("line 4", {}, False, None),
-    ]
-
-
 def test_empty_rows_and_emptied_columns_are_passed_over(unchanged: Campaign, tmp_path: Path) -> None:
     head, _, rest = filled(unchanged, separator=";").partition("\n")
     found = read(unchanged, tmp_path / "s.csv", f"{head};;\n\n;;\n{rest}")
@@ -239,20 +216,15 @@ def test_no_cut_off_sheet_is_taken_for_a_whole_row(unchanged: Campaign, tmp_path
 
 
 def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> None:
-    rows = "".join(json.dumps(row) + "\n" for row in rows_of(unchanged, tool="jsonl"))
+    rows = json.dumps(rows_of(unchanged))
     for name, content, message in (
-        ("a.jsonl", rows[:-20], "line 4: not JSON"),
-        ("a.jsonl", "[1]\n", r"line 1: found \[1\], expected a JSON object"),
+        ("a.json", rows[:-20], "not JSON"),
         ("a.csv", "Ünit\n".encode("latin-1"), "byte 0 is not utf-8: save the file as UTF-8"),
-        ("a.xlsx", "x", r"ends in .xlsx, expected .csv, .tsv, .jsonl or .json"),
+        ("a.xlsx", "x", r"ends in .xlsx, expected .csv, .tsv or .json"),
         ("a.json", '[{"data": ', "not JSON"),
-        (
-            "a.jsonl",
-            rows.replace('"comment": null', r'"comment": "\ud83d"', 1),
-            "line 1: not JSON .*surrogates not allowed",
-        ),
-        ("a.jsonl", rows.replace('"label"', '"label": "appropriate", "label"', 1), "line 1: not JSON .*a key twice"),
-        ("a.json", f"[{','.join(rows.splitlines())}]", "record 1: label stands beside its responses: of Label Studio"),
+        ("a.json", rows.replace('"comment": ""', r'"comment": "\ud83d"', 1), "not JSON .*surrogates not allowed"),
+        ("a.json", rows.replace('"label"', '"label": "appropriate", "label"', 1), "not JSON .*a key twice"),
+        ("a.json", rows, "record 1: label stands beside its responses: of Label Studio"),
         ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
     ):
         with pytest.raises(InputError, match=message):
@@ -294,7 +266,7 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
         with pytest.raises(InputError, match=message):
             exchange.export(pairs, "csv", **options)
         assert name
-    with pytest.raises(InputError, match="no tool 'xlsx': choose one of csv, jsonl"):
+    with pytest.raises(InputError, match="no tool 'xlsx': choose one of csv, label-studio"):
         exchange.export(pairs, "xlsx")
 
 
@@ -347,7 +319,7 @@ def test_suggested_grades(tmp_path: Path) -> None:
     [
         (
             "pair_id,label\nhs-1:cn-1,appropriate\n",
-            "row 1: there is no column rater: give pair rows with pair_id, label",
+            "row 1: no rater: give votes, ratings or comparisons",
         ),
         (
             "pair_id,rater,label\nhs-1:cn-1,x,fine\n",
@@ -446,7 +418,7 @@ def test_a_validation_shows_the_label_and_asks_for_agreement(tmp_path: Path) -> 
     # The column says what is wanted.
     assert [rows[0]["agree_or_disagree"], rows[0].get("label")] == ["", None]
     sheet = csv_sheets.as_csv([row | {"agree_or_disagree": "Agree"} for row in rows])
-    read = csv_sheets.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign, jsonl=False)
+    read = csv_sheets.read(tmp_path / "sheet.csv", sheet.removeprefix("\ufeff"), campaign)
     assert [given.values for given in read] == [{"agree_or_disagree": "Agree"}] * 2
 
 
@@ -461,10 +433,9 @@ def test_a_review_shows_the_grades_of_the_others(tmp_path: Path) -> None:
         "the others said": {"relevance": [1, 2]},
     }
     (campaign.folder / "rounds" / "review.shown.jsonl").write_text(json.dumps(row) + "\n")
-    export = exchange.export(campaign, "jsonl", round_name="review")
-    assert json.loads(export.files["review-ombrey-1.jsonl"])["shown"] == (
-        "you said: relevance: 5\nthe others said: relevance: 1, 2"
-    )
+    export = exchange.export(campaign, "csv", round_name="review")
+    (given,) = rows_of(campaign, round_name="review")
+    assert given["shown"] == "you said: relevance: 5\nthe others said: relevance: 1, 2"
     told = " ".join(export.files["guidelines.md"].split())
     assert told.startswith("# Guidelines: a second look")
     assert "What you and they said is shown in the column `shown`. Answer once more" in told

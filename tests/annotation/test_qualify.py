@@ -5,7 +5,7 @@ import pytest
 
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.qualification import join, leave, marked, qualify, quiz_round
-from fcconan.annotation.simulation.forecast import Effort, Pace, effort, measured_pace
+from fcconan.annotation.simulation.forecast import Pace, effort, measured_pace
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
@@ -158,12 +158,10 @@ def test_the_pace_is_the_mean_of_what_was_measured_without_pauses() -> None:
 
 
 def test_time_and_pay() -> None:
-    assert effort({"rater-1": 240, "rater-2": 0}, Pace(30.0), 15.0) == {
-        "rater-1": Effort(240, 2.0, 30.0),
-        "rater-2": Effort(0, 0.0, 0.0),
-    }
-    assert effort({"all": 240}, Pace(30.0)) == {"all": Effort(240, 2.0, None)}
-    assert effort({"all": 240}, Pace(None), 15.0) == {"all": Effort(240, None, None)}
+    assert effort(240, Pace(30.0), 15.0) == {"units": 240, "hours": 2.0, "pay": 30.0}
+    assert effort(0, Pace(30.0), 15.0) == {"units": 0, "hours": 0.0, "pay": 0.0}
+    assert effort(240, Pace(30.0)) == {"units": 240, "hours": 2.0, "pay": None}
+    assert effort(240, Pace(None), 15.0) == {"units": 240, "hours": None, "pay": None}
 
 
 def test_the_commands_from_the_invitation_to_the_work(tmp_path: Path, run_cli: RunCli) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.queue_replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.features import Positive, labels_of, problem_of, read_positive, read_scores
 from fcconan.annotation.active_learning.model import (
     CONSTANT,
@@ -27,7 +28,6 @@ from fcconan.annotation.active_learning.model import (
     standardised,
 )
 from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
-from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.annotation.campaigns import (
     LABEL,
@@ -222,8 +222,6 @@ def test_nothing_is_estimated_without_a_draw_and_nothing_is_unseen_at_the_end() 
     end = estimate([Draw(True, 0.5, 0.5, 0)], found=4, left=0)
     assert (end.unseen, end.recall, end.high) == (0.0, 1.0, 0)
     assert estimate([], found=0, left=6).recall_high is None  # no positive at all, perhaps
-    with pytest.raises(InputError, match="the confidence is 1"):
-        estimate([], found=0, left=6, confidence=1)
 
 
 def test_the_queue_stops_by_the_interval_and_not_by_the_estimate() -> None:
@@ -233,8 +231,6 @@ def test_the_queue_stops_by_the_interval_and_not_by_the_estimate() -> None:
     assert decide(replace(known, recall_likely=0.9), 0.9) == "probably_reached"
     assert decide(replace(known, recall_low=0.9), 0.9) == "reached"
     assert decide(replace(known, left=0), 0.9) == "all_judged"
-    with pytest.raises(InputError, match=r"the target recall is 1\.5"):
-        decide(known, 1.5)
 
 
 def test_intervals_are_seldom_wrong_at_any_time_however_the_rest_is_chosen() -> None:
@@ -408,7 +404,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
         found.append(Queue(campaign, FITTING).estimate(0.95))
     assert max(sum(items[place] in positive for place in choice.drawn[:-1]) for choice in made) >= 2
     same = iter(made)
-    monkeypatch.setattr("fcconan.annotation.active_learning.replay.choose", lambda *given, **settings: next(same))
+    monkeypatch.setattr("benchmarks.queue_replay.choose", lambda *given, **settings: next(same))
     assert replay(problem, np.isin(items, positive), batch=5, estimates=True).estimates == found
 
 

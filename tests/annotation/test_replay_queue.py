@@ -1,6 +1,7 @@
 """What the replay of the queue may learn from: no pair that shares a text with the pairs that are replayed."""
 
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
-SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "replay_queue.py"))
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(FOLDER))  # as Python does for a script
+SCRIPT = runpy.run_path(str(FOLDER / "replay_queue.py"))
 BRONZE = [
     ("The Ombrey never return a book.", "Ombrey readers return every book."),
     ("Every Tessok cheats.", "Cards were banned."),

@@ -335,15 +335,6 @@ def test_plans_of_other_units(tmp_path: Path) -> None:
     assert (found["error all"]["mean"], found["kappa"]["mean"], found["judgements"]["mean"]) == (0, 1, 180)
 
 
-def test_dawid_skene_helps_where_raters_differ_and_all_judge_much(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 300, 1)
-    mixed = panel(
-        *[Behaviour(accuracy=0.95)] * 2, Behaviour(accuracy=0.6), positive_rate=0.4, n_validators=0, dawid_skene=True
-    )
-    found = expected(campaign, mixed, 6, {3: 1.0}, Pace(1.0), repetitions=5, seed=0)
-    assert found["error dawid-skene"]["mean"] < 0.7 * found["error all"]["mean"]
-
-
 def test_a_team_has_everybody_once_before_anybody_twice() -> None:
     described = [Behaviour(accuracy=each / 10) for each in (5, 6, 7)]
     drawn = [[each.accuracy for each in _team(described, 5, np.random.default_rng(seed))] for seed in range(40)]

@@ -388,7 +388,7 @@ def test_a_changed_text_is_refused(campaign: Campaign) -> None:
 def test_a_label_that_datasets_do_not_know_is_refused(campaign: Campaign) -> None:
     with campaign.changing():
         campaign.write("decisions.jsonl", [Decision(small.PAIR[0][0], "not_sure", "boss", "person")])
-    with pytest.raises(InputError, match="is 'not_sure', expected not_appropriate or appropriate: decide it anew"):
+    with pytest.raises(InputError, match="is 'not_sure', expected not_appropriate or appropriate: decide it again"):
         published_rows(campaign)
 
 
@@ -447,18 +447,17 @@ def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> No
     assert "unknown tier rule 'loose'" in refused.stderr
 
 
-def test_pairs_that_nobody_validated_are_counted(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:
-    """Five pairs have a label: without validators they are bronze, and confirmed each is silver or better."""
-    assert write_dataset(campaign, tmp_path / "validated").lowered == {}
+def test_tiers_without_validators_are_noted(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:
+    assert not write_dataset(campaign, tmp_path / "validated").unvalidated
     with campaign.changing():
         campaign.write("answers.jsonl", [each for each in campaign.history() if each.round == MAIN])
-    assert write_dataset(campaign, tmp_path / "released").lowered == {"bronze": 5}
-    (tmp_path / "own.yaml").write_text(OWN + "  - name: bronze\n", encoding="utf-8")
-    assert write_dataset(campaign, tmp_path / "own", rule=str(tmp_path / "own.yaml")).lowered == {}
+    assert write_dataset(campaign, tmp_path / "released").unvalidated
+    (tmp_path / "own.yaml").write_text(OWN + "  - name: bronze\n", encoding="utf-8")  # no tier asks for confirmation
+    assert not write_dataset(campaign, tmp_path / "own", rule=str(tmp_path / "own.yaml")).unvalidated
     report = tmp_path / "tier.json"
     done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "released", "--json", report)
-    said = (
-        "Nothing was validated. 5 pairs would be in a higher tier if validators confirmed their labels (5 in bronze): "
-        f"run `fcconan annotate validate {campaign.folder}`."
+    note = (
+        "No label was validated, so tiers that ask for it are empty: run "
+        f"`fcconan annotate validate {campaign.folder}`."
     )
-    assert (said in done.stdout.splitlines(), json.loads(report.read_text())["notes"]) == (True, [said])
+    assert (note in done.stdout.splitlines(), json.loads(report.read_text())["notes"]) == (True, [note])

@@ -251,11 +251,11 @@ def test_an_answer_to_a_label_that_holds_again_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"sample": 30, "x": 1}', "x: Extra inputs are not permitted"),
-        ('{"rounds": 3}', "rounds: Input should be a valid list"),
-        ('{"twice": "much"}', "twice: Input should be a valid number"),
-        ('{"sample": -4}', "sample: Input should be greater than or equal to 1"),
-        ("[1, 2]", "it is no object"),
+        ('{"sample": 30, "x": 1}', "does not say how"),
+        ('{"rounds": 3}', "does not say how"),
+        ('{"twice": "much"}', "does not say how"),
+        ('{"sample": -4}', "does not say how"),
+        ("[1, 2]", "cannot be read"),
         ("{", "cannot be read"),
     ],
 )
@@ -434,10 +434,7 @@ def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) 
         assert campaign.assignments(VALIDATION) == first
     refused = run_cli(*command, "--sample-size", 6, "--session-size", 2, "--overlap", "2=0.5")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert (
-        "has a round validation, made with --sample-size 4 (now 6), --overlap 2=0.0 (now 0.5): leave that out"
-        in refused.stderr
-    )
+    assert "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave that out" in refused.stderr
     assert "2 assignments are new" in run_cli(*command, "--extend", "--sample-size", 6).stdout
     assert json.loads(made.read_text()) == how | {"sample": 6}
     # Fewer units than were drawn have a label now: this is no new wish.

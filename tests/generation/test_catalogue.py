@@ -67,7 +67,6 @@ def test_all_items_are_ranked_at_once_and_deep_enough() -> None:
     assert len(system.asked) == 1
     first = catalogue.of(asked[1])[0]
     assert (first.pair_id, first.cn_id, first.score) == (PAIRS[0].pair_id, PAIRS[0].cn_id, 0.0)
-    assert catalogue.fewer == {}
 
 
 def test_an_item_that_was_not_prepared_is_ranked_alone() -> None:
@@ -123,7 +122,6 @@ def test_too_few_and_failures_are_told() -> None:
     catalogue.prepare([item(OMBREY, code="1"), item(TESSOK, code="2")])
     assert texts(catalogue, TESSOK, code="2") == []
     assert len(texts(catalogue, OMBREY, code="1")) == 2
-    assert catalogue.fewer == {f"it-{OMBREY}": 2, f"it-{TESSOK}": 0}
     assert catalogue.failures == {f"it-{TESSOK}": "no answer"}
 
 
@@ -160,10 +158,6 @@ def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch
     # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
     assert seen == [[pair.hate_speech for pair in PAIRS], [TESSOK, VELMARI]]
     assert catalogue.configuration["learns_from"] == "pairs that are kin of no item"
-    Catalogue(Pool([made("", "Which book, and when")]), "mine:Learns", train=Pool(PAIRS[2:])).prepare(
-        [item(VELMARI, code="3")]
-    )
-    assert seen[-1] == [TESSOK, "Tessok and their cards"]
 
 
 @pytest.mark.parametrize("model", ["minilm", "owner/model", "folder"])
@@ -204,4 +198,3 @@ def test_bad_input() -> None:
         only_kin.prepare([item(OMBREY, code="1")])
     catalogue = Catalogue(Pool(PAIRS), Scripted())
     catalogue.prepare([])
-    assert catalogue.fewer == {}

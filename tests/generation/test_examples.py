@@ -64,7 +64,6 @@ def test_the_nearest_messages_without_kin_one_for_each_message_no_cn_twice() -> 
     assert [each.score for each in found] == [round(math.cos(math.radians(angle)), 6) for angle in (10, 40, 90)]
     assert found[0].pair_id == PAIRS[2].pair_id
     assert found[0].cn_id == ids.make_cn_id("first CN")
-    assert examples.fewer == {}
 
 
 def test_a_cn_of_the_item_is_not_shown_with_another_message() -> None:
@@ -94,10 +93,8 @@ def test_too_few_pairs_are_counted() -> None:
     examples = Examples(Pool(PAIRS), k=5, encoder=Plane())
     assert len(examples.of(item("0 asked", code="a"))) == 3
     assert len(examples.of(item("5 new", code="z"))) == 4
-    assert examples.fewer == {"it-0 asked": 3, "it-5 new": 4}
     only_kin = Examples(Pool(PAIRS[:2]), k=1, encoder=Plane())
     assert only_kin.of(item("0 asked", code="a")) == ()
-    assert only_kin.fewer == {"it-0 asked": 0}
 
 
 def test_every_text_is_encoded_once() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.checkpoints import last_whole
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.data.locks import locked
 from fcconan.errors import InputError
@@ -28,6 +27,7 @@ from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
+from fcconan.retrieval.training import last_whole_checkpoint
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
@@ -153,7 +153,7 @@ def elsewhere(tiny: Path, demo: Path, tuned: Path, tmp_path_factory: pytest.Temp
         text=True,
     )
     for _ in range(12_000):
-        if any(out.parent.glob("lora.partial/rate-*/checkpoint-*/whole")) or process.poll() is not None:
+        if any(out.parent.glob("lora.partial/rate-*/checkpoint-*/trainer_state.json")) or process.poll() is not None:
             break
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
@@ -171,7 +171,9 @@ def test_a_killed_training_ends_with_the_same_loss(
 ) -> None:
     _, out = elsewhere
     assert not out.exists(), "it was too fast to be killed"
-    checkpoints = [path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/whole")]
+    checkpoints = [
+        path.parent.name for path in out.parent.glob("lora.partial/rate-0.01/checkpoint-*/trainer_state.json")
+    ]
     assert checkpoints
     report = of_demo(tiny, demo, LORA).run(out)
     whole = json.loads((tuned / "lora" / REPORT).read_text())
@@ -494,10 +496,10 @@ def test_a_model_without_padding_and_chat_template_learns_in_a_named_format(tmp_
 
 
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
-    assert last_whole(tmp_path) is None
+    assert last_whole_checkpoint(tmp_path) is None
     for step, whole in ((2, True), (10, True), (12, False)):
         (tmp_path / f"checkpoint-{step}").mkdir()
-        if whole:
-            (tmp_path / f"checkpoint-{step}" / "whole").touch()
-    assert last_whole(tmp_path) == tmp_path / "checkpoint-10"
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text("{}" if whole else "{")
+    (tmp_path / "checkpoint-14").mkdir()
+    assert last_whole_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]

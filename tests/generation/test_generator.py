@@ -154,7 +154,9 @@ def test_items_are_read_when_they_are_needed() -> None:
     assert len(read) == 200
 
 
-@pytest.mark.parametrize(("number", "message"), [(0, "fewer replies than calls"), (2, "more replies than calls")])
+@pytest.mark.parametrize(
+    ("number", "message"), [(0, "fewer answers than it was asked for"), (2, "more answers than it was asked for")]
+)
 def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
     class Wrong(FakeModel):
         def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
@@ -164,7 +166,9 @@ def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
         list(ModelGenerator(Wrong(message_of), plan()).answers(ITEMS[:1]))
 
 
-@pytest.mark.parametrize(("number", "message"), [(0, "fewer answers than there"), (2, "more answers than there")])
+@pytest.mark.parametrize(
+    ("number", "message"), [(0, "fewer answers than it was asked for"), (2, "more answers than it was asked for")]
+)
 def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None:
     class Wrong(References):
         def answers(self, items: Iterable[Item]) -> Iterator[Generated]:

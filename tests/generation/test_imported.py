@@ -10,8 +10,7 @@ import pytest
 from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generation.imported_replies import ImportedReplies
-from fcconan.generation.items import Generated
-from fcconan.generation.writing import generate_rows, row_maker
+from fcconan.generation.writing import row_maker
 from tests.generation.folders import write_lines, write_manifest, write_part
 from tests.generation.said import ITEMS, OMBREY, TESSOK, VELMARI, item
 
@@ -153,14 +152,6 @@ def test_several_systems_are_told_apart_and_one_can_be_chosen(tmp_path: Path) ->
 
 def test_a_system_without_a_column_is_named_by_option_or_file(tmp_path: Path) -> None:
     assert replies(tmp_path, [{"hate_speech": OMBREY, "text": "a"}], system="chat").systems == ("chat",)
-
-
-def test_one_system_answers_as_a_generator(tmp_path: Path) -> None:
-    rows = [*SYSTEMS, {"hate_speech": OMBREY, "text": "d", "system": "one"}]
-    generator = replies(tmp_path, rows).generator("one")
-    assert list(generator.answers(ITEMS))[2] == Generated(None, "no_reply")
-    found = [(row["system"], row["text"], row["reason"]) for row in generate_rows(generator, ITEMS, flags=no_flags)]
-    assert found == [("one", "c", None), ("one", "b", None), ("one", None, "no_reply")]
 
 
 def test_replies_of_a_dataset_keep_their_ids(tmp_path: Path) -> None:

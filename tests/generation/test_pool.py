@@ -95,10 +95,8 @@ def test_the_training_split_and_several_configs(tmp_path: Path) -> None:
     write_part(tmp_path, "more", "train", [pair(DRAVENE, SING)])
     with pytest.raises(InputError, match="has training pairs in more, pairs: choose one of these configs"):
         load_pool(tmp_path)
-    assert [each.hate_speech for each in load_pool(tmp_path, items_config="more").pairs] == [DRAVENE]
-    assert [each.hate_speech for each in load_pool(tmp_path, config="pairs", items_config="more").pairs] == [OMBREY]
     write_part(tmp_path, "train", "train", [pair(TESSOK, SING)])
-    assert [each.hate_speech for each in load_pool(tmp_path, items_config="more").pairs] == [TESSOK]
+    assert [each.hate_speech for each in load_pool(tmp_path).pairs] == [TESSOK]
 
 
 def test_bad_input(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, norm, spearmanr, t
 from fcconan.errors import InputError
 from fcconan.judging.audit.analysis import audit_judge
 from fcconan.judging.audit.findings import share_interval
-from fcconan.judging.audit.rows import Replies, read_ratings
+from fcconan.judging.audit.rows import read_ratings, read_replies
 
 REFUSAL = "I'm sorry, but I cannot help with that."
 Row = dict[str, Any]
@@ -205,6 +205,41 @@ def test_two_orders_are_one_comparison() -> None:
     row = finding(audit_judge(comparisons=rows, replies=replies), "length_wins")
     assert (row["value"], row["n"], row["n_missing"]) == ((0.5 + 0) / 2, 2, 1)
     assert finding(audit_judge(comparisons=rows), "failures")["value"] == 1 / 3
+
+
+def turned(row: Row) -> Row:
+    """The same verdict with a and b exchanged."""
+    swapped = {f"{name}_{side}": row[f"{name}_{other}"] for name in ("system", "reply") for side, other in ("ab", "ba")}
+    return {**row, **swapped, "verdict": {"a": "b", "b": "a"}.get(row["verdict"], row["verdict"])}
+
+
+def test_exchanged_replies_are_the_other_order() -> None:
+    said = [("a", "a"), ("a", "b"), ("b", "a"), ("tie", "a"), ("invalid", "a")]
+    rows = [
+        comparison(item, verdict, order=order)
+        for item, both in enumerate(said)
+        for order, verdict in zip(("ab", "ba"), both, strict=True)
+    ]
+    without = [{key: value for key, value in row.items() if key != "order"} for row in rows]
+    exchanged = [turned(row) if number % 2 else row for number, row in enumerate(without)]
+    _, replies = duels("aaaaa", [(3, 2)] * 5)
+    expected = audit_judge(comparisons=rows, replies=replies, own={"judge": "x"})
+    assert audit_judge(comparisons=exchanged, replies=replies, own={"judge": "x"}) == expected
+    # With a column `order`, either naming of a and b says the same.
+    named = [
+        {**turned(row), "order": "ba" if row["order"] == "ab" else "ab"} if number % 2 else row
+        for number, row in enumerate(rows)
+    ]
+    assert audit_judge(comparisons=named, replies=replies, own={"judge": "x"}) == expected
+
+
+def test_a_third_row_of_a_pair_is_refused() -> None:
+    rows = [comparison(0, "a"), turned(comparison(0, "a"))]
+    for third in rows:
+        with pytest.raises(InputError, match="judge compared i0-x and i0-y of item i0 twice: give every file once"):
+            audit_judge(comparisons=[*rows, third])
+    with pytest.raises(InputError, match="twice: give every file once"):
+        audit_judge(comparisons=[comparison(0, "a", verdict_ab="a", verdict_ba="a"), turned(comparison(0, "a"))])
 
 
 def test_the_interval_covers_a_known_preference_for_the_first_position() -> None:
@@ -568,5 +603,26 @@ def test_bad_input(arguments: dict[str, Any], message: str) -> None:
 
 def test_the_hs_of_a_rating_is_that_of_its_reply_or_else_its_own() -> None:
     rows = [rating("r1", 1.0, hs_id="hs-1", item_id="it-1"), rating("r2", 1.0, item_id="it-2"), rating("r3", 1.0)]
-    assert [each.unit for each in read_ratings(rows, Replies(None))] == ["hs-1", "it-2", "r3"]
-    assert [each.unit for each in read_ratings(rows, Replies([reply("r1", "No.", "hs-9")]))] == ["hs-9", "it-2", "r3"]
+    assert read_ratings(rows, read_replies(None))["unit"].tolist() == ["hs-1", "it-2", "r3"]
+    known = read_replies([reply("r1", "No.", "hs-9")])
+    assert read_ratings(rows, known)["unit"].tolist() == ["hs-9", "it-2", "r3"]
+
+
+def test_a_comparison_that_is_given_twice_with_both_orders_is_refused() -> None:
+    row = comparison(0, "a", verdict_ab="a", verdict_ba="a")
+    with pytest.raises(InputError, match="judge compared i0-x and i0-y of item i0 twice: give every file once"):
+        audit_judge(comparisons=[row, row])
+
+
+def test_of_grades_that_are_equally_frequent_the_lowest_one_is_the_modal_one() -> None:
+    rows = [rating(f"r{n}", value, hs_id=hs) for n, (value, hs) in enumerate([(2, "a"), (2, "a"), (4, "a"), (4, "b")])]
+    modal = finding(audit_judge(rows), "modal_share")
+    ends = share_interval(np.array([1.0, 1.0, 0.0, 0.0]), [np.array([0, 0, 0, 1])], 0.975)
+    assert (modal["low"], modal["high"]) == pytest.approx(ends)
+
+
+def test_comparisons_of_other_systems_say_nothing_of_self_preference() -> None:
+    rows = [comparison(n, "a", rater=rater) for n in range(2) for rater in ("x", "other")]
+    rows += [comparison(2, "a", rater="x"), comparison(3, "a", rater="x", system_a="z")]
+    found = finding(audit_judge(comparisons=rows), "self_preference", "x")
+    assert (found["n"], found["n_missing"]) == (2, 1)

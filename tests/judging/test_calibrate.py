@@ -14,9 +14,9 @@ from fcconan.errors import InputError
 from fcconan.judging.calibration import search as module
 from fcconan.judging.calibration.data import Example, Parts, split, spread
 from fcconan.judging.calibration.drafting import EDITS
-from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, Scoring, correlation, difference, score
+from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, correlation, difference, score
 from fcconan.judging.calibration.search import calibrate
-from fcconan.judging.calibration.settings import PUBLISHED, Calibration, Choice, Settings, Steps, load_steps
+from fcconan.judging.calibration.settings import Calibration, Settings, Steps, load_steps
 from fcconan.judging.tasks import Aspect
 from fcconan.models.requests import Call, Reply
 
@@ -432,10 +432,10 @@ def test_steps_that_fail_on_hard_examples_gain_nothing_by_it(tmp_path: Path) -> 
 
 def test_the_worst_case_is_known_only_with_a_scale_and_something_missing() -> None:
     human, given = [1.0, 2.0, 3.0, 4.0], [1.0, None, 3.0, None]
-    plain, scaled = Scoring("pearson"), Scoring("pearson", scale=(1, 5))
-    assert score(scaled, given, human).worst == round(stats.pearsonr([1, 5, 3, 1], human).statistic, 10)
-    assert (score(plain, given, human).worst, score(scaled, [1.0, 2.0, 3.0, 4.0], human).worst) == (None, None)
-    assert score(Scoring("pearson", 3.0, (1, 5)), given, human).worst is None
+    scaled = score("pearson", given, human, scale=(1, 5))
+    assert scaled.worst == round(stats.pearsonr([1, 5, 3, 1], human).statistic, 10)
+    assert score("pearson", given, human).worst is None
+    assert score("pearson", [1.0, 2.0, 3.0, 4.0], human, scale=(1, 5)).worst is None
 
 
 class Constant(Judge):
@@ -526,92 +526,6 @@ def test_a_run_takes_no_more_than_its_settings_say(tmp_path: Path) -> None:
     assert len(drafter.calls) == 12
     sizes = {frozenset(items(part)): len(part) for _, part in PARTS}
     assert sum(sizes[frozenset(seen)] for seen in judge.seen) == 12 * 30 + 2 * 20 + 2 * 30
-
-
-# ---- The published code's choices.
-
-
-def published(folder: Path, *choices: Choice, **more: Any) -> tuple[Calibration, list[dict[str, Any]]]:
-    return run(folder, settings=replace(SETTINGS, rounds=1, published=choices), **more)
-
-
-def test_no_choice_of_the_published_code_is_on_by_default(tmp_path: Path) -> None:
-    made, records = run(tmp_path)
-    assert made.settings.published == ()
-    assert "|published:none" in made.steps.signature
-    assert records[0]["settings"]["published"] == []
-
-
-def test_one_set_drafts_and_selects_on_the_same_examples_but_not_on_the_report(tmp_path: Path) -> None:
-    judge, drafter = Judge(), Drafter()
-    made, _ = published(tmp_path, "one_set", judge=judge, drafter=drafter)
-    both = items(PARTS.draft) | items(PARTS.select)
-    assert judge.seen == [both] * 12 + [items(PARTS.report)] * 2
-    assert drafter.seen <= both
-    assert drafter.seen & items(PARTS.select)
-    assert "|published:one_set" in made.steps.signature
-    with pytest.raises(AssertionError):
-        guard(judge, drafter, PARTS)
-
-
-def test_mean_of_two_is_the_mean_of_rho_and_tau(tmp_path: Path) -> None:
-    made, _ = published(tmp_path, "mean_of_two")
-    judge, human = Judge(), [example.value for example in PARTS.report]
-    rated = [judge.rating(4, example) for example in PARTS.report]
-    mean = (stats.spearmanr(rated, human).statistic + stats.kendalltau(rated, human).statistic) / 2
-    assert made.baseline.value == pytest.approx(mean, abs=1e-9)
-    assert "|metric:mean_of_spearman_and_kendall|" in made.steps.signature
-
-
-@pytest.mark.parametrize(("choice", "number"), [("failures_count_as_minus_1", -1), ("failures_count_as_3", 3)])
-def test_failures_become_numbers_only_when_asked_to(tmp_path: Path, choice: Choice, number: int) -> None:
-    drafter = Drafter(written(17), written(17), written(17), written(17))
-    settings = replace(SETTINGS, rounds=0, published=(choice,))
-    made, records = run(tmp_path, judge=Patchy(), drafter=drafter, settings=settings)
-    rated = [number if row < 7 else example.value for row, example in enumerate(PARTS.select)]
-    right = stats.spearmanr(rated, [example.value for example in PARTS.select]).statistic
-    assert candidates(records)[0]["selection"] == {"value": pytest.approx(right, abs=1e-9), "n": 30, "n_missing": 7}
-    assert f"|missing:{number}|" in made.steps.signature
-
-
-def test_random_errors_are_not_the_largest(tmp_path: Path) -> None:
-    _, records = published(tmp_path, "random_errors")
-    shown = [each["shown"] for each in candidates(records)[4:]]
-    assert all(len(each) == 3 for each in shown)
-    assert any(given == value for each in shown for _, value, given in each)
-
-
-def test_one_request_offers_all_edits(tmp_path: Path) -> None:
-    drafter = Drafter()
-    _, records = published(tmp_path, "one_request", drafter=drafter)
-    assert [each["how"] for each in candidates(records)] == ["draft"] * 4 + ["any_edit"] * 2
-    assert all(words in drafter.calls[-1].messages[0]["content"] for words in EDITS.values())
-    assert len(drafter.calls) == 6
-
-
-def test_refined_only_forgets_a_better_draft(tmp_path: Path) -> None:
-    def best(*choices: Choice) -> tuple[int, str]:
-        drafter = Drafter()
-        drafter.changes = {"modify": -1, "paraphrase": -2, "add": -3, "calibrate": -2}
-        made, records = published(tmp_path, *choices, drafter=drafter)
-        return quality(made.steps.steps), candidates(records)[made.candidate - 1]["phase"]
-
-    assert best() == (5, "draft")
-    assert best("refined_only") == (4, "refine")
-
-
-def test_unparsed_steps_take_any_answer(tmp_path: Path) -> None:
-    answer = "Surely! Look at both, with care 5"
-    drafter = Drafter(answer, " ", answer, answer)
-    settings = replace(SETTINGS, rounds=0, published=("unparsed_steps",))
-    made, records = run(tmp_path, drafter=drafter, settings=settings)
-    assert made.steps.steps == (answer,)
-    assert [each["status"] for each in candidates(records)] == ["usable", "failed", "duplicate", "duplicate"]
-
-
-def test_every_choice_is_explained() -> None:
-    assert len(PUBLISHED) == 8
-    assert all(len(what) > 20 for what in PUBLISHED.values())
 
 
 # ---- Parts.
@@ -745,13 +659,13 @@ def test_intervals_draw_items_with_all_their_rows() -> None:
                 stats.spearmanr([s[r] for r in both], [human[r] for r in both]).statistic for s in (first, second)
             ]
             gains.append(values[0] - values[1])
-    bootstrap, scoring = Bootstrap(items_of, 300, 7), Scoring("spearman")
-    found = score(scoring, first, human, bootstrap)
+    bootstrap = Bootstrap(items_of, 300, 7)
+    found = score("spearman", first, human, bootstrap=bootstrap)
     assert found.value == pytest.approx(stats.spearmanr(first, human).statistic, abs=1e-9)
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(alone, [0.025, 0.975])), abs=1e-9)
     assert (found.n, found.n_missing, found.n_undefined) == (6, 0, 300 - len(alone))
     assert found.n_undefined > 0
-    gain = difference(scoring, first, second, human, bootstrap)
+    gain = difference("spearman", first, second, human, bootstrap)
     kept = [0, 2, 3, 4, 5]
     right = [stats.spearmanr([s[row] for row in kept], [human[row] for row in kept]).statistic for s in (first, second)]
     assert gain.value == pytest.approx(right[0] - right[1], abs=1e-9)
@@ -827,18 +741,10 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"trials": 0}, "trials is 0: give 1 or more"),
-        ({"keep": 0}, "keep is 0"),
         ({"sizes": ()}, "sizes are []: give one or more different numbers above 0"),
         ({"sizes": (3, 3)}, r"sizes are [3, 3]"),
-        ({"rounds": -1}, "rounds is -1"),
-        ({"metric": "cosine"}, "there is no metric 'cosine': choose one of spearman, kendall, pearson"),
-        ({"least_predicted": 0.0}, "least_predicted is 0.0"),
         ({"temperatures": (1.0, 0.5)}, "temperatures are [1.0, 0.5]"),
-        ({"resamples": 99}, "resamples is 99"),
-        ({"published": ("magic",)}, "the published code has no choice 'magic': choose among one_set,"),
-        ({"published": ("failures_count_as_3", "failures_count_as_minus_1")}, "exclude each other"),
-        ({"published": ("refined_only",), "rounds": 0}, "refined_only with 0 rounds"),
+        ({"temperatures": (-0.5, 0.5)}, "temperatures are [-0.5, 0.5]"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(setting: dict[str, Any], message: str) -> None:
@@ -862,9 +768,3 @@ def test_ratings_off_the_scale_constant_ratings_and_too_large_sizes_are_refused(
     with pytest.raises(InputError, match=r"^sizes go up to 21, but the draft part has 20 examples: lower them$"):
         run(tmp_path, settings=Settings(sizes=(2, 21)))
     assert list(tmp_path.iterdir()) == []  # refused before anything was written
-
-
-def test_a_log_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match=r"the log .* cannot be written \(.*\): choose another file"):
-        calibrate(ASPECT, PARTS, rate=Judge(), drafter=Drafter(), log=tmp_path / "file" / "log", settings=SETTINGS)

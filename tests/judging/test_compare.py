@@ -423,21 +423,7 @@ class Wrong(Fake):
 def test_a_model_that_loses_count_is_refused(number: int, what: str) -> None:
     with pytest.raises(InputError) as error:
         list(compare(Wrong(number), [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
-    assert str(error.value) == f"fake: gave {what} replies than it was asked for; a model gives one for every call"
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"orders": "ba"}, "orders is 'ba': choose one of both, ab, seeded"),
-        ({"disagreement": "a"}, "disagreement is 'a': choose one of tie, invalid"),
-        ({"one_order": "tie"}, "one_order is 'tie': choose one of invalid, take"),
-    ],
-)
-def test_another_option_is_refused_at_once(option: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        compare(Fake(always_first), [], protocol=JudgeLM(), **option)
-    assert str(error.value) == message
+    assert str(error.value) == f"fake: gave {what} answers than it was asked for; expected one for every question"
 
 
 def test_the_rater_may_have_another_name() -> None:

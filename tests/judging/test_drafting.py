@@ -149,15 +149,5 @@ def test_a_refinement_names_its_edit_and_the_wrong_grade() -> None:
         assert (content["examples"][0]["expert_grade"], content["examples"][0]["given_grade"]) == (3.0, 1.0)
 
 
-def test_one_request_may_offer_all_edits() -> None:
-    system, _ = refine_messages(ASPECT, ["Read."], [(BAKERS, 1.0)], None)
-    assert [edit for edit, words in EDITS.items() if words in system["content"]] == [
-        "modify",
-        "paraphrase",
-        "add",
-        "calibrate",
-    ]
-
-
 def test_half_a_character_in_a_step_becomes_a_replacement_character() -> None:
     assert parse_steps('{"steps": ["Look for \\ud83d."]}').steps == ("Look for \ufffd.",)

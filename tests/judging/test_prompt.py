@@ -87,12 +87,15 @@ def test_the_hash_changes_with_role_and_content() -> None:
     [
         ("a: b\n", "line 1: found no list"),
         ("[]\n", "the list of messages is empty"),
-        ("- role: user\n", "line 1: found the keys role, expected an entry with `role` and `content`"),
-        ("- role: user\n  content: a\n- hello\n", "line 3: found 'hello', expected an entry"),
-        ("- role: user\n  content: a\n  name: b\n", "line 1: found the keys role, content, name"),
-        ("- role: judge\n  content: a\n", "the role is 'judge', expected one of system, user, assistant"),
-        ("- role: user\n  content: 3\n", "the content is no text"),
-        ("- role: user\n  content: '  '\n", "the content is no text"),
+        ("- role: user\n", "line 1: 0.content: Field required"),
+        ("- role: user\n  content: a\n- hello\n", "line 3: 1: Input should be a valid dictionary"),
+        ("- role: user\n  content: a\n  name: b\n", "line 3: unknown key '0.name'; remove it"),
+        (
+            "- role: judge\n  content: a\n",
+            "line 1: 0.role: Input should be 'system', 'user' or 'assistant'",
+        ),
+        ("- role: user\n  content: 3\n", "line 2: 0.content: Input should be a valid string (found 3)"),
+        ("- role: user\n  content: '  '\n", "line 2: 0.content: is empty: write"),
         (
             "- {role: user, content: '{{hs}} {{cn}}'}\n",
             "there is no variable cn, hs; choose among background, counter_n",

@@ -107,25 +107,33 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "Calm,Depth\n", "has 1 rows with 2 cells, expected two alike"),
-        ("a.csv", "", "has 0 rows with no cells, expected two alike"),
-        ("a.csv", "Calm,Depth\na\n", "has 2 rows with 2 and 1 cells, expected two alike"),
-        ("a.csv", "Calm,Calm\na,b\n", "two columns have one name; rename one of them"),
-        ("a.csv", 'Calm\n"a\n', "not CSV (unexpected end of data); mend it"),
+        ("a.csv", "Calm,Depth\n", "has rows of 2 cells, expected two of one length"),
+        ("a.csv", "", "has rows of no cells, expected two of one length"),
+        ("a.csv", "Calm,Depth\na\n", "has rows of 2, 1 cells, expected two of one length"),
+        (
+            "a.csv",
+            "Calm,Calm\na,b\n",
+            "has rows of 2, 2 cells, expected two of one length: the names of the aspects, all different",
+        ),
+        ("a.csv", 'Calm\n"a\n', "not CSV (unexpected end of data); correct it"),
         (
             "a.csv",
             "Calm\nHow calm?\n",
             "Calm has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade",
         ),
-        ("a.json", "{", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
-        ("a.json", "[]", "expected a JSON object with `rubrics`, or with `criteria`, found none"),
-        ("a.json", '{"rubric": {}}', "expected a JSON object with `rubrics`, or with `criteria`, found none"),
-        ("calm.json", '{"criteria": "How?", "best": "Deep."}', "calm has 'best': give texts under `criteria` and"),
-        ("calm.json", '{"criteria": "How?", "score1_description": 1}', "calm has 'score1_description': give texts"),
+        ("a.json", "{", "not JSON (Expecting property name"),
+        ("a.json", "[]", "; expected `rubrics` (aspect -> text), or `criteria`"),
+        ("a.json", '{"rubric": {}}', "rubrics: Field required; expected `rubrics` (aspect -> text), or `criteria`"),
+        (
+            "calm.json",
+            '{"criteria": "How?", "best": "Deep."}',
+            "found 'best'; give texts under score1_description, score2_description and so on",
+        ),
+        ("calm.json", '{"criteria": "How?", "score1_description": 1}', "Input should be a valid string"),
         ("calm.json", '{"criteria": "How?"}', "calm has no lines such as `Score 1: ...`"),
-        ("a.json", '{"rubrics": {}}', "`rubrics` is no object of texts; give aspect -> text"),
-        ("a.json", '{"rubrics": ["a"]}', "`rubrics` is no object of texts; give aspect -> text"),
-        ("a.json", '{"rubrics": {"Calm": 3}}', "`rubrics` is no object of texts; give aspect -> text"),
+        ("a.json", '{"rubrics": {}}', "rubrics: Dictionary should have at least 1 item"),
+        ("a.json", '{"rubrics": ["a"]}', "rubrics: Input should be a valid dictionary"),
+        ("a.json", '{"rubrics": {"Calm": 3}}', "rubrics.Calm: Input should be a valid dictionary"),
         ("a.json", prometheus(Calm=GOOD + "\nScore 2: Again."), "Calm describes the grade 2 twice; keep one"),
         (
             "a.json",
@@ -136,7 +144,7 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
         ("a.json", prometheus(Calm="How?\nScore 1:\nScore 2: Deep."), "Calm has grade 1 without a text; write what"),
         ("a.json", prometheus(Calm="Score 1: Flat.\nScore 2: Deep."), "Calm has grades that nothing is asked about"),
         ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects are named a_b; rename one"),
-        ("a.json", prometheus(**{"5 Ws": GOOD}), "5 Ws: String should match pattern"),
+        ("a.json", prometheus(**{"5 Ws": GOOD}), "5 Ws: name: String should match pattern"),
     ],
 )
 def test_broken_files_are_refused_in_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -214,18 +222,38 @@ def test_without_a_question_the_definition_is_asked() -> None:
     [
         (Reply(reason="timeout"), "fake drafted no rubric (timeout): try again, or another model"),
         (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): try again"),
-        ("I cannot.", "fake answered no rubric in JSON: look at it with `fcconan judge show`, and try again"),
-        ("{oops}", "fake answered no rubric in JSON"),
-        ('{"question": "Is it?"}', "fake drafted no `grades` with a text for each of 1 to 3"),
-        (json.dumps({**DRAFT, "grades": ["a", "b", "c"]}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b"}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": None}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": " "}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": "c", "4": "d"}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "03": "c", "3": "d"}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "best": "c"}}), "fake drafted no `grades`"),
-        (json.dumps({**DRAFT, "steps": "Read."}), "fake drafted `steps` that are no list of texts"),
-        (json.dumps({**DRAFT, "steps": ["Read.", None]}), "fake drafted `steps` that are no list of texts"),
+        (
+            "I cannot.",
+            "at line 1 column 0): look at it with `fcconan judge show`, and try again",
+        ),
+        ("{oops}", "fake drafted no rubric (Invalid JSON"),
+        ('{"question": "Is it?"}', "fake drafted no rubric (grades: Field required)"),
+        (
+            json.dumps({**DRAFT, "grades": ["a", "b", "c"]}),
+            "fake drafted no rubric (grades: Input should be an object)",
+        ),
+        (
+            json.dumps({**DRAFT, "grades": {"1": "a", "2": "b"}}),
+            "grades are given for [1, 2]: give one for each of 1 to 3",
+        ),
+        (
+            json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": None}}),
+            "fake drafted no rubric (grades.3: Input should be a valid string)",
+        ),
+        (
+            json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": " "}}),
+            "fake drafted no rubric (grades.3: is empty",
+        ),
+        (
+            json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "3": "c", "4": "d"}}),
+            "grades are given for [1, 2, 3, 4]: give one",
+        ),
+        (json.dumps({**DRAFT, "grades": {"1": "a", "2": "b", "best": "c"}}), "fake drafted no rubric (grades.best"),
+        (json.dumps({**DRAFT, "steps": "Read."}), "fake drafted no rubric (steps: Input should be a valid array)"),
+        (
+            json.dumps({**DRAFT, "steps": ["Read.", None]}),
+            "fake drafted no rubric (steps.1: Input should be a valid string)",
+        ),
     ],
 )
 def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None:
@@ -239,9 +267,9 @@ def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None
     ("settings", "message"),
     [
         ({"low": 3}, "no rubric can be drafted for the aspect 'inner_warmth': low is 3 and high 3: low must be"),
-        ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': String should match"),
-        ({"definition": " "}, "the definition of the aspect is empty: write what raters should read"),
-        ({"title": ""}, "the title of the aspect is empty: write what raters should read"),
+        ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': name: String should match"),
+        ({"definition": " "}, "for the aspect 'inner_warmth': question: is empty: write what raters"),
+        ({"title": ""}, "for the aspect 'inner_warmth': title: is empty: write what raters"),
         ({"high": 10**9}, "the scale from 1 to 1000000000 has more than 100 grades: give a smaller --high"),
     ],
 )

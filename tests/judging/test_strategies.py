@@ -274,11 +274,6 @@ BARE = task(aspect("calm", steps=[]))
 @pytest.mark.parametrize(
     ("chosen", "settings", "message"),
     [
-        (
-            TWO,
-            {"strategy": "magic"},
-            "there is no strategy 'magic': choose one of direct, rubric, g-eval, auto-cseval, ",
-        ),
         (load_task("pairwise"), {}, "the task pairwise compares two replies: use `fcconan judge compare`"),
         (
             labels_task("a", "b"),
@@ -288,7 +283,6 @@ BARE = task(aspect("calm", steps=[]))
         (labels_task("a", "b"), {"aspects": ("calm",)}, "the task some has no aspect 'calm'"),
         (TWO, {"aspects": ("wit",)}, "the task some has no aspect 'wit': its aspects are calm, depth"),
         (TWO, {"aspects": ("calm", "calm")}, "the aspects are calm, calm: name each once"),
-        (TWO, {"samples": 0}, "samples is 0: ask 1 or more times"),
         (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are one answer: raise it, or ask once"),
         (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are one answer"),
         (TWO, {"temperature": -1.0}, "temperature is -1.0"),

@@ -286,9 +286,17 @@ def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pyt
             ", line 15: aspects.0.grades.2: Input should be a valid integer (found '2')",
         ),
         ("      2: Tense.", "      2:", ", line 13: aspects.0.grades.2: Input should be a valid string (found None)"),
-        ("      2: Tense.", '      2: " "', ", line 13: aspects.0.grades.2 is empty: write what raters should read"),
-        ("title: A tiny task", "title: ''", ", line 2: title is empty: write what raters should read"),
-        ("      - Read it.", "      - ''", ", line 16: aspects.0.steps.0 is empty: write what raters should read"),
+        (
+            "      2: Tense.",
+            '      2: " "',
+            ", line 13: aspects.0.grades.2: is empty: write what raters should read (found ' ')",
+        ),
+        ("title: A tiny task", "title: ''", ", line 2: title: is empty: write what raters should read (found '')"),
+        (
+            "      - Read it.",
+            "      - ''",
+            ", line 16: aspects.0.steps.0: is empty: write what raters should read (found '')",
+        ),
         (
             "      2: Tense.",
             "      2: angry.",

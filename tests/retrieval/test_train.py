@@ -228,13 +228,6 @@ def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> Non
         train_retriever(PAIRS[:1], out, model=tiny, training=FAST)
     with pytest.raises(InputError, match=r"fall into 2 groups .* fewer than the 3 folds"):
         train_retriever(PAIRS[:4], out, model=tiny)
-    with pytest.raises(InputError, match="epochs is -1: give 0 or more"):
-        train_retriever(PAIRS, out, model=tiny, training=Training(epochs=-1))
-    with pytest.raises(InputError, match="learning rate and scale are above 0"):
-        train_retriever(PAIRS, out, model=tiny, training=Training(learning_rate=0.0))
-    for wrong in (Training(seed=-1), Training(learning_rate=float("inf")), Training(batch_size=1)):
-        with pytest.raises(InputError, match=r"give (0 or more|2 or more|positive, finite numbers)"):
-            train_retriever(PAIRS, out, model=tiny, training=wrong)
     with pytest.raises(InputError, match="22 CNs of other groups, fewer than 23 hard negatives"):
         train_retriever(PAIRS, out, model=tiny, training=Training(epochs=1, hard_negatives=23))
     with pytest.raises(InputError, match="0 CNs of other groups, fewer than 1 hard negatives"):
@@ -255,6 +248,6 @@ def test_another_unfinished_training_is_not_gone_on_with(tiny: Path, tmp_path: P
     partial = tmp_path / "out.partial"
     partial.mkdir()
     (partial / "what.json").write_text("{}")
-    with pytest.raises(InputError, match="unfinished training with another"):
+    with pytest.raises(InputError, match="unfinished training with another device, model, pairs, settings: finish it"):
         train_retriever(PAIRS, tmp_path / "out", model=tiny, training=FAST)
     assert (partial / "what.json").read_text() == "{}"

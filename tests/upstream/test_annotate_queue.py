@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.queue_replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.model import Problem, likeness, standardised
-from fcconan.annotation.active_learning.replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.stopping import decide
 from fcconan.data.files import read_rows
 from tests.upstream.conftest import Release

@@ -11,6 +11,7 @@ import numpy as np
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
 from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError
 from fcconan.judging import Task
@@ -168,7 +169,7 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
         raise InputError(f"{path} holds no part-*.parquet: give a file of scores, or a folder of `annotate score`")
     scorers: dict[str, dict[str, float]] = {}
     for row in open_table("rows", files):
-        place, unit_id = row.place, _unit(row)
+        place, unit_id = row.place, unit_named(row)
         if unit_id is None:
             raise InputError(
                 f"{place}: nothing says what is scored: expected unit_id, pair_id, reply_id, query_id and "
@@ -181,16 +182,6 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
                 raise InputError(f"{place}: {name or 'the file'} scores {unit_id} twice: keep one score")
             values[unit_id] = value
     return scorers
-
-
-def _unit(row: Row) -> str | None:
-    for key in ("unit_id", "pair_id", "reply_id"):
-        if row.get(key):
-            return str(row[key])
-    for first, second in (("query_id", "corpus_id"), ("reply_a", "reply_b")):
-        if row.get(first) and row.get(second):
-            return f"{row[first]}:{row[second]}"
-    return None
 
 
 def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
@@ -236,7 +227,7 @@ def problem_of(campaign: Campaign, scores: Sequence[Score], encoder: str) -> Pro
     Raises:
         InputError: There is no such model.
     """
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    units = campaign.items()
     texts = campaign.texts()
     spoken = _texts(texts)
     places = [_place(unit, texts) for unit in units]

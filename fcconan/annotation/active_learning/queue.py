@@ -83,7 +83,7 @@ class Queue:
         other = next((batch.positive for batch in self.batches if batch.positive != str(positive)), None)
         if other is not None:
             raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
-        items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
+        items = [unit.unit_id for unit in campaign.items()]
         self.raters = active_raters(campaign, "annotator")
         self._had: dict[str, set[str]] = {}
         for answer in campaign.history():
@@ -146,7 +146,7 @@ class Queue:
         """
         check_annotators(self.campaign, self.raters)
         generator = np.random.default_rng([seed, len(self.batches) + 1])
-        items = [unit_id for unit_id, unit in self.campaign.units().items() if unit.role == "item"]
+        items = [unit.unit_id for unit in self.campaign.items()]
         known = [self.labels.get(unit_id) for unit_id in items]
         labels: Floats = np.array([np.nan if value is None else value for value in known])
         waiting, again = set(self.left), self.relieved[:size]

@@ -23,8 +23,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
-
 Floats = npt.NDArray[np.float64]
 AGAINST_MORE = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 AGAINST_FEWER = np.array([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
@@ -78,18 +76,6 @@ class Estimate:
     recall_likely: float | None
 
 
-def check(*, confidence: float = 0.95, target: float = 0.9) -> None:
-    """Checks a confidence and a target.
-
-    Raises:
-        InputError: The confidence is not between 0 and 1, or the target not above 0 and at most 1.
-    """
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence}: give a number between 0 and 1, such as 0.95")
-    if not 0 < target <= 1:
-        raise InputError(f"the target recall is {target}: give a number above 0, at most 1, such as 0.9")
-
-
 def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float = 0.95) -> Estimate:
     """Estimates the positives that are still unseen.
 
@@ -97,12 +83,8 @@ def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float 
         draws: All draws, the first one first.
         found: Positives found by now.
         left: Units not judged by now.
-        confidence: Of the interval, at all times together.
-
-    Raises:
-        InputError: The confidence is not between 0 and 1.
+        confidence: Of the interval, at all times together; between 0 and 1.
     """
-    check(confidence=confidence)
     if not draws or not left:
         return _as_shares(found, left, len(draws), None if left else 0.0, 0, left, left)
     values = np.array([draw.positive / draw.probability for draw in draws])
@@ -134,16 +116,12 @@ def decide(known: Estimate, target: float) -> State:
 
     Args:
         known: The estimate.
-        target: The share of positives that is wanted.
+        target: The share of positives that is wanted; above 0.
 
     Returns:
         `reached` if the whole interval of the recall says so, `probably_reached` if that of 50 % does, `all_judged` if
         nothing is left, else `go_on`.
-
-    Raises:
-        InputError: The target is not between 0 and 1.
     """
-    check(target=target)
     if not known.left:
         return "all_judged"
     if known.recall_low is not None and known.recall_low >= target:

@@ -33,26 +33,11 @@ from fcconan.annotation.campaigns import (
     Unit,
     as_lines,
 )
-from fcconan.data import write_whole
+from fcconan.data import parse_json, write_whole
 from fcconan.errors import InputError
 
 Key = tuple[str, str]  # rater and unit
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-# How the fields of a plan are called on the command line.
-SPELT = {
-    "blocks": "--blocks",
-    "twice": "--overlap 2",
-    "thrice": "--overlap 3",
-    "scatter": "--overlap-unit unit",
-    "all_raters": "--all-raters",
-    "sample": "--sample-size",
-    "without": "--exclude-round",
-    "review": "--review",
-    "more_than": "--max-distance",
-    "session_size": "--session-size",
-    "anchors_per_session": "--gold-per-session",
-    "seed": "--seed",
-}
 
 
 @dataclass(frozen=True)
@@ -112,7 +97,8 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
     """
     _check(campaign, name, plan)
     if name in campaign.rounds():
-        _check_same(campaign, name, plan)
+        todo = "give another --round, or --reassign to give open units of raters who left to others"
+        check_made_so(campaign, name, made_how(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
         return campaign.assignments(name), False
     (campaign.folder / "rounds").mkdir(exist_ok=True)
     if plan.review is not None:
@@ -200,7 +186,7 @@ def _chosen(
 ) -> list[Unit]:
     """The units of a round: all, or a sample of those that its raters may judge."""
     left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
-    units = [unit for unit in campaign.units().values() if unit.role == "item" and unit.unit_id not in left_out]
+    units = [unit for unit in campaign.items() if unit.unit_id not in left_out]
     if plan.all_raters or plan.sample is not None:
         permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
         needed = len(raters) if plan.all_raters else 1
@@ -354,28 +340,30 @@ def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
     """
     path = campaign.folder / "rounds" / f"{name}.json"
     try:
-        made = json.loads(path.read_bytes()) if path.is_file() else {}
-        if not isinstance(made, dict):
-            raise ValueError("it is no object")
-    except (OSError, ValueError) as error:
+        made = dict(parse_json(path.read_bytes())) if path.is_file() else {}
+    except (OSError, TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): take the file from a backup") from error
     made.pop("algorithm", None)
     return made
 
 
-def _check_same(campaign: Campaign, name: str, plan: Plan) -> None:
-    made, asked = made_how(campaign, name), json.loads(json.dumps(asdict(plan)))
-    if made == asked:
-        return
-    told = [
-        f"{SPELT[key]} {made[key]} (now {value})" for key, value in asked.items() if key in made and made[key] != value
-    ]
-    how = f"made with {', '.join(told)}" if told else "made by another step"
-    n = len(campaign.assignments(name))
-    raise InputError(
-        f"{campaign.folder} has a round {name} of {n} assignments, {how}: give another --round, or --reassign to "
-        "give open units of raters who left to others"
-    )
+def check_made_so(campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str) -> None:
+    """Checks that a round was made with these options.
+
+    Args:
+        campaign: The campaign.
+        name: The round.
+        made: How it was made; empty if another step made it.
+        asked: Options by the names in `rounds/NAME.json`.
+        todo: What to do if it was made with others.
+
+    Raises:
+        InputError: It was made with others.
+    """
+    other = [f"{key} {made.get(key)} (now {value})" for key, value in asked.items() if made.get(key) != value]
+    if other:
+        how = f"with {', '.join(other)}" if made else "by another step"
+        raise InputError(f"{campaign.folder} has a round {name}, made {how}: {todo}")
 
 
 def _check(campaign: Campaign, name: str, plan: Plan) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
 from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import active_raters, made_how, write_how
+from fcconan.annotation.assignment.rounds import active_raters, check_made_so, made_how, write_how
 from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, as_lines
 from fcconan.annotation.validation import SHOWN, ShownAssignment, shown_assignments, validated_things
@@ -19,14 +19,6 @@ from fcconan.data import write_whole
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
-# How options are written on the command line, before their value.
-SPELT = {
-    "sample": "--sample-size ",
-    "twice": "--overlap 2=",
-    "session_size": "--session-size ",
-    "rounds": "--round ",
-    "seed": "--seed ",
-}
 
 
 class Options(BaseModel):
@@ -83,15 +75,11 @@ def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = Fa
     Raises:
         InputError: The round was made in another way, and `again` is not given; or what is kept of it is damaged.
     """
-    made = _made(campaign)
     said = {name: value for name, value in given.items() if value is not None}
-    before = {name: getattr(made, name) for name in said}
-    other = [f"{SPELT[name]}{before[name]} (now {value})" for name, value in said.items() if before[name] != value]
-    if VALIDATION in campaign.rounds() and other and not again:
-        raise InputError(
-            f"{campaign.folder} has a round {VALIDATION}, made with {', '.join(other)}: leave that out, or give "
-            "--extend to extend the round in the new way"
-        )
+    made = _made(campaign)
+    if VALIDATION in campaign.rounds() and not again:
+        todo = "leave that out, or give --extend to extend the round in the new way"
+        check_made_so(campaign, VALIDATION, made.model_dump(), said, todo)
     return made.model_copy(update=said)
 
 
@@ -102,12 +90,8 @@ def _made(campaign: Campaign) -> Options:
     try:
         return Options.model_validate(made_how(campaign, VALIDATION))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{campaign.folder / 'rounds' / VALIDATION}.json does not say how a round was made ({where}: "
-            f"{first['msg']}): take the file from a backup"
-        ) from error
+        where = campaign.folder / "rounds" / f"{VALIDATION}.json"
+        raise InputError(f"{where} does not say how a round was made: take the file from a backup") from error
 
 
 def plan_validation(

@@ -23,25 +23,43 @@ from fcconan.scoring import Ranking
 # Of the streams of random numbers, so that a draw of one kind changes none of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
 
+# Meanings of the counts in a report.
 WHY = {
     "rows": "rows of the corpus",
     "rows_in_another_language": "left out: their column text_language names another one",
     "pairs_in_corpus": "different pairs of HS and CN",
     "hs_in_corpus": "different HS",
     "cns_in_corpus": "different CNs",
+    "hs_given": "in the list",
+    "hs_twice": "left out: the same as another one, but for case or punctuation",
     "hs_sampled": "drawn at random, or given",
     "originals": "different CNs that the corpus pairs with them",
     "dropped_as_original": "left out: originals are no neighbours",
-    "dropped_as_existing": "left out: the same as an original, but for case or punctuation",
+    "dropped_as_existing": "left out: in the corpus, as an original or as a pair, but for case or punctuation",
     "hits": "nearest CNs that the originals have",
     "neighbours": "different CNs among them",
     "dropped_as_alike": "left out: the same as another neighbour, but for case or punctuation",
     "candidates": "what remains: new to every sampled HS",
     "originals_without_neighbour": "no CN is near to them that may be kept",
-    "cns_sampled": "drawn at random from the candidates",
-    "pairs": "every sampled HS with every sampled CN",
+    "cns_given": "in the list",
+    "cns_twice": "left out: the same as another one, but for case or punctuation",
+    "cns_sampled": "drawn at random from these, or all of them",
+    "combinations": "every HS with every CN",
+    "pairs": "pairs to judge: every sampled HS with every sampled CN that are no pair of the corpus",
     "pairs_existing_by_id": "of these: pairs of the corpus, found by their ids",
     "pairs_existing_by_text": "of these: pairs of the corpus, found by their words",
+    "replies": "given",
+    "systems": "that wrote them",
+    "items": "that they answer",
+    "empty": "left out: replies without a word, of which there is nothing to judge",
+    "same_text": "replies with the text of another one to the same item; each is judged",
+    "without_background": "shown without background knowledge, which they do not have",
+    "without_references": "shown without a reference, which they do not have",
+    "possible": "pairs of replies of two systems to one item",
+    "identical": "left out: both replies are the same text, which is a tie that nobody is asked about",
+    "comparisons": "what remains, or as many of it as were asked for",
+    "anchor": "whose right answer is known, mixed into the work",
+    "quiz": "whose right answer is known, before it",
 }
 
 

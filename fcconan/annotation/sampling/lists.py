@@ -32,32 +32,6 @@ _COLUMNS: dict[Side, tuple[str, ...]] = {
 }
 _ID = {"hs": make_hs_id, "cn": make_cn_id}
 
-WHY_LISTS = {
-    "hs_given": "in the list",
-    "hs_twice": "left out: the same as another one, but for case or punctuation",
-    "hs_sampled": "drawn at random from the others, or all of them",
-    "cns_given": "in the list",
-    "cns_twice": "left out: the same as another one, but for case or punctuation",
-    "cns_sampled": "drawn at random from the others, or all of them",
-    "combinations": "every HS with every CN",
-    "dropped_as_existing": "of these: pairs of the corpus, by their ids or words",
-    "pairs": "what remains",
-    "pairs_existing_by_id": "of these: pairs of the corpus, found by their ids",
-    "pairs_existing_by_text": "of these: pairs of the corpus, found by their words",
-}
-WHY_REPLIES = {
-    "replies": "given",
-    "systems": "that wrote them",
-    "items": "that they answer",
-    "empty": "left out: replies without a word, of which there is nothing to judge",
-    "same_text": "replies with the text of another one to the same item; each is judged",
-    "without_background": "shown without background knowledge, which they do not have",
-    "without_references": "shown without a reference, which they do not have",
-    "possible": "pairs of replies of two systems to one item",
-    "identical": "left out: both replies are the same text, which is a tie that nobody is asked about",
-    "comparisons": "what remains, or as many of it as were asked for",
-}
-
 
 def read_list(file: Path, columns: Mapping[str, str] | None = None) -> Iterator[PlacedRow]:
     """Yields the rows of a file of rows, or the lines of a text file as rows with `text`.

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from fcconan.annotation.adjudication import resolve
 from fcconan.annotation.assignment.assignments import distribute
 from fcconan.annotation.campaigns import Answer, Campaign, Unit
-from fcconan.annotation.dawid_skene import Ballots, fit_ballots
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     answers_of,
@@ -30,7 +29,12 @@ from fcconan.errors import InputError
 from fcconan.judging import Task
 from fcconan.scoring import alpha_of_counts, krippendorff_alpha
 
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+Row = dict[str, Any]
 HOUR = 3600.0
+PERCENTILES = (2.5, 97.5)
 _FEWEST = 4  # of which quartiles say something
 
 
@@ -47,21 +51,6 @@ class Pace:
     seconds: float | None
     measured: int = 0
     pauses: int = 0
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What a number of units costs.
-
-    Attributes:
-        units: How many.
-        hours: How long they take; None if the pace is not known.
-        pay: What that costs, in the currency of the pay per hour; None without one.
-    """
-
-    units: int
-    hours: float | None
-    pay: float | None
 
 
 def measured_pace(answers: Iterable[Answer]) -> Pace:
@@ -87,27 +76,20 @@ def measured_pace(answers: Iterable[Answer]) -> Pace:
     return Pace(seconds, len(kept), len(values) - len(kept))
 
 
-def effort(units: Mapping[str, int], pace: Pace, pay_per_hour: float | None = None) -> dict[str, Effort]:
+def effort(units: int, pace: Pace, pay_per_hour: float | None = None) -> Row:
     """Estimates time and pay.
 
     Args:
-        units: Whatever the numbers are of, such as raters -> number of units.
-        pace: How long a unit takes.
+        units: Number of units.
+        pace: Time for a unit.
         pay_per_hour: In any currency.
+
+    Returns:
+        `units`, `hours` (None if the pace is not known) and `pay` (None without hours or pay per hour).
     """
-    found = {}
-    for name, number in units.items():
-        hours = None if pace.seconds is None else number * pace.seconds / HOUR
-        pay = None if hours is None or pay_per_hour is None else hours * pay_per_hour
-        found[name] = Effort(number, hours, pay)
-    return found
-
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
-PERCENTILES = (2.5, 97.5)
-Row = dict[str, Any]
+    hours = None if pace.seconds is None else units * pace.seconds / HOUR
+    pay = None if hours is None or pay_per_hour is None else hours * pay_per_hour
+    return {"units": units, "hours": hours, "pay": pay}
 
 
 @dataclass(frozen=True)
@@ -120,7 +102,6 @@ class Panel:
         n_validators: How many validators there are; 0 for no validation.
         positive_rate: Of two labels, the share of the last one.
         rule: The tier rule; None where there are no tiers.
-        dawid_skene: Whether labels are also found by Dawid and Skene's method.
     """
 
     annotators: Sequence[Behaviour]
@@ -128,7 +109,6 @@ class Panel:
     n_validators: int
     positive_rate: float
     rule: TierRule | None
-    dawid_skene: bool = False
 
 
 def simulated_pace(panel: Panel) -> Pace:
@@ -167,58 +147,40 @@ def expected(
         value, which the others leave out); None where no campaign has a value. Measures are `judgements`,
         `validations`, `hours`, `pay`; of labels `kappa` (Cohen's, the mean over pairs of raters for whom it is
         defined), `alpha` (Krippendorff's, nominal), `discarded` units, `size X` and `error X` (share of wrong labels)
-        of every tier X and of `all` labels, `error majority` and `error dawid-skene` over the units that have a label
-        by the rule; of grades `alpha` (interval) and `error` (root mean square distance of a unit's mean grade from the
-        right one), as means over aspects.
+        of every tier X and of `all` labels; of grades `alpha` (interval) and `error` (root mean square distance of a
+        unit's mean grade from the right one), as means over aspects.
 
     Raises:
         InputError: The overlap cannot be had, or there are more than two labels.
     """
     task = campaign.task
-    units = [unit for unit in campaign.units().values() if unit.role == "item"]
+    units = campaign.items()
     if task.unit == "pair" and task.labels and len(truths_of(task)) != 2:
         raise InputError(f"the task {task.name} has the labels {', '.join(truths_of(task))}: only two can be planned")
     who = [f"rater-{number}" for number in range(n_raters)]
     judged = distribute(units, who, overlap=overlap, seed=seed)
     rows = [(at, who.index(rater)) for at, unit in enumerate(units) for rater in judged[unit.unit_id]]
-    design = _Design(task, panel, n_raters, units, np.array(rows, np.int64))
     simulate = _grades if task.aspects else _labels
-    found = [simulate(design, np.random.default_rng([seed, number])) for number in range(repetitions)]
+    found = [
+        simulate(task, units, np.array(rows, np.int64), panel, n_raters, np.random.default_rng([seed, number]))
+        for number in range(repetitions)
+    ]
     for each in found:
         work = len(rows) + each["validations"]
-        cost = effort({"all": int(work)}, pace, pay_per_hour)["all"]
-        each |= {"judgements": float(len(rows)), "hours": cost.hours, "pay": cost.pay}
+        each |= effort(int(work), pace, pay_per_hour) | {"judgements": float(len(rows))}
     first = ["judgements", "validations", "hours", "pay"]
     names = [*first, *(name for name in found[0] if name not in first)]
     return {name: _summed([each[name] for each in found]) for name in names}
 
 
-@dataclass(frozen=True)
-class _Design:
-    """A kind of campaign that is simulated.
-
-    Attributes:
-        task: The task.
-        panel: Who might judge.
-        n_raters: Number of annotators.
-        units: The units.
-        rows: Positions of unit and rater of every judgement; shape (judgements, 2).
-    """
-
-    task: Task
-    panel: Panel
-    n_raters: int
-    units: Sequence[Unit]
-    rows: Integers
-
-
-def _labels(design: _Design, generator: np.random.Generator) -> Row:
-    """One campaign on labels."""
-    panel, units, rows, n_raters = design.panel, design.units, design.rows, design.n_raters
-    said, right = answers_of(design.task), truths_of(design.task)
+def _labels(
+    task: Task, units: Sequence[Unit], rows: Integers, panel: Panel, n_raters: int, generator: np.random.Generator
+) -> Row:
+    """One campaign on labels; rows are positions of unit and rater of each judgement, shape (judgements, 2)."""
+    said, right = answers_of(task), truths_of(task)
     team = _team(panel.annotators, n_raters, generator)
     difference = None
-    if design.task.unit == "comparison":
+    if task.unit == "comparison":
         replies = list(dict.fromkeys(key for unit in units for key in (unit.reply_a, unit.reply_b)))
         strength = dict(zip(replies, generator.normal(size=len(replies)), strict=True))
         difference = np.array([strength[unit.reply_a] - strength[unit.reply_b] for unit in units])
@@ -226,7 +188,7 @@ def _labels(design: _Design, generator: np.random.Generator) -> Row:
     else:
         truth = np.zeros(len(units), np.int64)
         truth[generator.permutation(len(units))[: round(panel.positive_rate * len(units))]] = 1
-    votes = _drawn(design.task, team, rows, truth, difference, generator)
+    votes = _drawn(task, team, rows, truth, difference, generator)
     counts = _counts(votes, rows, len(units), len(said))
     label, kind, ballots = _resolved(counts, said)
     labelled = label >= 0
@@ -238,7 +200,7 @@ def _labels(design: _Design, generator: np.random.Generator) -> Row:
         staff = _team(panel.validators, panel.n_validators, generator)
         chosen = np.flatnonzero(labelled)
         asked = np.stack([chosen, np.arange(len(chosen)) % panel.n_validators], axis=1)
-        own = _drawn(design.task, staff, asked, truth, difference, generator)
+        own = _drawn(task, staff, asked, truth, difference, generator)
         trusting = np.array([each.trusting for each in staff])[asked[:, 1]] > generator.random(len(asked))
         valid[chosen] = (own >= 0) & ((own == label[chosen]) | trusting)
         found["validations"] = float(len(asked))
@@ -247,12 +209,6 @@ def _labels(design: _Design, generator: np.random.Generator) -> Row:
     if panel.rule is not None:
         for name, members in _tiers(panel.rule, ballots, kind, valid):
             found |= {f"size {name}": float(members.sum()), f"error {name}": _share(wrong, members)}
-    if panel.dawid_skene:
-        judged, unit = np.unique(rows[votes >= 0, 0], return_inverse=True)
-        given = np.stack([unit.reshape(-1), rows[votes >= 0, 1], votes[votes >= 0]], axis=1).astype(np.int64)
-        fit = fit_ballots(Ballots(given, len(judged), n_raters, len(said)), len(right), tolerance=1e-4)
-        best = fit.posteriors.argmax(axis=1)
-        found["error dawid-skene"] = _share(best != truth[judged], labelled[judged])
     return found
 
 
@@ -338,13 +294,15 @@ def _kappa(votes: Integers, rows: Integers, units: int, raters: int, said: int) 
     return float(each.mean()) if len(each) else float("nan")
 
 
-def _grades(design: _Design, generator: np.random.Generator) -> Row:
-    """One campaign on grades."""
-    rows, units = design.rows, len(design.units)
-    team = _team(design.panel.annotators, design.n_raters, generator)
+def _grades(
+    task: Task, all_units: Sequence[Unit], rows: Integers, panel: Panel, n_raters: int, generator: np.random.Generator
+) -> Row:
+    """One campaign on grades, as `_labels`."""
+    units = len(all_units)
+    team = _team(panel.annotators, n_raters, generator)
     alphas, errors = [], []
     skips = np.array([each.skip for each in team])[rows[:, 1]] > generator.random(len(rows))
-    for aspect in design.task.aspects:
+    for aspect in task.aspects:
         truth = generator.uniform(*aspect.scale, size=units)
         given = np.full(len(rows), np.nan)
         for number, behaviour in enumerate(team):

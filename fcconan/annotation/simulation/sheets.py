@@ -28,7 +28,7 @@ from fcconan.annotation.simulation.raters import (
 from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import COMMENT, SECONDS, SKIP, VERDICT, Item
 from fcconan.annotation.validation import AGREE, DISAGREE, SHOWN
-from fcconan.annotation.votes import NOT_SURE
+from fcconan.annotation.votes import NOT_SURE, answer_in, unit_named
 from fcconan.data import open_table, read_rows
 from fcconan.errors import InputError
 from fcconan.judging import Task
@@ -103,8 +103,9 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
 def read_truth(path: Path, campaign: Campaign) -> Truth:
     """Reads what is right: rows of `unit_id` and `label`, or of `unit_id`, `aspect` and `value`.
 
-    For `unit_id` there may be `pair_id` or `reply_id`, for `label` `verdict`. Of comparisons, rows of `reply_id` and
-    `strength` are another way. Rows about anything else are left alone, as a file may be of a larger dataset.
+    For `unit_id` there may be `pair_id`, `reply_id`, or `reply_a` and `reply_b`, for `label` `verdict`. Of comparisons,
+    rows of `reply_id` and `strength` are another way. Rows about anything else are left alone, as a file may be of a
+    larger dataset.
 
     Args:
         path: CSV, JSON lines or parquet.
@@ -123,12 +124,8 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
             if row.get("reply_id") in replies:
                 strengths[str(row["reply_id"])] = _number(where, "strength", row["strength"])
             continue
-        key = next((row[name] for name in ("unit_id", "pair_id", "reply_id") if row.get(name)), None)
-        if key not in values:
-            continue
-        label = row.get("label") or row.get("verdict")
-        aspect, value = (LABEL, label) if label else (str(row.get("aspect")), row.get("value"))
-        if aspect in campaign.aspects:
+        key, (aspect, value) = unit_named(row), answer_in(row)
+        if key in values and aspect in campaign.aspects:
             values[key][aspect] = _checked(where, task, aspect, value)
     for key, unit in units.items():
         if task.unit == "comparison" and {unit.reply_a, unit.reply_b} <= strengths.keys():

@@ -4,8 +4,8 @@
     .argilla/settings.json   fields, questions, metadata
     records.json             one record a unit
 
-Two shapes come back. `dataset.records(with_responses=True).to_list(flatten=True)`, written as JSON, says of every
-answer whether it was submitted, discarded or is a draft. What `to_disk` writes says so of a whole record only.
+What comes back is `dataset.records(with_responses=True).to_list(flatten=True)`, written as JSON. It says of every
+answer whether it was submitted, discarded or is a draft, which the files of `to_disk` do not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ RECORDS = "records.json"
 _HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
 _LEAST_VISIBLE = 3
 _LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
-_STATUSES = ("pending", "draft", "submitted", "discarded")
+_STATUSES = ("draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
 
 
@@ -101,7 +101,7 @@ def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
 
 
 def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
-    """Reads records in either shape; what they say is checked by `fcconan.annotation.imports`.
+    """Reads records; what they say is checked by `fcconan.annotation.imports`.
 
     A discarded response is a skip, and a draft not judged yet. Argilla exports no trace of a record that was discarded
     before anything was chosen: it counts as not judged.
@@ -117,67 +117,51 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
     found: list[Given] = []
     for place, record in enumerate(exported, start=1):
         where = f"record {place}"
-        nested = isinstance(record.get("fields"), dict)
-        metadata = record.get("metadata") if nested else record
-        fields = record["fields"] if nested else record
-        if not isinstance(metadata, dict):
-            raise InputError(f"{path}, {where}: no metadata: import what `annotate export` made")
-        ids = ids_in(f"{path}, {where}", metadata, IDS, "metadata")
-        texts = {name: as_text(fields[name]) for name in TEXTS if name in fields}
+        if "fields" in record:
+            raise InputError(f"{path}, {where}: it does not say whether its answers were submitted: {_FLAT}")
+        ids = ids_in(f"{path}, {where}", record, IDS, "metadata")
+        texts = {name: as_text(record[name]) for name in TEXTS if name in record}
         names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
-        by_user: dict[str, list[tuple[str, Any, str]]] = {}
-        if not nested and (beside := [name for name in names if name in record]):
+        if beside := [name for name in names if name in record]:
             raise InputError(
                 f"{path}, {where}: {beside[0]} stands beside its responses: of Label Studio, export JSON "
                 f"(not JSON-MIN); of Argilla, {_FLAT}"
             )
+        by_user: dict[str, dict[str, tuple[Any, str]]] = {}
         try:
-            said = _nested(record) if nested else _flat(record, names)
-            for user, name, value, status in said:
-                if status not in _STATUSES or any(name == other for other, _, _ in by_user.get(user, ())):
+            for user, name, value, status in _responses(record, names):
+                given = by_user.setdefault(user, {})
+                if status not in _STATUSES or name in given:
                     raise ValueError(f"{name} is there twice, or has the status {status!r}")
-                by_user.setdefault(user, []).append((name, value, status))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+                given[name] = value, status
+        except (TypeError, ValueError) as error:
             raise InputError(f"{path}, {where}: its responses cannot be read ({error!r}): {_FLAT}") from error
-        for user, answers in by_user.items():
-            if any(status == "pending" for _, _, status in answers):
-                raise InputError(f"{path}, {where}: it does not say whether its answers were submitted: {_FLAT}")
-            found.append(_given(where, ids, texts, user, answers))
+        found += [_given(where, ids, texts, user, answers) for user, answers in by_user.items()]
         if not by_user:
             found.append(Given(where, ids, texts, {}))
     return found
 
 
 def _given(
-    where: str, ids: dict[str, str], texts: dict[str, str], user: str, said: list[tuple[str, Any, str]]
+    where: str, ids: dict[str, str], texts: dict[str, str], user: str, answers: dict[str, tuple[Any, str]]
 ) -> Given:
-    statuses = {status for _, _, status in said}
-    values = {name: value for name, value, _ in said if value is not None}
+    statuses = {status for _, status in answers.values()}
+    values = {name: value for name, (value, _) in answers.items() if value is not None and "draft" not in statuses}
     comment = as_text(values.pop(COMMENT, None)) or None
-    if "draft" in statuses:
-        values, comment = {}, None
     skipped = "discarded" in statuses
     return Given(where, ids, texts, {} if skipped else values, skipped=skipped, comment=comment, users=(user,))
 
 
-def _flat(record: Row, names: list[str]) -> Iterable[tuple[str, str, Any, str]]:
+def _responses(record: Row, names: list[str]) -> Iterable[tuple[str, str, Any, str]]:
+    """Yields user, question, value and status of each response of a record."""
     known = {f"{name}.responses" for name in names}
     for key in record:
         if key.endswith(".responses") and key not in known:
             raise ValueError(f"unknown question {key.removesuffix('.responses')}")
     for name in names:
-        key = f"{name}.responses"
-        values = record.get(key) or []
-        users, statuses = record.get(f"{key}.users") or [], record.get(f"{key}.status") or []
-        for value, user, status in zip(values, users, statuses, strict=True):
-            yield str(user), name, value, status or "pending"
-
-
-def _nested(record: Row) -> Iterable[tuple[str, str, Any, str]]:
-    status = "submitted" if record.get("status") == "completed" else "pending"
-    for name, responses in (record.get("responses") or {}).items():
-        for response in responses:
-            yield str(response["user_id"]), name, response["value"], status
+        lists = [record.get(f"{name}.responses{end}") or [] for end in ("", ".users", ".status")]
+        for value, user, status in zip(*lists, strict=True):
+            yield str(user), name, value, status
 
 
 def _question(question: Question) -> Row:

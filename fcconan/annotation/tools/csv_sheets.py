@@ -1,4 +1,4 @@
-"""Sheets for any tool that opens CSV or JSONL: a row for every unit, an empty cell for every question.
+"""Sheets for any tool that opens CSV: a row for every unit, an empty cell for every question.
 
     campaign round rater unit_id text_sha session   which row it is
     hate_speech counter_narrative ...               what is shown
@@ -9,7 +9,7 @@
 
 A column `seconds` is read if there is one. A row in which nothing was filled in is not judged yet.
 
-Spreadsheets run what begins like a formula. In CSV such a text has a `'` before it, which is taken off on the way back.
+Spreadsheets run what begins like a formula. Such a text has a `'` before it, which is taken off on the way back.
 """
 
 import csv
@@ -20,7 +20,7 @@ from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.tools import task_view
-from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, json_rows, unguarded
+from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, unguarded
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item, Question
 from fcconan.errors import InputError
 
@@ -63,24 +63,23 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = No
     return file.getvalue()
 
 
-def read(path: Path, text: str, campaign: Campaign, *, jsonl: bool) -> list[Given]:
+def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
     """Reads a sheet that was filled in.
 
     Args:
         path: The file, for messages.
         text: Its content.
         campaign: The campaign, for its questions.
-        jsonl: Whether it holds JSON lines instead of CSV.
 
     Raises:
         InputError: It is no such sheet, lacks a column or has one too many, or breaks off.
     """
     asked: dict[str, list[Question]] = {}
     given = []
-    for number, row in (json_rows if jsonl else csv_rows)(path, text):
-        where = f"{'line' if jsonl else 'row'} {number}"
-        if not jsonl:  # what a rater remarked was never guarded
-            row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in row.items()}
+    for number, cells in csv_rows(path, text):
+        where = f"row {number}"
+        # A comment was never guarded.
+        row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in cells.items()}
         round_name = as_text(row.get("round"))
         if round_name not in asked:
             asked[round_name] = task_view.questions(campaign, round_name)

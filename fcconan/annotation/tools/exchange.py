@@ -7,20 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign, Unit, as_lines
+from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
-from fcconan.annotation.tools.task_view import Item, questions, turned
+from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turned
+from fcconan.annotation.votes import answer_in, unit_named
 from fcconan.data import open_table, write_whole
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
-_COLUMNS = {
-    "pair": ("pair_id", "label"),
-    "reply": ("reply_id", "aspect", "value"),
-    "comparison": ("reply_a", "reply_b", "verdict"),
-}
-_OTHER_WAY = {"a": "b", "b": "a"}
 
 
 @dataclass(frozen=True)
@@ -44,29 +39,28 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
     """Reads a file of rows Vote, Rating or Comparison, as the campaign's unit wants them.
 
     Raises:
-        InputError: It cannot be read, lacks a column, has several raters, two answers to one question, an answer
+        InputError: It cannot be read, lacks raters, has several, two answers to one question, an answer
             that the task does not know, or is about nothing in the campaign.
     """
     if round_name == VALIDATION:
         raise InputError("a round of validation takes no suggestions: it shows labels that people agreed on")
     asked = {question.name: question for question in questions(campaign, round_name)}
-    columns = _COLUMNS[campaign.task.unit]
-    keys = {_key(unit): unit_id for unit_id, unit in campaign.units().items()}
+    units = campaign.units()
     raters: set[str] = set()
     values: dict[str, dict[str, str | float]] = {}
     n_other = n_without = 0
     for row in open_table("rows", [path]):
         where = row.place
-        if missing := [name for name in (*columns, "rater") if name not in row]:
-            raise InputError(
-                f"{where}: there is no column {', '.join(missing)}: give {campaign.task.unit} rows with "
-                f"{', '.join(columns)} and rater"
-            )
+        if not row.get("rater"):
+            raise InputError(f"{where}: no rater: give votes, ratings or comparisons with their rater")
         raters.add(str(row["rater"]))
         if len(raters) > 1:
             raise InputError(f"{where}: a second rater ({', '.join(sorted(raters))}): keep the rows of one of them")
-        unit_id, question, answer = _said(row, campaign.task.unit, keys)
-        if unit_id is None or question not in asked:
+        unit_id, (question, answer) = unit_named(row) or "", answer_in(row)
+        reverse = ":".join(reversed(unit_id.split(":")))  # of a comparison, its replies in the other order
+        if unit_id not in units and reverse in units:
+            unit_id, answer = reverse, OTHER_WAY.get(answer, answer)
+        if unit_id not in units or question not in asked:
             n_other += 1
         elif answer is None or answer == "invalid":
             n_without += 1
@@ -89,24 +83,6 @@ def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
         yield replace(
             item, suggestions={name: turned(value, item.assignment, item.unit) for name, value in found.items()}
         )
-
-
-def _key(unit: Unit) -> tuple[str, ...]:
-    if unit.reply_b is not None:
-        return (str(unit.reply_a), str(unit.reply_b))
-    return (unit.reply_a or unit.unit_id,)
-
-
-def _said(row: Row, unit: str, keys: dict[tuple[str, ...], str]) -> tuple[str | None, str, Any]:
-    """Returns the unit, the question and the answer of a row."""
-    if unit == "pair":
-        return keys.get((str(row["pair_id"]),)), "label", row["label"]
-    if unit == "reply":
-        return keys.get((str(row["reply_id"]),)), str(row["aspect"]), row["value"]
-    order = str(row["reply_a"]), str(row["reply_b"])
-    if order in keys:
-        return keys[order], "label", row["verdict"]
-    return keys.get(order[::-1]), "label", _OTHER_WAY.get(row["verdict"], row["verdict"])
 
 
 TOOLS = tuple(task_view.ENDS)
@@ -170,8 +146,7 @@ def export(
         elif tool == "label-studio":
             files[name] = _json(label_studio.tasks(handout, items))
         else:
-            rows = csv_sheets.sheet(handout, items)
-            files[name] = csv_sheets.as_csv(rows) if tool == "csv" else as_lines(rows)
+            files[name] = csv_sheets.as_csv(csv_sheets.sheet(handout, items))
         handed[rater] = name, items
     return Export(files, handed)
 
@@ -206,32 +181,29 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     """Reads a file that was handed back, of whatever tool it is.
 
     Args:
-        path: CSV, JSON lines, Label Studio's JSON export, Argilla's records as JSON, or the folder that it wrote.
+        path: CSV, Label Studio's JSON export, or Argilla's records as JSON.
         campaign: The campaign.
 
     Raises:
         InputError: It cannot be read, or is of no tool that is known.
     """
-    file = path / argilla.RECORDS if path.is_dir() else path
-    if not file.is_file():
-        raise InputError(f"there is no file {file}: give what raters handed back")
-    content = file.read_bytes()
-    text = decoded(file, content)
-    suffix = file.suffix.lower()
+    if not path.is_file():
+        raise InputError(f"there is no file {path}: give what raters handed back")
+    content = path.read_bytes()
+    text = decoded(path, content)
+    suffix = path.suffix.lower()
     if not text.strip():
-        raise InputError(f"{file} is empty: export it from the tool again")
+        raise InputError(f"{path} is empty: export it from the tool again")
     if suffix in (".csv", ".tsv", ".txt"):
-        tool, units = "csv", csv_sheets.read(file, text, campaign, jsonl=False)
-    elif suffix == ".jsonl":
-        tool, units = "jsonl", csv_sheets.read(file, text, campaign, jsonl=True)
+        tool, units = "csv", csv_sheets.read(path, text, campaign)
     elif suffix == ".json":
-        rows = json_list(file, text)
+        rows = json_list(path, text)
         if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(file, rows, campaign)
+            tool, units = "label-studio", label_studio.read(path, rows, campaign)
         else:
-            tool, units = "argilla", argilla.read(file, rows, campaign)
+            tool, units = "argilla", argilla.read(path, rows, campaign)
     else:
-        raise InputError(f"{file} ends in {suffix or 'nothing'}, expected .csv, .tsv, .jsonl or .json")
+        raise InputError(f"{path} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)
 
 

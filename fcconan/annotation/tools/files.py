@@ -125,31 +125,18 @@ def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tupl
         raise InputError(f"{path}, row {number + 1}: not CSV ({error}): {CUT_OFF}") from error
 
 
-def json_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
-    """Reads JSON lines.
-
-    Yields:
-        Number and object of every line that is not empty.
-
-    Raises:
-        InputError: A line is no JSON object.
-    """
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = _loaded(f"{path}, line {number}", line)
-        if not isinstance(row, dict):
-            raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
-        yield number, row
-
-
 def json_list(path: Path, text: str) -> list[Row]:
     """Reads a JSON list of objects.
 
     Raises:
         InputError: It is none.
     """
-    data = _loaded(str(path), text)
+    try:
+        data = json.loads(text, object_pairs_hook=_object)
+        if "\\ud" in text.lower():  # half a character cannot be written
+            json.dumps(data, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error}): {CUT_OFF}") from error
     if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
         raise InputError(f"{path}: found {text.strip()[:40]!r}, expected a JSON list of tasks or records: {CUT_OFF}")
     return data
@@ -170,16 +157,6 @@ def ids_in(place: str, data: Row, names: Sequence[str], holder: str) -> dict[str
     if missing := [name for name in names if name not in data]:
         raise InputError(f"{place}: no {', '.join(missing)} in its {holder}: import what `annotate export` made")
     return {name: as_text(data[name]) for name in names}
-
-
-def _loaded(where: str, text: str) -> Any:
-    try:
-        data = json.loads(text, object_pairs_hook=_object)
-        if "\\ud" in text.lower():  # half a character cannot be written
-            json.dumps(data, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error}): {CUT_OFF}") from error
-    return data
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Row:

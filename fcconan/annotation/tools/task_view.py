@@ -27,11 +27,11 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
-ENDS = {"csv": ".csv", "jsonl": ".jsonl", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
+ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
 VERDICT = "agree_or_disagree"  # what validators are asked about a label, which is no label itself
 # What validators answer, and what it means.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
-_OTHER_WAY = {"a": "b", "b": "a"}
+OTHER_WAY = {"a": "b", "b": "a"}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def text_sha(texts: Mapping[str, str]) -> str:
 def turned(value: Any, assignment: Assignment, unit: Unit) -> Any:
     """Returns a verdict about the shown order as one about the unit's own order, or the other way round."""
     swapped = assignment.swapped and unit.reply_b is not None
-    return _OTHER_WAY.get(value, value) if swapped and isinstance(value, str) else value
+    return OTHER_WAY.get(value, value) if swapped and isinstance(value, str) else value
 
 
 def questions(campaign: Campaign, round_name: str) -> list[Question]:

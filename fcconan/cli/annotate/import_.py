@@ -30,8 +30,6 @@ def _note(imported: "Imported") -> str:
         notes.append(f"imported before, by import {imported.earlier}")
     elif not imported.answers:
         notes.append("no answers yet")
-    if imported.superseded:
-        notes.append(f"{imported.superseded} of its answers were changed since: --allow-changes restores them")
     if imported.remarks:
         notes.append(f"{imported.remarks} comments without an answer were not stored")
     if imported.waiting:

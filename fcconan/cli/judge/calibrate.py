@@ -33,7 +33,7 @@ def _show(result: "CalibrateResult", verbose: bool) -> None:
         for row in result.rows()
     ]
     print_table(
-        f"{found.settings.resolved_metric} with people on the report part; steps in {result.data['out']}",
+        f"{found.settings.metric} with people on the report part; steps in {result.data['out']}",
         ("", "value", "95% interval", "n", "missing", "note"),
         rows,
     )

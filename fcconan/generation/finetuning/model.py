@@ -1,8 +1,7 @@
 """The model that is fine-tuned: how it is loaded, where its adapters go, and how surprised it is by replies."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -239,16 +238,17 @@ def attention_pattern(model: Any, name: str) -> str:
 def padded(pairs: Sequence[Encoded], padding: int) -> "dict[str, torch.Tensor]":
     """Returns a batch: tokens, mask and labels of shape (pairs, longest pair); labels only for the replies."""
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
-    width = max(len(pair.tokens) for pair in pairs)
-    tokens = torch.full((len(pairs), width), padding)
-    labels = torch.full((len(pairs), width), IGNORED)
-    mask = torch.zeros((len(pairs), width), dtype=torch.long)
-    for row, pair in enumerate(pairs):
-        tokens[row, : len(pair.tokens)] = torch.tensor(pair.tokens)
-        labels[row, pair.prompt : len(pair.tokens)] = torch.tensor(pair.tokens[pair.prompt :])
-        mask[row, : len(pair.tokens)] = 1
-    return {"input_ids": tokens, "attention_mask": mask, "labels": labels}
+    tokens = [torch.tensor(pair.tokens) for pair in pairs]
+    labels = [each.clone() for each in tokens]
+    for pair, each in zip(pairs, labels, strict=True):
+        each[: pair.prompt] = IGNORED
+    return {
+        "input_ids": pad_sequence(tokens, batch_first=True, padding_value=padding),
+        "attention_mask": pad_sequence([torch.ones_like(each) for each in tokens], batch_first=True),
+        "labels": pad_sequence(labels, batch_first=True, padding_value=IGNORED),
+    }
 
 
 def reply_loss(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor":
@@ -278,25 +278,13 @@ def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding:
     import torch
 
     total, training = 0.0, model.training
+    by_length = sorted(pairs, key=lambda pair: len(pair.tokens))
     model.eval()
     with torch.no_grad():
-        for batch in _by_length(pairs, batch_size):
-            inputs = {name: values.to(model.device) for name, values in padded(batch, padding).items()}
+        for start in range(0, len(pairs), batch_size):
+            batch = padded(by_length[start : start + batch_size], padding)
+            inputs = {name: values.to(model.device) for name, values in batch.items()}
             labels = inputs.pop("labels")
             total += float(reply_loss(model(**inputs).logits, labels))
     model.train(training)
     return total / sum(pair.reply for pair in pairs)
-
-
-def computing(how: Finetuning, device: str) -> Any:
-    """Returns the context in which a model is computed in the chosen type."""
-    import torch
-
-    chosen = dtype_of(how, device)
-    return nullcontext() if chosen == torch.float32 else torch.autocast(device, dtype=chosen)
-
-
-def _by_length(pairs: Sequence[Encoded], batch_size: int) -> Iterator[list[Encoded]]:
-    ordered = sorted(pairs, key=lambda pair: len(pair.tokens))
-    for start in range(0, len(ordered), batch_size):
-        yield ordered[start : start + batch_size]

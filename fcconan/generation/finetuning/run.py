@@ -1,34 +1,31 @@
 """One training at one learning rate, with transformers' Trainer: it ends early, keeps its best epoch, and goes on.
 
 After every epoch a checkpoint is written; the last one and the best one stay. A training that was killed goes on from
-the last: weights, optimizer, schedule and random numbers are as they were, and the order of pairs follows from seed and
-epoch, so that it ends with the same weights as one that was not.
+the last: weights, optimizer, schedule and random numbers are as they were, and Trainer draws the order of pairs from
+seed and epoch, so that it ends with the same weights as one that was not.
 """
 
-import gc
 import json
 import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
-from fcconan.data import WHOLE, Checkpoint, last_whole, mark_whole
+from fcconan.data import Checkpoint
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.model import Base, Encoded, computing, dtype_of, mean_loss, padded, reply_loss
+from fcconan.generation.finetuning.model import Base, Encoded, dtype_of, mean_loss, padded, reply_loss
 from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.models import one_line, quiet_training
+from fcconan.retrieval import last_whole_checkpoint
 
 RESULT = "result.json"
 DIVERGED = "diverged"
 _TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # many times as large as adapters
-_NO_MEMORY = ("DefaultCPUAllocator", "can't allocate memory", "out of memory")
 _MOST = 700.0  # the exponential of more is no number
 Entry = dict[str, Any]
 Say = Callable[[str], None]
@@ -112,7 +109,7 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
     folder.mkdir(parents=True, exist_ok=True)
 
     def trained(parts: int) -> tuple[list[Entry], int]:
-        last = last_whole(folder)
+        last = last_whole_checkpoint(folder)
         curve = _curve(json.loads((last / "trainer_state.json").read_text("utf-8"))["log_history"]) if last else []
         return curve if _is_over(curve, how) else _train(rate, material, how, folder, last, parts), parts
 
@@ -130,9 +127,12 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
         "accumulation": parts,
     }
     finished.save(result)
-    _remove_checkpoints(folder, keep={result["checkpoint"]})
-    for name in _TO_GO_ON if best is not None else ():
-        (folder / str(result["checkpoint"]) / name).unlink(missing_ok=True)
+    for path in folder.glob("checkpoint-*"):
+        if path.name != result["checkpoint"]:
+            shutil.rmtree(path)
+        else:
+            for name in _TO_GO_ON:
+                (path / name).unlink(missing_ok=True)
     return result
 
 
@@ -155,17 +155,19 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
     Raises:
         InputError: Even one pair does not fit.
     """
+    from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
     checkpoint = Checkpoint(folder / "parts.json", {"settings": asdict(how)})
     parts = checkpoint.load() or how.accumulation
     while True:
         try:
             return work(parts)
         except RuntimeError as error:  # torch.OutOfMemoryError is one
-            if not any(mark in str(error) for mark in _NO_MEMORY):
+            if not should_reduce_batch_size(error):
                 raise
             said = one_line(error)
         # Out here nothing holds the frames of what failed, and with them its memory.
-        _free_memory()
+        clear_device_cache(garbage_collection=True)
         more = [number for number in range(2 * parts, how.batch_size + 1) if how.batch_size % number == 0]
         if not more:
             raise InputError(
@@ -175,22 +177,6 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
         parts = more[0]
         say(f"out of memory: {how.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch")
         checkpoint.save(parts)
-
-
-class _Order:
-    """The order of pairs in every epoch, which follows from the seed and the epoch's number alone."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        self._size, self._seed, self._epoch = size, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(np.random.default_rng([self._seed, self._epoch]).permutation(self._size).tolist())
 
 
 class _Epoch:
@@ -225,19 +211,40 @@ def _train(
     rate: float, material: Material, how: Finetuning, folder: Path, last: Path | None, parts: int
 ) -> list[Entry]:
     """Trains from a checkpoint, or from the start; returns the curve."""
-    from transformers import PrinterCallback
+    from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
-    epoch_so_far = _Epoch()
-    arguments = _arguments(rate, material, how, folder, parts)
-    model = material.base.load(how, material.device)
-    trainer = _trainer_kind(material, how, parts, epoch_so_far)(
-        model=model,
-        args=arguments,
+    so_far = _Epoch()
+
+    class Training(Trainer):  # type: ignore[misc]
+        control: Any
+
+        def evaluate(self, *arguments: Any, **named: Any) -> Entry:
+            learnt = so_far.figures(material.device)
+            loss = _validation_loss(self.model, material, how, parts)
+            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
+            self.log(figures)
+            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
+            return {**figures, "eval_loss": loss}
+
+    class Epochs(TrainerCallback):  # type: ignore[misc]
+        def on_epoch_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            so_far.start()
+
+        def on_evaluate(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
+            control.should_training_stop = _is_over(_curve(state.log_history), how)
+
+    class Bar(ProgressCallback):  # type: ignore[misc]
+        def on_log(self, *arguments: Any, **named: Any) -> None:
+            """Prints nothing, as standard output is for results."""
+
+    trainer = Training(
+        model=material.base.load(how, material.device),
+        args=_arguments(rate, material, how, folder, parts),
         train_dataset=list(material.train),
         eval_dataset=list(material.validation),
         data_collator=lambda pairs: padded(pairs, material.padding),
-        compute_loss_func=epoch_so_far.loss,
-        callbacks=[_watch(rate, how, folder, epoch_so_far)],
+        compute_loss_func=so_far.loss,
+        callbacks=[Epochs(), *([Bar()] if sys.stderr.isatty() else [])],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.model_accepts_loss_kwargs = False
@@ -266,6 +273,9 @@ def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, p
         data_seed=how.seed,
         eval_strategy="epoch",
         save_strategy="epoch",
+        save_total_limit=1,  # besides the best one
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
@@ -278,67 +288,11 @@ def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, p
     return arguments
 
 
-def _trainer_kind(material: Material, how: Finetuning, parts: int, epoch_so_far: _Epoch) -> Any:
-    """Returns transformers' Trainer with our order of pairs and our validation; it is imported here and not before."""
-    from transformers import Trainer as TransformersTrainer
-
-    class Trainer(TransformersTrainer):  # type: ignore[misc]
-        control: Any
-
-        def _get_train_sampler(self, *arguments: Any, **named: Any) -> Any:
-            return _Order(len(material.train), how.seed)
-
-        def evaluate(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-            learnt = epoch_so_far.figures(material.device)
-            loss = _validation_loss(self.model, material, how, parts)
-            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
-            self.log(figures)
-            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
-            return figures
-
-    return Trainer
-
-
-def _watch(rate: float, how: Finetuning, folder: Path, epoch_so_far: _Epoch) -> Any:
-    """Returns what shows how far a training is, ends it early, and keeps its last checkpoint and its best one."""
-    from tqdm import tqdm
-    from transformers import TrainerCallback
-
-    class Watch(TrainerCallback):  # type: ignore[misc]
-        bar: Any = None
-
-        def on_train_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            self.bar = tqdm(
-                total=state.max_steps,
-                initial=state.global_step,
-                desc=f"learning rate {rate:g}",
-                disable=None,
-                leave=False,
-            )
-
-        def on_epoch_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            epoch_so_far.start()
-
-        def on_step_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            self.bar.update()
-
-        def on_evaluate(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            control.should_training_stop = _is_over(_curve(state.log_history), how)
-
-        def on_save(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            newest = f"checkpoint-{state.global_step}"
-            mark_whole(folder / newest)
-            best = _best(_curve(state.log_history))
-            _remove_checkpoints(folder, keep={newest, f"checkpoint-{best['step']}" if best else newest})
-
-        def on_train_end(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            self.bar.close()
-
-    return Watch()
-
-
 def _validation_loss(model: Any, material: Material, how: Finetuning, parts: int) -> float:
-    with computing(how, material.device):
+    import torch
+
+    half = dtype_of(how, material.device) == torch.bfloat16
+    with torch.autocast(material.device, dtype=torch.bfloat16, enabled=half):
         return mean_loss(model, material.validation, batch_size=how.batch_size // parts, padding=material.padding)
 
 
@@ -365,13 +319,6 @@ def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
     return how.patience > 0 and len(curve) - int(best["epoch"]) >= how.patience
 
 
-def _remove_checkpoints(folder: Path, *, keep: set[str | None]) -> None:
-    for path in folder.glob("checkpoint-*"):
-        if path.name not in keep:
-            (path / WHOLE).unlink(missing_ok=True)  # first, so that half of it is never gone on with
-            shutil.rmtree(path)
-
-
 def peak_bytes(device: str) -> int | None:
     """Returns the most memory that was in use, on a CUDA device or of this process; None where nobody counts."""
     if device == "cuda":
@@ -383,11 +330,3 @@ def peak_bytes(device: str) -> int | None:
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return None
-
-
-def _free_memory() -> None:
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import WHOLE, claim_folder, locked, new_folder, write_whole
+from fcconan.data import claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
@@ -28,7 +28,7 @@ CARD = "README.md"
 Plot = Callable[[Mapping[str, Any]], str]
 # What Trainer and peft write beside a model.
 _NOT_THE_MODEL = (
-    "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin", WHOLE,
+    "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin",
     "README.md",
 )  # fmt: skip
 

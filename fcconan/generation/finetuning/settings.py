@@ -1,20 +1,18 @@
 """How a model is fine-tuned: the settings, and the named ones in `annotations/generation/finetuning.yaml`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from math import inf
-from typing import Any
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 from fcconan.data import YamlFile, content_folder
 from fcconan.errors import InputError
 
-METHODS = ("lora", "qlora", "full")
-SCHEDULES = ("inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup")
-DTYPES = ("auto", "float32", "bfloat16")
-_FASTEST = 1e30  # Adam divides it by small numbers, in 32 bits
+_Number = Annotated[int, Field(ge=1)]
+_Rate = Annotated[float, Field(gt=0, lt=1e30)]  # Adam divides it by small numbers, in 32 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Finetuning:
     """How a model is fine-tuned.
 
@@ -37,59 +35,35 @@ class Finetuning:
         seed: Of the order of pairs, of dropout, and of the first matrices.
 
     Raises:
-        InputError: A setting is out of its range.
+        ValidationError: A setting is out of its range; `load_finetuning` says so in one line.
     """
 
-    method: str = "lora"
-    learning_rates: tuple[float, ...] = (1e-4,)
-    rank: int = 16
-    alpha: int = 16
-    dropout: float = 0.05
-    schedule: str = "inverse_sqrt"
-    warmup_steps: int = 0
-    batch_size: int = 32
-    accumulation: int = 1
-    epochs: int = 10
-    patience: int = 3
-    max_length: int = 512
-    max_grad_norm: float = 1.0
-    dtype: str = "auto"
-    seed: int = 13
+    method: Literal["lora", "qlora", "full"] = "lora"
+    learning_rates: Annotated[tuple[_Rate, ...], Field(min_length=1)] = (1e-4,)
+    rank: _Number = 16
+    alpha: _Number = 16
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    schedule: Literal["inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup"] = "inverse_sqrt"
+    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    batch_size: _Number = 32
+    accumulation: _Number = 1
+    epochs: _Number = 10
+    patience: Annotated[int, Field(ge=0)] = 3
+    max_length: Annotated[int, Field(ge=2)] = 512
+    max_grad_norm: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    seed: Annotated[int, Field(ge=0)] = 13
 
-    def __post_init__(self) -> None:
-        for name, chosen, known in (
-            ("method", self.method, METHODS),
-            ("schedule", self.schedule, SCHEDULES),
-            ("dtype", self.dtype, DTYPES),
-        ):
-            if chosen not in known:
-                raise InputError(f"the {name} is {chosen!r}: choose one of {', '.join(known)}")
-        for name, least in (
-            ("rank", 1),
-            ("alpha", 1),
-            ("warmup_steps", 0),
-            ("batch_size", 1),
-            ("accumulation", 1),
-            ("epochs", 1),
-            ("patience", 0),
-            ("max_length", 2),
-            ("max_grad_norm", 0),
-            ("seed", 0),
-        ):
-            number = getattr(self, name)
-            if not least <= number < inf:
-                raise InputError(f"{name} is {number}: give {least} or more")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}: give a number from 0 and below 1")
-        if not self.learning_rates or not all(0 < rate < _FASTEST for rate in self.learning_rates):
-            raise InputError(f"the learning rates are {list(self.learning_rates)}: give one or more above 0")
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
         if len(set(self.learning_rates)) < len(self.learning_rates):
-            raise InputError(f"the learning rates are {list(self.learning_rates)}: give each once")
+            raise ValueError(f"the learning rates are {list(self.learning_rates)}: give each once")
         if self.batch_size % self.accumulation:
-            raise InputError(
+            raise ValueError(
                 f"a batch of {self.batch_size} pairs has no {self.accumulation} parts of one size: give an "
                 "accumulation that divides it"
             )
+        return self
 
 
 def preset_names() -> list[str]:
@@ -110,20 +84,14 @@ def load_finetuning(name: str, **overrides: Any) -> Finetuning:
     file = _file()
     if name not in file.data:
         raise InputError(f"there is no preset {name!r}: choose one of {', '.join(preset_names())}")
-    written = dict(file.data[name])
-    unknown = sorted(written.keys() - {field.name for field in fields(Finetuning)})
-    if unknown:
-        raise InputError(f"{file.path}: the preset {name} has {unknown[0]!r}, which is no setting: take it out")
-    return replace(made(written), **{key: _frozen(value) for key, value in overrides.items() if value is not None})
-
-
-def made(written: dict[str, Any]) -> Finetuning:
-    """Returns settings from what a file has of them."""
-    return Finetuning(**{key: _frozen(value) for key, value in written.items()})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    given = {key: value for key, value in overrides.items() if value is not None}
+    try:
+        return Finetuning(**{**file.data[name], **given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "settings"
+        said = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"the preset {name} of {file.path}, with your options: {where}: {said}") from error
 
 
 def _file() -> YamlFile:

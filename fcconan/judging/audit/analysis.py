@@ -27,16 +27,17 @@ its rows, by `check`:
 
 import hashlib
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fcconan import __version__
 from fcconan.errors import InputError
-from fcconan.judging.audit.findings import Findings, deviation, difference, entropy, ratio
-from fcconan.judging.audit.rows import Graded, Replies, Verdict, read_comparisons, read_ratings
+from fcconan.judging.audit.findings import Findings, Names, Who, deviation, difference, entropy, ratio
+from fcconan.judging.audit.rows import read_comparisons, read_ratings, read_replies
 from fcconan.parsing import PATTERNS
 from fcconan.scoring import Floats, family_parts
 
@@ -86,28 +87,29 @@ def audit_judge(
         raise InputError("there are neither ratings nor comparisons: give one of them to be audited")
     if resamples < 1 or not 0 < confidence < 1:
         raise InputError(f"resamples {resamples}, confidence {confidence}: give 1 or more, and a share between 0 and 1")
-    known = Replies(replies)
+    known = read_replies(replies)
     findings = Findings(resamples, seed, confidence)
     verdicts = read_comparisons(comparisons or (), known)
     graded = read_ratings(ratings or (), known)
-    if own is not None and (verdicts or graded):
-        written = {system for each in verdicts for system in each.systems} | known.systems()
-        _check_own(own, {each.rater for each in verdicts} | {each.rater for each in graded}, written)
-    for rater in sorted({each.rater for each in verdicts}):
-        mine = [each for each in verdicts if each.rater == rater]
-        _wins(findings, "length_wins", rater, mine, lambda reply: known.words(reply))
-        _positions(findings, rater, mine)
-        _wins(findings, "refusal_wins", rater, mine, lambda reply: known.refuses(reply))
-        _self_preference(findings, rater, mine, verdicts, _systems(rater, own))
-        _failures(findings, rater, None, [(each.unit, each.reason) for each in mine])
-    for rater, aspect in sorted({(each.rater, each.aspect) for each in graded}):
-        grades = [each for each in graded if (each.rater, each.aspect) == (rater, aspect)]
-        _length_correlation(findings, grades, known)
-        _refusal_difference(findings, grades, known)
-        others = [each for each in graded if each.aspect == aspect and each.rater != rater]
-        _self_preference_grades(findings, grades, others, _systems(rater, own), known)
-        _compression(findings, grades, [each for each in others if each.kind == _PEOPLE], known)
-        _failures(findings, rater, aspect, [(each.unit, each.reason) for each in grades], _texts(grades, known))
+    if own is not None and len(verdicts) + len(graded):
+        written = {system for pair in verdicts["systems"] for system in pair} | set(known["system"].dropna())
+        _check_own(own, {*verdicts["rater"], *graded["rater"]}, written)
+    who: Who
+    for rater, mine in verdicts.groupby("rater"):
+        who = {"rater": str(rater), "aspect": None}
+        _wins(findings, "length_wins", who, mine, "words")
+        _positions(findings, who, mine)
+        _wins(findings, "refusal_wins", who, mine, "refuses")
+        _self_preference(findings, who, mine, verdicts[verdicts["rater"] != rater], _systems(who, own))
+        _failures(findings, who, mine)
+    for (judge, aspect), grades in graded.groupby(["rater", "aspect"]):
+        who = {"rater": str(judge), "aspect": str(aspect)}
+        others = graded[(graded["aspect"] == aspect) & (graded["rater"] != judge)]
+        _length_correlation(findings, who, grades)
+        _refusal_difference(findings, who, grades)
+        _self_preference_grades(findings, who, grades, others, _systems(who, own))
+        _compression(findings, who, grades, others[others["kind"] == _PEOPLE])
+        _failures(findings, who, grades, texts=grades["text_key"])
     patterns = hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8]
     signature = "|".join(
         [
@@ -128,19 +130,13 @@ def audit_judge(
     }
 
 
-def _share(findings: Findings, check: str, rater: str, found: Sequence[tuple[str, float]], **columns: Any) -> None:
-    """Adds the mean of values, each with its unit."""
-    values = np.array([value for _, value in found], dtype=np.float64)
-    findings.add_share(check, rater, [unit for unit, _ in found], values, **columns)
-
-
 def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written: set[str]) -> None:
     for rater in own:
         if rater not in raters:
             raise InputError(
                 f"own replies are named for the rater {rater!r}, and there are {', '.join(sorted(raters))}"
             )
-        systems = _systems(rater, own)
+        systems = _systems({"rater": rater}, own)
         if not systems & written:
             there = ", ".join(sorted(written)) or "none that are named"
             raise InputError(
@@ -149,270 +145,240 @@ def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written
             )
 
 
-def _texts(grades: Sequence[Graded], known: Replies) -> list[str]:
-    return [known.key(each.reply) for each in grades]
-
-
 def _unknown(number: int, what: str) -> str:
     return f"{number} {what} in --replies" if number else ""
 
 
-def _joined(*notes: str) -> str:
+def _notes(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _wins(
-    findings: Findings, check: str, rater: str, verdicts: list[Verdict], size: Callable[[str | None], int | None]
-) -> None:
+def _wins(findings: Findings, check: str, who: Who, verdicts: pd.DataFrame, size: str) -> None:
     """Adds how often the reply with more of something wins."""
-    found, missing, equal, unknown = [], 0, 0, 0
-    for each in verdicts:
-        a, b = (size(reply) for reply in each.replies)
-        unknown += a is None or b is None
-        if a is None or b is None or (a != b and each.share is None):
-            missing += 1
-        elif a == b:
-            equal += 1
-        elif each.share is not None:
-            found.append((each.unit, each.share if a > b else 1 - each.share))
-    note = _joined(
-        f"{equal} comparisons of replies that do not differ in this are left out",
-        _unknown(unknown, "comparisons have a reply that is not"),
+    a, b = verdicts[f"{size}_a"], verdicts[f"{size}_b"]
+    unknown, equal = a.isna() | b.isna(), a == b
+    used = ~unknown & ~equal & verdicts["share"].notna()
+    shares = verdicts["share"].where(a > b, 1 - verdicts["share"])[used]
+    note = _notes(
+        f"{equal.sum()} comparisons of replies that do not differ in this are left out",
+        _unknown(unknown.sum(), "comparisons have a reply that is not"),
     )
-    _share(findings, check, rater, found, n_missing=missing, baseline=0.5, note=note)
+    missing = len(verdicts) - equal.sum() - used.sum()
+    findings.add_share(check, who, verdicts["unit"][used], shares, n_missing=missing, baseline=0.5, note=note)
 
 
-def _positions(findings: Findings, rater: str, verdicts: list[Verdict]) -> None:
-    asked = [each for each in verdicts if each.orders]
-    both = [(each.unit, x, y) for each in asked for x, y in [_both(each)] if x is not None and y is not None]
-    missing = len(asked) - len(both)
-    note = f"{len(verdicts) - len(asked)} comparisons do not say what was answered in which order"
-    columns = {"n_missing": missing, "note": note}
-    _share(findings, "position_flips", rater, [(unit, float(x != y)) for unit, x, y in both], baseline=0.0, **columns)
-    opposite = [(unit, float(abs(x - y) == 1)) for unit, x, y in both]
-    _share(findings, "position_reversals", rater, opposite, baseline=0.0, **columns)
-    # Shown first are a in one order and b in the other.
-    first = [(unit, (x + 1 - y) / 2) for unit, x, y in both]
-    _share(findings, "first_position_wins", rater, first, baseline=0.5, **columns)
+def _positions(findings: Findings, who: Who, verdicts: pd.DataFrame) -> None:
+    asked = verdicts[verdicts["orders"].map(bool)]
+    both = asked.dropna(subset=["ab", "ba"])
+    columns: dict[str, Any] = {
+        "n_missing": len(asked) - len(both),
+        "note": f"{len(verdicts) - len(asked)} comparisons do not say what was answered in which order",
+    }
+    ab, ba = both["ab"], both["ba"]
+    for check, shares, baseline in (
+        ("position_flips", ab != ba, 0.0),
+        ("position_reversals", (ab - ba).abs() == 1, 0.0),
+        ("first_position_wins", (ab + 1 - ba) / 2, 0.5),  # shown first are a in one order and b in the other
+    ):
+        findings.add_share(check, who, both["unit"], shares, baseline=baseline, **columns)
 
 
-def _both(verdict: Verdict) -> tuple[float | None, float | None]:
-    return verdict.orders.get("ab"), verdict.orders.get("ba")
-
-
-def _systems(rater: str, own: Mapping[str, str | Sequence[str]] | None) -> set[str]:
+def _systems(who: Who, own: Mapping[str, str | Sequence[str]] | None) -> set[str]:
+    rater = str(who["rater"])
     systems = rater if own is None else own.get(rater, ())
     return {systems} if isinstance(systems, str) else set(systems)
 
 
-def _self_preference(
-    findings: Findings, rater: str, mine: list[Verdict], all_verdicts: list[Verdict], systems: set[str]
-) -> None:
-    if not any(systems & set(each.systems) for each in mine):
+def _self_preference(findings: Findings, who: Who, mine: pd.DataFrame, others: pd.DataFrame, systems: set[str]) -> None:
+    if not any(systems & set(pair) for pair in mine["systems"]):
         return
-    reference: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    others = [each for each in all_verdicts if each.rater != rater]
-    people = [each for each in others if each.kind == _PEOPLE]
-    for each in people or others:
-        share = _own_share(each, systems)
-        if share is not None:
-            reference[each.pair].append(share)
-    about_own = [each for each in mine if (each.systems[0] in systems) != (each.systems[1] in systems)]
-    shares = [(each, _own_share(each, systems)) for each in about_own]
-    used = [(each, share) for each, share in shares if share is not None and each.pair in reference]
+    people = others[others["kind"] == _PEOPLE]
+    reference: dict[Any, list[float]] = defaultdict(list)
+    for pair, share in zip(*_own_shares(others if people.empty else people, systems), strict=True):
+        reference[pair].append(share)
+    one_own = mine["systems"].map(lambda pair: (pair[0] in systems) != (pair[1] in systems))
+    pairs, shares = _own_shares(mine, systems)
+    used = pairs.isin(list(reference))
+    theirs = [reference[pair] for pair in pairs[used]]
     terms = np.array(
-        [[share, 1.0, sum(reference[each.pair]), len(reference[each.pair])] for each, share in used], dtype=np.float64
+        [[share, 1.0, sum(each), len(each)] for share, each in zip(shares[used], theirs, strict=True)], dtype=np.float64
     )
     terms = terms.reshape(-1, 4).T
     note = "no comparison that others judged, too"
-    if used:
+    if theirs:
         rates = [float(ratio(terms[at : at + 2].sum(axis=1))) for at in (0, 2)]
-        note = f"own replies win {rates[0]:.3f}, with {'people' if people else 'the other raters'} {rates[1]:.3f}"
-    units = [each.unit for each, _ in used]
-    missing = len(about_own) - len(used)
-    findings.add("self_preference", rater, units, terms, difference, n_missing=missing, baseline=0.0, note=note)
+        note = f"own replies win {rates[0]:.3f}, with {_whose(people)} {rates[1]:.3f}"
+    units = mine["unit"][pairs.index[used]]
+    missing = one_own.sum() - len(theirs)
+    findings.add("self_preference", who, units, terms, difference, n_missing=missing, baseline=0.0, note=note)
 
 
-def _own_share(verdict: Verdict, systems: set[str]) -> float | None:
-    """Returns the share of the own reply; None where the verdict is invalid, or not about one own reply."""
-    a, b = (system in systems for system in verdict.systems)
-    return None if verdict.share is None or a == b else verdict.share if a else 1 - verdict.share
+def _own_shares(verdicts: pd.DataFrame, systems: set[str]) -> "tuple[pd.Series[Any], pd.Series[float]]":
+    """Returns pair and share of the own reply, of the valid verdicts about one own reply."""
+    a, b = (verdicts["systems"].map(lambda pair, at=at: pair[at] in systems).astype(bool) for at in (0, 1))
+    shares = verdicts["share"].where(a, 1 - verdicts["share"])[(a != b) & verdicts["share"].notna()]
+    return verdicts["pair"][shares.index], shares
+
+
+def _whose(people: pd.DataFrame) -> str:
+    return "the other raters" if people.empty else "people"
 
 
 def _self_preference_grades(
-    findings: Findings, grades: list[Graded], others: list[Graded], systems: set[str], known: Replies
+    findings: Findings, who: Who, grades: pd.DataFrame, others: pd.DataFrame, systems: set[str]
 ) -> None:
-    wrote = {each.reply: known.system(each.reply) for each in grades}
-    if not systems & set(wrote.values()):
+    if not grades["system"].isin(systems).any():
         return
-    people = [each for each in others if each.kind == _PEOPLE]
-    reference: dict[str, list[float]] = defaultdict(list)
-    for each in people or others:
-        if each.value is not None and each.scale is not None:
-            reference[each.reply].append(each.sign * _on_unit_scale(each))
-    used = [
-        each
-        for each in grades
-        if each.value is not None and each.scale is not None and wrote[each.reply] and each.reply in reference
-    ]
-    is_own = np.array([wrote[each.reply] in systems for each in used], dtype=np.float64)
-    mine = np.array([each.sign * _on_unit_scale(each) for each in used], dtype=np.float64)
-    theirs = np.array([np.mean(reference[each.reply]) for each in used], dtype=np.float64)
+    people = others[others["kind"] == _PEOPLE]
+    praise = _praise(others if people.empty else people).dropna()
+    means = pd.Series({reply: np.mean(each.to_numpy()) for reply, each in praise.groupby(others["reply"])}, dtype=float)
+    known = grades[_praise(grades).notna() & grades["system"].notna() & grades["reply"].isin(means.index)]
+    is_own = known["system"].isin(systems).to_numpy(dtype=np.float64)
+    mine = _praise(known).to_numpy()
+    theirs = means.reindex(known["reply"]).to_numpy(dtype=np.float64)
 
-    def own_minus_others(values: Floats) -> Floats:
+    def own_minus_others(values: Any) -> Floats:
         return np.stack([is_own * values, is_own, (1 - is_own) * values, 1 - is_own])
 
-    note = f"{int(is_own.sum())} of {len(used)} replies that others rated, too, are its own"
-    if 0 < is_own.sum() < len(used):
+    note = f"{int(is_own.sum())} of {len(known)} replies that others rated, too, are its own"
+    if 0 < is_own.sum() < len(known):
         gaps = [float(difference(own_minus_others(values).sum(axis=1))) for values in (mine, theirs)]
-        note = f"own minus other replies {gaps[0]:.3f}, with {'people' if people else 'the other raters'} {gaps[1]:.3f}"
+        note = f"own minus other replies {gaps[0]:.3f}, with {_whose(people)} {gaps[1]:.3f}"
     # Each reply counts once with both, so the difference of the two differences is that of what the judge adds.
     findings.add(
         "self_preference_grades",
-        grades[0].rater,
-        [each.unit for each in used],
+        who,
+        known["unit"],
         own_minus_others(mine - theirs),
         difference,
-        texts=_texts(used, known),
-        n_missing=len(grades) - len(used),
-        aspect=grades[0].aspect,
+        texts=known["text_key"],
+        n_missing=len(grades) - len(known),
         baseline=0.0,
         undefined="one_group",
         note=note,
     )
 
 
-def _failures(
-    findings: Findings, rater: str, aspect: str | None, found: list[tuple[str, str | None]], texts: Sequence[str] = ()
-) -> None:
-    counts = Counter(reason for _, reason in found if reason)
-    for failure in (None, *sorted(counts)):
-        missing = [(unit, float(reason is not None and failure in (None, reason))) for unit, reason in found]
-        _share(findings, "failures", rater, missing, aspect=aspect, failure=failure, baseline=0.0, texts=texts)
+def _failures(findings: Findings, who: Who, rows: pd.DataFrame, texts: Names = ()) -> None:
+    reasons = rows["reason"]
+    findings.add_share("failures", who, rows["unit"], reasons.notna(), baseline=0.0, texts=texts)
+    for failure in sorted(reasons.dropna().unique()):
+        findings.add_share(
+            "failures", who, rows["unit"], reasons == failure, failure=failure, baseline=0.0, texts=texts
+        )
 
 
-def _length_correlation(findings: Findings, grades: list[Graded], known: Replies) -> None:
-    sized = [(each, words) for each in grades if (words := known.words(each.reply)) is not None]
-    found = [(each, words, each.sign * each.value) for each, words in sized if each.value is not None]
+def _length_correlation(findings: Findings, who: Who, grades: pd.DataFrame) -> None:
+    found = grades.dropna(subset=["words", "value"])
     findings.add_spearman(
         "length_correlation",
-        grades[0].rater,
-        [each.unit for each, _, _ in found],
-        np.array([row[1:] for row in found], dtype=np.float64).reshape(-1, 2).T,
-        texts=_texts([each for each, _, _ in found], known),
+        who,
+        found["unit"],
+        np.stack([found["words"], found["sign"] * found["value"]]),
+        texts=found["text_key"],
         n_missing=len(grades) - len(found),
-        aspect=grades[0].aspect,
         baseline=0.0,
-        note=_unknown(len(grades) - len(sized), "ratings have no reply"),
+        note=_unknown(grades["words"].isna().sum(), "ratings have no reply"),
     )
 
 
-def _refusal_difference(findings: Findings, grades: list[Graded], known: Replies) -> None:
-    seen = [(each, declines) for each in grades if (declines := known.refuses(each.reply)) is not None]
-    found = [(each, float(declines), each.sign * each.value) for each, declines in seen if each.value is not None]
-    refuses, values = (np.array([row[at] for row in found], dtype=np.float64) for at in (1, 2))
+def _refusal_difference(findings: Findings, who: Who, grades: pd.DataFrame) -> None:
+    found = grades.dropna(subset=["refuses", "value"])
+    refuses, values = found["refuses"].to_numpy(), (found["sign"] * found["value"]).to_numpy()
     findings.add(
         "refusal_difference",
-        grades[0].rater,
-        [each.unit for each, _, _ in found],
+        who,
+        found["unit"],
         np.stack([refuses * values, refuses, (1 - refuses) * values, 1 - refuses]),
         difference,
-        texts=_texts([each for each, _, _ in found], known),
+        texts=found["text_key"],
         n_missing=len(grades) - len(found),
-        aspect=grades[0].aspect,
         baseline=0.0,
         undefined="one_group",
-        note=_joined(
-            f"{int(refuses.sum())} refusals" if found else "",
-            _unknown(len(grades) - len(seen), "ratings have no reply"),
+        note=_notes(
+            f"{int(refuses.sum())} refusals" if len(found) else "",
+            _unknown(grades["refuses"].isna().sum(), "ratings have no reply"),
         ),
     )
 
 
-def _compression(findings: Findings, grades: list[Graded], people: list[Graded], known: Replies) -> None:
-    found = [each for each in grades if each.value is not None]
-    rated = {each.reply for each in found}
-    same = [each for each in people if each.value is not None and each.reply in rated]
-    common: dict[str, Any] = {"aspect": grades[0].aspect, "n_missing": len(grades) - len(found)}
-    rater, units = grades[0].rater, [each.unit for each in found]
+def _compression(findings: Findings, who: Who, grades: pd.DataFrame, people: pd.DataFrame) -> None:
+    found = grades.dropna(subset=["value"])
+    same = people[people["value"].notna() & people["reply"].isin(found["reply"])]
+    n_missing = len(grades) - len(found)
     possible, theirs = _levels(found), _levels(same)
-    checks: list[tuple[str, Callable[[Floats, int], float]]] = [
-        ("modal_share", lambda counts, _: float(counts.max() / counts.sum())),
-        ("levels_used", lambda counts, levels: len(counts) / levels),
-        ("entropy", lambda counts, levels: min(1.0, float(entropy(counts)) / math.log(levels))),
-    ]
-    for check, statistic in checks:
-        if possible is None:
-            undefined: dict[str, Any] = {"n": len(found), "n_units": len(set(units)), "undefined": "no_levels"}
-            findings.write(check, rater, np.nan, None, **undefined, **common)
-            continue
-        counts = _indicators(found).sum(axis=1)
-        baseline = None if theirs is None else statistic(_indicators(same).sum(axis=1), theirs)
-        if check == "modal_share":
-            is_modal, texts = _indicators(found)[counts.argmax()], _texts(found, known)
-            findings.add_share(
-                check, rater, units, is_modal, texts=texts, among=len(counts), baseline=baseline, **common
-            )
-            continue
-        row: dict[str, Any] = {"n": len(found), "n_units": len(set(units)), "no_interval": "biased"}
-        findings.write(check, rater, statistic(counts, possible), None, baseline=baseline, **row, **common)
-    _spread(findings, rater, found, same, common, known)
+    if possible is not None:
+        modal = found["value"] == found["value"].mode().min()
+        baseline = None if theirs is None else float(same["value"].value_counts(normalize=True).max())
+        findings.add_share(
+            "modal_share",
+            who,
+            found["unit"],
+            modal,
+            texts=found["text_key"],
+            among=found["value"].nunique(),
+            n_missing=n_missing,
+            baseline=baseline,
+        )
+    row: dict[str, Any] = {"n": len(found), "n_units": found["unit"].nunique(), "n_missing": n_missing}
+    if possible is None:
+        for check in ("modal_share", "levels_used", "entropy"):
+            findings.write(check, who, np.nan, None, undefined="no_levels", **row)
+    else:
+        usual = (None, None) if theirs is None else _evenness(same, theirs)
+        for check, value, baseline in zip(("levels_used", "entropy"), _evenness(found, possible), usual, strict=True):
+            findings.write(check, who, value, None, baseline=baseline, no_interval="biased", **row)
+    _spread(findings, who, found, same, n_missing)
 
 
-def _levels(grades: list[Graded]) -> int | None:
+def _evenness(grades: pd.DataFrame, possible: int) -> tuple[float, float]:
+    """Returns the share of the possible grades that were given, and their entropy over the largest one."""
+    counts = grades["value"].value_counts().sort_index().to_numpy().astype(np.float64)
+    return len(counts) / possible, min(1.0, float(entropy(counts)) / math.log(possible))
+
+
+def _levels(grades: pd.DataFrame) -> int | None:
     """Returns how many grades were possible; None where the scale is unknown, differs, or is no scale of grades.
 
     Grades are whole numbers, tenths or hundredths, whichever is the coarsest that all of them are.
     """
-    scales = {each.scale for each in grades}
-    scale = scales.pop() if len(scales) == 1 else None
-    if scale is None:
+    scales = grades[["low", "high"]].drop_duplicates()
+    if len(scales) != 1 or scales.isna().any(axis=None):
         return None
+    low, high = scales.iloc[0]
     for steps in (1, 10, 100):
-        places = [(each.value - scale[0]) * steps for each in grades if each.value is not None]
-        if all(abs(place - round(place)) < 1e-6 for place in places):
-            possible = round((scale[1] - scale[0]) * steps) + 1
+        places = (grades["value"] - low) * steps
+        if ((places - places.round()).abs() < 1e-6).all():
+            possible = round((high - low) * steps) + 1
             return possible if 2 <= possible <= MOST_LEVELS else None
     return None
 
 
-def _indicators(grades: list[Graded]) -> Floats:
-    """Returns which grade each rating is; shape (different grades, ratings)."""
-    levels, codes = np.unique([each.value for each in grades], return_inverse=True)
-    return np.eye(len(levels))[:, codes]
-
-
-def _spread(
-    findings: Findings,
-    rater: str,
-    found: list[Graded],
-    people: list[Graded],
-    common: Mapping[str, Any],
-    known: Replies,
-) -> None:
-    rated = {each.reply for each in people}
-    mine = [each for each in found if each.reply in rated]
-    both = [each for each in (*mine, *people) if each.scale is not None]
-    values = np.array([_on_unit_scale(each) for each in both])
-    is_mine = np.array([each.rater == rater for each in both], dtype=np.float64)
+def _spread(findings: Findings, who: Who, found: pd.DataFrame, people: pd.DataFrame, n_missing: int) -> None:
+    mine = found[found["reply"].isin(people["reply"])]
+    both = pd.concat([mine, people]).dropna(subset=["low"])
+    values = _on_unit_scale(both).to_numpy()
+    is_mine = (both["rater"] == who["rater"]).to_numpy(dtype=np.float64)
     terms = np.stack([part for of in (is_mine, 1 - is_mine) for part in (of * values**2, of * values, of)])
-    columns = {**common, "n_missing": common["n_missing"] + len(found) - len(mine)}
     findings.add(
         "spread",
-        rater,
-        [each.unit for each in both],
+        who,
+        both["unit"],
         terms,
         lambda sums: ratio(np.stack([deviation(sums[:3]), deviation(sums[3:])])),
-        texts=_texts(both, known),
+        texts=both["text_key"],
         n=int(is_mine.sum()),
+        n_missing=n_missing + len(found) - len(mine),
         baseline=1.0,
-        undefined="constant" if people else "no_people",
+        undefined="no_people" if people.empty else "constant",
         note=f"{len(people)} ratings of people",
-        **columns,
     )
 
 
-def _on_unit_scale(grade: Graded) -> float:
-    if grade.value is None or grade.scale is None:
-        raise AssertionError("only grades on a scale come here")
-    return (grade.value - grade.scale[0]) / (grade.scale[1] - grade.scale[0])
+def _on_unit_scale(grades: pd.DataFrame) -> "pd.Series[float]":
+    return (grades["value"] - grades["low"]) / (grades["high"] - grades["low"])
+
+
+def _praise(grades: pd.DataFrame) -> "pd.Series[float]":
+    """Returns grades on scales of length 1, with the sign turned where a low one is praise; nan where unknown."""
+    return grades["sign"] * _on_unit_scale(grades)

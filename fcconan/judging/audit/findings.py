@@ -9,20 +9,22 @@ same texts as ever, and hides that other texts might have given another result. 
 independently of each other there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from fcconan.scoring import CHUNK, Family, Floats, bootstrap_means, divided, percentile_interval
 
 Codes = npt.NDArray[np.intp]
+Names = Sequence[str] | pd.Series
 
 
-def codes_of(names: Sequence[str]) -> Codes:
+def codes_of(names: Names) -> Codes:
     """Returns the position of every name among the different names; shape (rows,)."""
     return np.unique(np.array(names, dtype=str), return_inverse=True)[1].astype(np.intp)
 
@@ -116,6 +118,7 @@ NoInterval = Literal[
 ]
 _NO_WIDTH = 1e-9
 Statistic = Callable[[Floats], Floats]
+Who = Mapping[str, str | None]  # rater and aspect
 
 
 class Findings:
@@ -139,19 +142,19 @@ class Findings:
     def add(
         self,
         check: str,
-        rater: str,
-        units: Sequence[str],
+        who: Who,
+        units: Names,
         terms: Floats,
         statistic: Statistic,
         *,
-        texts: Sequence[str] = (),
+        texts: Names = (),
         **columns: Any,
     ) -> None:
         """Adds what a statistic of sums says.
 
         Args:
             check: The name of the finding.
-            rater: Who is audited.
+            who: The rater and the aspect.
             units: The unit of every row.
             terms: Shape (terms, rows).
             statistic: Takes sums of terms, shape (terms, ...); it must not depend on a common factor.
@@ -159,27 +162,26 @@ class Findings:
             columns: As of `write`.
         """
         groupings = _groupings(units, texts)
-        sums = np.zeros((len(terms), int(groupings[0].max(initial=-1)) + 1))
+        n_units = _n_groups(groupings[0])
+        sums = np.zeros((len(terms), n_units))
         for term, row in zip(sums, terms, strict=True):
             np.add.at(term, groupings[0], row)
         value, draws = float(statistic(sums.sum(axis=1))), None
-        if sums.shape[1] > 1 and len(groupings) == 1:
+        if n_units > 1 and len(groupings) == 1:
             draws = statistic(bootstrap_means(sums, resamples=self.resamples, seed=self.seed).T)
-        elif sums.shape[1] > 1:
+        elif n_units > 1:
             parts = [terms @ drawn.T for drawn in weights(groupings, self.resamples, self.seed)]
             draws = statistic(np.concatenate(parts, axis=1))
-        self.write(
-            check, rater, value, self._ends(draws), n=columns.pop("n", len(units)), n_units=sums.shape[1], **columns
-        )
+        self.write(check, who, value, self._ends(draws), **{"n": len(units), "n_units": n_units} | columns)
 
     def add_share(
         self,
         check: str,
-        rater: str,
-        units: Sequence[str],
-        values: Floats,
+        who: Who,
+        units: Names,
+        values: npt.ArrayLike,
         *,
-        texts: Sequence[str] = (),
+        texts: Names = (),
         among: int = 1,
         **columns: Any,
     ) -> None:
@@ -187,46 +189,45 @@ class Findings:
 
         Args:
             check: The name of the finding.
-            rater: Who is audited.
+            who: The rater and the aspect.
             units: The unit of every row.
             values: From 0 to 1; shape (rows,).
             texts: As of `add`.
             among: Number of shares of which this is the largest. Its interval holds for all of them (Bonferroni).
             columns: As of `write`.
         """
-        groupings = _groupings(units, texts)
-        n_units = int(groupings[0].max(initial=-1)) + 1
-        ends: tuple[float, float] | None = None
+        shares, groupings = np.asarray(values, dtype=np.float64), _groupings(units, texts)
+        n_units, ends = _n_groups(groupings[0]), None
         if n_units > 1:
-            ends = share_interval(values, groupings, 1 - (1 - self.confidence) / among)
-        value = float(values.mean()) if len(values) else np.nan
+            ends = share_interval(shares, groupings, 1 - (1 - self.confidence) / among)
         if among > 1:
-            name = ", ".join(filter(None, (rater, columns.get("aspect"), check)))
+            name = ", ".join(filter(None, (*who.values(), check)))
             self.families.append(Family(name, "intervals of the shares of all grades given", among, None, "bonferroni"))
             columns["note"] = f"interval holds for all {among} grades (Bonferroni)"
-        self.write(check, rater, value, ends, n=len(values), n_units=n_units, **columns)
+        value = float(shares.mean()) if len(shares) else np.nan
+        self.write(check, who, value, ends, n=len(shares), n_units=n_units, **columns)
 
     def add_spearman(
-        self, check: str, rater: str, units: Sequence[str], values: Floats, *, texts: Sequence[str] = (), **columns: Any
+        self, check: str, who: Who, units: Names, values: Floats, *, texts: Names = (), **columns: Any
     ) -> None:
         """Adds Spearman's rho of two values, which are ranked anew in every resample.
 
         Args:
             check: The name of the finding.
-            rater: Who is audited.
+            who: The rater and the aspect.
             units: The unit of every row.
             values: Shape (2, rows).
             texts: As of `add`.
             columns: As of `write`.
         """
         groupings = _groupings(units, texts)
-        n_units = int(groupings[0].max(initial=-1)) + 1
+        n_units = _n_groups(groupings[0])
         x, y = (np.unique(each, return_inverse=True)[1] for each in values)
         value, draws = float(spearman(x, y, np.ones((1, len(units))))[0]), None
         if n_units > 1:
             drawn = weights(groupings, self.resamples, self.seed)
             draws = np.concatenate([spearman(x, y, each) for each in drawn])
-        self.write(check, rater, value, self._ends(draws), n=len(units), n_units=n_units, **columns)
+        self.write(check, who, value, self._ends(draws), n=len(units), n_units=n_units, **columns)
 
     def _ends(self, draws: Floats | None) -> tuple[float, float] | None:
         if draws is None:
@@ -237,14 +238,13 @@ class Findings:
     def write(
         self,
         check: str,
-        rater: str,
+        who: Who,
         value: float,
         ends: tuple[float, float] | None,
         *,
         n: int,
         n_units: int,
         n_missing: int = 0,
-        aspect: str | None = None,
         failure: str | None = None,
         baseline: float | None = None,
         undefined: Reason = "constant",
@@ -257,13 +257,12 @@ class Findings:
 
         Args:
             check: The name of the finding.
-            rater: Who is audited.
+            who: The rater and the aspect.
             value: The finding; one that is not finite is missing.
             ends: Of its interval; None where there is one unit.
             n: Ratings or comparisons behind it.
             n_units: Units behind it.
             n_missing: Ratings or comparisons that are left out.
-            aspect: What was rated.
             failure: Of failures, the reason that is counted; None for all.
             baseline: What an unbiased judge would give.
             undefined: Why the value is missing where there are rows.
@@ -278,30 +277,21 @@ class Findings:
         low, high = ends if there and ends is not None and no_interval is None else (None, None)
         reason = None if there else "no_rows" if n == 0 and undefined != "no_people" else undefined
         self.rows.append(
-            {
-                "check": check,
-                "rater": rater,
-                "aspect": aspect,
-                "failure": failure,
-                "value": value if there else None,
-                "low": low,
-                "high": high,
-                "no_interval": no_interval if there else None,
-                "n": n,
-                "n_units": n_units,
-                "n_missing": n_missing,
-                "baseline": baseline,
-                "reason": reason,
-                "note": note,
-            }
+            {"check": check, **who, "failure": failure, "value": value if there else None, "low": low, "high": high}
+            | {"no_interval": no_interval if there else None, "n": n, "n_units": n_units, "n_missing": int(n_missing)}
+            | {"baseline": baseline, "reason": reason, "note": note}
         )
 
 
-def _groupings(units: Sequence[str], texts: Sequence[str]) -> list[Codes]:
+def _groupings(units: Names, texts: Names) -> list[Codes]:
     found = [codes_of(units)]
     if len(texts) and crossed(found[0], codes_of(texts)):
         found.append(codes_of(texts))
     return found
+
+
+def _n_groups(codes: Codes) -> int:
+    return int(codes.max(initial=-1)) + 1
 
 
 def ratio(sums: Floats) -> Floats:

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import pandas as pd
 
 from fcconan.data import VERDICTS, normalise
 from fcconan.errors import InputError
@@ -12,34 +14,8 @@ from fcconan.parsing import is_refusal
 Row = Mapping[str, Any]
 Order = Literal["ab", "ba"]
 _SHARES = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": None}  # of reply a
-_ORDERS: tuple[Order, ...] = ("ab", "ba")
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One rating.
-
-    Attributes:
-        rater: Who rated.
-        kind: `human`, `model` or `metric`.
-        aspect: What was rated.
-        reply: The id of the reply.
-        unit: The HS, or what is known in its place.
-        value: The grade; None where it is missing.
-        reason: Why it is missing.
-        scale: Lowest and highest grade, where they are known.
-        sign: -1 where a low grade is praise, else 1.
-    """
-
-    rater: str
-    kind: str
-    aspect: str
-    reply: str
-    unit: str
-    value: float | None
-    reason: str | None
-    scale: tuple[float, float] | None
-    sign: int
+_TURNED: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
+_ABOUT_REPLIES = ["unit", "system", "words", "refuses", "text_key"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +25,7 @@ class Verdict:
     Attributes:
         rater: Who compared.
         kind: `human`, `model` or `metric`.
-        unit: The HS, or the item.
-        pair: The item and the two replies, or their systems, sorted: the same for either naming of a and b.
+        item: What both replies answer.
         replies: The ids of a and b, where they are given.
         systems: Who wrote a and b.
         share: 1 where a wins, 0.5 for a tie, 0 where b wins; None where the verdict is invalid.
@@ -60,184 +35,184 @@ class Verdict:
 
     rater: str
     kind: str
-    unit: str
-    pair: tuple[str, str, str]
+    item: str
     replies: tuple[str | None, str | None]
     systems: tuple[str, str]
     share: float | None
     reason: str | None
     orders: Mapping[Order, float | None]
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The replies, or their systems."""
+        return self.replies[0] or self.systems[0], self.replies[1] or self.systems[1]
 
-class Replies:
-    """What is known of the replies that are judged.
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """The item and both sides, sorted: the same for either naming of a and b."""
+        return (self.item, *sorted(self.sides))
+
+    def turned(self) -> "Verdict":
+        """Returns the verdict with a and b exchanged."""
+        return replace(
+            self,
+            replies=self.replies[::-1],
+            systems=self.systems[::-1],
+            share=_turned(self.share),
+            orders={_TURNED[order]: _turned(share) for order, share in self.orders.items()},
+        )
+
+
+def read_replies(rows: Iterable[Row] | None) -> pd.DataFrame:
+    """Returns what is known of the replies that are judged.
+
+    Returns:
+        Reply id -> `unit` (HS or item), `system`, `words` (their number), `refuses` (1 or 0), and `text_key`, which is
+        the same for replies with the same text. A cell is None where it is not known.
 
     Raises:
         InputError: A reply has no id, or two have one.
     """
-
-    def __init__(self, rows: Iterable[Row] | None) -> None:
-        self._rows: dict[str, Row] = {}
-        self._refusals: dict[str, bool] = {}
-        for row in rows or ():
-            name = _given(row, "reply_id", "replies")
-            if name in self._rows:
-                raise InputError(f"two replies have the id {name}: give every reply once")
-            self._rows[name] = row
-
-    def text(self, name: str | None) -> str | None:
-        """Returns the text of a reply; None where it is not known."""
-        row = self._rows.get(name or "")
-        return None if row is None or row.get("text") is None else str(row["text"])
-
-    def words(self, name: str | None) -> int | None:
-        """Returns the number of words, as white space parts them."""
-        text = self.text(name)
-        return None if text is None else len(text.split())
-
-    def system(self, name: str) -> str | None:
-        """Returns who wrote a reply; None where that is not known."""
-        system = self._rows.get(name, {}).get("system")
-        return None if system is None else str(system)
-
-    def systems(self) -> set[str]:
-        """Returns who wrote replies, as far as that is known."""
-        return {str(row["system"]) for row in self._rows.values() if row.get("system") is not None}
-
-    def key(self, name: str) -> str:
-        """Returns what is the same for replies with the same text, or their id where that is not known."""
-        text = self.text(name)
-        return f"id {name}" if text is None else f"text {normalise(text)}"
-
-    def refuses(self, name: str | None) -> bool | None:
-        """Whether a reply is a refusal; None where its text is not known."""
-        text = self.text(name)
-        if text is None or name is None:
-            return None
-        if name not in self._refusals:
-            self._refusals[name] = is_refusal(text)
-        return self._refusals[name]
-
-    def unit(self, name: str | None, otherwise: str) -> str:
-        """Returns the HS of a reply, or its item, or what is to stand for it."""
-        row = self._rows.get(name or "", {})
-        return str(row.get("hs_id") or row.get("item_id") or otherwise)
+    known: dict[str, list[Any]] = {}
+    for row in rows or ():
+        name = _given(row, "reply_id", "replies")
+        if name in known:
+            raise InputError(f"two replies have the id {name}: give every reply once")
+        of_text: list[Any] = [None, None, None]
+        if row.get("text") is not None:
+            text = str(row["text"])
+            of_text = [len(text.split()), int(is_refusal(text)), f"text {normalise(text)}"]
+        system = None if row.get("system") is None else str(row["system"])
+        known[name] = [row.get("hs_id") or row.get("item_id") or None, system, *of_text]
+    return pd.DataFrame.from_dict(known, orient="index", columns=_ABOUT_REPLIES, dtype=object)
 
 
-def read_ratings(rows: Iterable[Row], replies: Replies) -> list[Graded]:
-    """Returns the ratings.
+def read_ratings(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
+    """Returns the ratings, in their order.
+
+    Args:
+        rows: Ratings.
+        replies: Of `read_replies`.
+
+    Returns:
+        Columns `rater`, `kind`, `aspect`, `reply`, `unit`, `value`, `reason` (why a value is missing), `low` and `high`
+        (of the scale, where it is known), `sign` (-1 where a low grade is praise, else 1), and those of `replies`.
 
     Raises:
         InputError: A row lacks a column, a value is no number, or a rating is given twice.
     """
-    read, seen = [_graded(row, replies) for row in rows], set()
-    for each in read:
-        if (each.rater, each.aspect, each.reply) in seen:
-            raise InputError(
-                f"{each.rater} rated the {each.aspect} of {each.reply} twice: give every file once, and ratings made "
-                "under other conditions with another --rater-name"
-            )
-        seen.add((each.rater, each.aspect, each.reply))
-    return read
+    columns = ["rater", "kind", "aspect", "reply", "own_unit", "value", "reason", "low", "high", "sign"]
+    read = pd.DataFrame([_grade(row) for row in rows], columns=columns).join(replies, on="reply")
+    again = read[read.duplicated(["rater", "aspect", "reply"])]
+    if not again.empty:
+        first = again.iloc[0]
+        raise InputError(
+            f"{first['rater']} rated the {first['aspect']} of {first['reply']} twice: give every file once, and "
+            "ratings made under other conditions with another --rater-name"
+        )
+    read["unit"] = read["unit"].where(read["unit"].notna(), read["own_unit"]).astype(str)
+    read["text_key"] = read["text_key"].where(read["text_key"].notna(), "id " + read["reply"].astype(str))
+    return read.astype(dict.fromkeys(("value", "low", "high", "sign", "words", "refuses"), float))
 
 
-def read_comparisons(rows: Iterable[Row], replies: Replies) -> list[Verdict]:
-    """Returns the comparisons. Rows with a column `order` are joined, so that each pair has one verdict of a rater.
+def read_comparisons(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
+    """Returns the comparisons, in their order. Both orders of a pair are joined, so that it has one verdict of a rater.
 
-    The verdict of joined rows is the mean of their shares, and invalid where one of them is.
+    Both orders may be two rows: with the column `order`, or with a and b exchanged, where reply a was shown first. The
+    verdict of joined rows is the mean of their shares, and invalid where one of them is.
+
+    Args:
+        rows: Comparisons.
+        replies: Of `read_replies`.
+
+    Returns:
+        The attributes of `Verdict`, with `pair` and `unit`; the shares in both orders as `ab` and `ba`; and, of reply a
+        and reply b, `words_a`, `words_b`, `refuses_a` and `refuses_b`.
 
     Raises:
         InputError: A row lacks a column, a verdict or an order is unknown, or a comparison or one order of it is given
             twice.
     """
-    read = [_verdict(row, replies) for row in rows]
-    seen = set()
-    joined: dict[tuple[str, tuple[str | None, ...]], Verdict] = {}
-    whole = []
-    for verdict, is_part in read:
-        if not is_part:
-            if (verdict.rater, verdict.pair) in seen:
-                item, *sides = verdict.pair
-                raise InputError(
-                    f"{verdict.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
-                    "comparisons made under other conditions with another --rater-name"
-                )
-            seen.add((verdict.rater, verdict.pair))
-            whole.append(verdict)
-            continue
-        key = (verdict.rater, (*verdict.pair, *verdict.systems, *verdict.replies))
-        before = joined.get(key)
-        joined[key] = verdict if before is None else _joined(before, verdict)
-    return whole + list(joined.values())
+    joined: dict[tuple[str, tuple[str, ...]], Verdict] = {}
+    for row in rows:
+        verdict = _verdict(row)
+        before = joined.get((verdict.rater, verdict.pair))
+        joined[verdict.rater, verdict.pair] = verdict if before is None else _joined(before, verdict)
+    read = pd.DataFrame([{**vars(each), "pair": each.pair} for each in joined.values()])
+    if read.empty:
+        return pd.DataFrame(columns=["rater", "systems"])
+    for order in _TURNED:
+        read[order] = [each.get(order) for each in read["orders"]]
+    for place, side in enumerate("ab"):
+        about = replies.reindex([each[place] for each in read["replies"]])
+        read[f"words_{side}"], read[f"refuses_{side}"] = about["words"].to_numpy(), about["refuses"].to_numpy()
+        if side == "a":
+            read["unit"] = about["unit"].to_numpy()
+    read["unit"] = read["unit"].where(read["unit"].notna(), read["item"]).astype(str)
+    numbers = ("share", "ab", "ba", "words_a", "words_b", "refuses_a", "refuses_b")
+    return read.astype(dict.fromkeys(numbers, float))
 
 
 def _joined(one: Verdict, other: Verdict) -> Verdict:
-    twice = set(one.orders) & set(other.orders)
-    if twice:
-        item, *sides = one.pair
+    item, *sides = one.pair
+    if other.sides != one.sides:
+        if not one.orders and not other.orders:  # each shows its reply a first
+            one, other = replace(one, orders={"ab": one.share}), replace(other, orders={"ab": other.share})
+        other = other.turned()
+    if len(one.orders) != 1 or len(other.orders) != 1:
         raise InputError(
-            f"{one.rater} compared {' and '.join(sides)} of item {item} twice in the order {twice.pop()}: "
+            f"{one.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
+            "comparisons made under other conditions with another --rater-name"
+        )
+    for order in one.orders.keys() & other.orders.keys():
+        raise InputError(
+            f"{one.rater} compared {' and '.join(sides)} of item {item} twice in the order {order}: "
             "give one verdict for each order"
         )
-    shares = (one.share, other.share)
-    share = None if None in shares else sum(each for each in shares if each is not None) / 2
-    return Verdict(
-        **{name: getattr(one, name) for name in ("rater", "kind", "unit", "pair", "replies", "systems")},
-        share=share,
-        reason=one.reason or other.reason,
-        orders={**one.orders, **other.orders},
-    )
+    share = None if one.share is None or other.share is None else (one.share + other.share) / 2
+    return replace(one, share=share, reason=one.reason or other.reason, orders={**one.orders, **other.orders})
 
 
-def _graded(row: Row, replies: Replies) -> Graded:
+def _grade(row: Row) -> list[Any]:
     reply, rater, aspect = (_given(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
     value = row.get("value")
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
         raise InputError(f"{rater} gave {reply} the {aspect} {value!r}: give a number, or null with a reason")
     low, high = row.get("low"), row.get("high")
-    return Graded(
-        rater=rater,
-        kind=str(row.get("rater_kind") or ""),
-        aspect=aspect,
-        reply=reply,
-        unit=replies.unit(reply, str(row.get("hs_id") or row.get("item_id") or reply)),
-        value=None if value is None else float(value),
-        reason=None if value is not None else str(row.get("reason") or "unknown"),
-        scale=None if low is None or high is None or not low < high else (float(low), float(high)),
-        sign=-1 if row.get("higher_is_better") is False else 1,
-    )
+    scale = (None, None) if low is None or high is None or not low < high else (low, high)
+    reason = None if value is not None else str(row.get("reason") or "unknown")
+    unit = str(row.get("hs_id") or row.get("item_id") or reply)
+    sign = -1 if row.get("higher_is_better") is False else 1
+    return [rater, str(row.get("rater_kind") or ""), aspect, reply, unit, value, reason, *scale, sign]
 
 
-def _verdict(row: Row, replies: Replies) -> tuple[Verdict, bool]:
-    """Returns the verdict, and whether it is that of one order alone."""
+def _verdict(row: Row) -> Verdict:
     item, rater, system_a, system_b, verdict = (
         _given(row, name, "comparisons") for name in ("item_id", "rater", "system_a", "system_b", "verdict")
     )
     order = row.get("order")
-    if order not in (None, *_ORDERS):
+    if order not in (None, *_TURNED):
         raise InputError(f"the order of a comparison is {order!r}: give ab, where reply a was shown first, or ba")
     share = _share(verdict)
     orders: dict[Order, float | None] = {
         each: None if row.get(f"verdict_{each}") is None else _share(row[f"verdict_{each}"])
-        for each in _ORDERS
+        for each in _TURNED
         if row.get(f"verdict_{each}") is not None or row.get(f"reason_{each}") is not None
     }
-    if order is not None:
-        orders = {order: share}
-    ids = (row.get("reply_a"), row.get("reply_b"))
-    sides = sorted((ids[0] or system_a, ids[1] or system_b))
-    read = Verdict(
+    return Verdict(
         rater=rater,
         kind=str(row.get("rater_kind") or ""),
-        unit=replies.unit(ids[0], item),
-        pair=(item, sides[0], sides[1]),
-        replies=ids,
+        item=item,
+        replies=(row.get("reply_a"), row.get("reply_b")),
         systems=(system_a, system_b),
         share=share,
         reason=None if share is not None else str(row.get("reason") or "unknown"),
-        orders=orders,
+        orders=orders if order is None else {order: share},
     )
-    return read, order is not None
+
+
+def _turned(share: float | None) -> float | None:
+    return None if share is None else 1 - share
 
 
 def _share(verdict: str) -> float | None:

@@ -139,22 +139,15 @@ def _text(example: Example, name: str) -> str:
 
 def _linked(examples: Sequence[Example], names: Sequence[str]) -> dict[str, str]:
     """Returns, for every item, the first of all items that it shares a text of these names with, at any remove."""
-    above: dict[str, str] = {}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def first(item: str) -> str:
-        while above[item] != item:
-            above[item] = above[above[item]]
-            item = above[item]
-        return item
-
+    linked = DisjointSet(example.item for example in examples)
     holder: dict[tuple[str, str], str] = {}
     for example in examples:
-        above.setdefault(example.item, example.item)
         for name in names:
             if text := _text(example, name):
-                one, other = first(example.item), first(holder.setdefault((name, text), example.item))
-                above[max(one, other)] = min(one, other)
-    return {item: first(item) for item in above}
+                linked.merge(example.item, holder.setdefault((name, text), example.item))
+    return {item: min(group) for group in linked.subsets() for item in group}
 
 
 def spread(examples: Sequence[Example], size: int, generator: np.random.Generator) -> list[Example]:

@@ -86,7 +86,7 @@ def draft_messages(aspect: Aspect, examples: Sequence[Example]) -> Messages:
 
 
 def refine_messages(
-    aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[Example, float]], edit: Edit | None
+    aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[Example, float]], edit: Edit
 ) -> Messages:
     """Returns the request for better steps.
 
@@ -94,12 +94,11 @@ def refine_messages(
         aspect: What is graded.
         steps: Those that are to be improved.
         errors: Examples with the grades that these steps led to.
-        edit: How they are to be improved; None offers all ways in one request.
+        edit: How they are to be improved.
     """
-    how = EDITS[edit] if edit else " ".join(["Do one or more of these:", *EDITS.values()])
     shown = [{**each.variables, "expert_grade": each.value, "given_grade": given} for each, given in errors]
     content = {"aspect": _described(aspect), "steps": list(steps), "examples": shown}
-    return _messages(_REFINE + how + _FORM, content)
+    return _messages(_REFINE + EDITS[edit] + _FORM, content)
 
 
 def parse_steps(text: str) -> ParsedSteps:

@@ -11,7 +11,7 @@ from fcconan.scoring import middle_ranks, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-Metric = Literal["spearman", "kendall", "pearson", "mean_of_spearman_and_kendall"]
+Metric = Literal["spearman", "kendall", "pearson"]
 Undefined = Literal["too_few", "constant_human", "constant_predictions"]
 
 DIGITS = 10
@@ -47,37 +47,6 @@ class Score:
     def least(self) -> float | None:
         """What is certain: the worst case, or the coefficient where nothing is missing."""
         return self.value if self.worst is None else self.worst
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """How predictions are scored.
-
-    Attributes:
-        metric: Which coefficient.
-        substitute: What a missing prediction counts as; None leaves its row out.
-        scale: Lowest and highest grade; None where they are unknown, and there is no worst case.
-    """
-
-    metric: Metric
-    substitute: float | None = None
-    scale: tuple[float, float] | None = None
-
-    def filled(self, predictions: Sequence[float | None]) -> Floats:
-        """Returns the predictions, nan where one is left out."""
-        gap = np.nan if self.substitute is None else self.substitute
-        return np.array([gap if value is None else value for value in predictions], dtype=np.float64)
-
-    def worst(self, predicted: Floats, human: Floats) -> float | None:
-        """Returns the coefficient with the worst grades where predictions are missing; None where none is.
-
-        The worst grade is the lowest one for what people rated above their median, and the highest one for the rest.
-        """
-        missing = np.isnan(predicted)
-        if self.scale is None or not missing.any():
-            return None
-        ends = np.where(human > np.median(human), *self.scale)
-        return correlation(self.metric, np.where(missing, ends, predicted), human)[0]
 
 
 @dataclass(frozen=True)
@@ -118,29 +87,34 @@ def correlation(metric: Metric, predicted: Floats, human: Floats) -> tuple[float
 
 
 def score(
-    scoring: Scoring, predictions: Sequence[float | None], human: Sequence[float], bootstrap: Bootstrap | None = None
+    metric: Metric,
+    predictions: Sequence[float | None],
+    human: Sequence[float],
+    *,
+    scale: tuple[float, float] | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> Score:
     """Scores predictions.
 
     Args:
-        scoring: Which coefficient, and what becomes of missing predictions.
-        predictions: One for every row; None is missing.
+        metric: Which coefficient.
+        predictions: One for every row; None is missing, and its row is left out.
         human: One for every row.
+        scale: Lowest and highest grade, for the worst case; None where they are unknown.
         bootstrap: How the interval is made; None makes none.
     """
-    predicted, people = scoring.filled(predictions), np.asarray(human, dtype=np.float64)
-
-    def on(rows: Rows) -> tuple[float | None, Undefined | None]:
-        kept = rows[~np.isnan(predicted[rows])]
-        return correlation(scoring.metric, predicted[kept], people[kept])
-
-    n_missing = sum(each is None for each in predictions)
-    found = _scored(on, int((~np.isnan(predicted)).sum()), n_missing, len(people), bootstrap)
-    return found if found.value is None else replace(found, worst=_rounded(scoring.worst(predicted, people)))
+    predicted, people = _floats(predictions), _floats(human)
+    found = _scored(lambda rows: correlation(metric, predicted[rows], people[rows]), ~np.isnan(predicted), bootstrap)
+    if found.value is None or found.n_missing == 0 or scale is None:
+        return found
+    # The worst grade is the lowest one for what people rated above their median, and the highest one for the rest.
+    ends = np.where(people > np.median(people), *scale)
+    worst, _ = correlation(metric, np.where(np.isnan(predicted), ends, predicted), people)
+    return replace(found, worst=_rounded(worst))
 
 
 def difference(
-    scoring: Scoring,
+    metric: Metric,
     first: Sequence[float | None],
     second: Sequence[float | None],
     human: Sequence[float],
@@ -149,28 +123,28 @@ def difference(
     """Scores the first predictions less the second, on the rows that have both and on the same resamples.
 
     Args:
-        scoring: Which coefficient, and what becomes of missing predictions.
+        metric: Which coefficient.
         first: One for every row; None is missing.
         second: One for every row; None is missing.
         human: One for every row.
         bootstrap: How the interval is made; None makes none.
     """
-    a, b, people = scoring.filled(first), scoring.filled(second), np.asarray(human, dtype=np.float64)
-    there = ~np.isnan(a + b)
+    a, b, people = _floats(first), _floats(second), _floats(human)
 
-    def on(rows: Rows) -> tuple[float | None, Undefined | None]:
-        kept = rows[there[rows]]
-        value_a, reason_a = correlation(scoring.metric, a[kept], people[kept])
-        value_b, reason_b = correlation(scoring.metric, b[kept], people[kept])
+    def gain(rows: Rows) -> tuple[float | None, Undefined | None]:
+        value_a, reason_a = correlation(metric, a[rows], people[rows])
+        value_b, reason_b = correlation(metric, b[rows], people[rows])
         return (None, reason_a or reason_b) if value_a is None or value_b is None else (value_a - value_b, None)
 
-    n_missing = sum(one is None or other is None for one, other in zip(first, second, strict=True))
-    return _scored(on, int(there.sum()), n_missing, len(people), bootstrap)
+    return _scored(gain, ~np.isnan(a + b), bootstrap)
+
+
+def _floats(values: Sequence[float | None]) -> Floats:
+    """Returns values as an array, with nan for None."""
+    return np.array(values, dtype=np.float64)
 
 
 def _coefficient(metric: Metric, x: Floats, y: Floats) -> float:
-    if metric == "mean_of_spearman_and_kendall":
-        return (_coefficient("spearman", x, y) + _coefficient("kendall", x, y)) / 2
     if metric == "kendall":
         from scipy.stats import kendalltau
 
@@ -182,23 +156,23 @@ def _coefficient(metric: Metric, x: Floats, y: Floats) -> float:
 
 
 def _scored(
-    on: Callable[[Rows], tuple[float | None, Undefined | None]],
-    n: int,
-    n_missing: int,
-    n_rows: int,
+    statistic: Callable[[Rows], tuple[float | None, Undefined | None]],
+    complete: npt.NDArray[np.bool_],
     bootstrap: Bootstrap | None,
 ) -> Score:
-    value, reason = on(np.arange(n_rows))
-    plain = Score(_rounded(value), reason, n, n_missing)
+    """Computes a statistic of the complete rows, and of those in each resample of all rows."""
+    value, reason = statistic(np.flatnonzero(complete))
+    n = int(complete.sum())
+    found = Score(_rounded(value), reason, n, len(complete) - n)
     if bootstrap is None:
-        return plain
-    found = [on(rows)[0] for rows in _resampled(bootstrap)]
-    defined = np.array([each for each in found if each is not None], dtype=np.float64)
+        return found
+    draws = [statistic(rows[complete[rows]])[0] for rows in _resampled(bootstrap)]
+    defined = np.array([each for each in draws if each is not None], dtype=np.float64)
+    found = replace(found, n_undefined=len(draws) - len(defined))
     if value is None or not len(defined):
-        return replace(plain, n_undefined=len(found) - len(defined))
+        return found
     low, high = percentile_interval(defined[:, None], bootstrap.confidence)
-    ends = _rounded(float(low[0])), _rounded(float(high[0]))
-    return replace(plain, low=ends[0], high=ends[1], n_undefined=len(found) - len(defined))
+    return replace(found, low=_rounded(float(low[0])), high=_rounded(float(high[0])))
 
 
 def _resampled(bootstrap: Bootstrap) -> Iterator[Rows]:

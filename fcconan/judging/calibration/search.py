@@ -11,8 +11,6 @@ returned. What the paper leaves open, or does in a way that flatters the result,
 - A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen. Of the
   others, the one is best whose correlation is highest in the worst case, with every missing rating as far from people's
   as the scale allows: steps that fail on hard examples gain nothing by it.
-
-What the published code does instead is `calibration.PUBLISHED`: options, all off by default, named in every result.
 """
 
 import json
@@ -20,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,14 +31,13 @@ from fcconan.judging.calibration.data import Example, Parts, spread
 from fcconan.judging.calibration.drafting import (
     EDITS,
     SCHEMA,
-    Edit,
     StepsReason,
     copies,
     draft_messages,
     parse_steps,
     refine_messages,
 )
-from fcconan.judging.calibration.scores import Bootstrap, Score, Scoring, Undefined, difference, score
+from fcconan.judging.calibration.scores import Bootstrap, Score, Undefined, difference, score
 from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
 from fcconan.judging.rating import RETRIED, ModelJudge
 from fcconan.judging.strategies import TEXTS, Plan
@@ -48,7 +46,6 @@ from fcconan.models import Call, CallReason, Messages, Model, Reply, Sampling
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
 FailedReason = CallReason | StepsReason
-_NOT_SCORED = Score(None, None, 0, 0)
 
 
 @dataclass
@@ -58,7 +55,7 @@ class Candidate:
     Attributes:
         candidate: Its number, from 1 in the order of the requests.
         phase: `draft` or `refine`.
-        how: `draft`, an edit, or `any_edit`.
+        how: `draft`, or an edit.
         round: Of refinement; 0 for drafts.
         parent: The candidate that was refined.
         size: How many examples the drafter saw.
@@ -82,19 +79,20 @@ class Candidate:
     trial: int
     temperature: float | None
     shown: list[list[str | float]]
-    prompt: str
+    prompt: str = ""
     status: Status = "failed"
     reason: FailedReason | Undefined | None = None
     same_as: int | None = None
     steps: tuple[str, ...] = ()
-    selection: Score = _NOT_SCORED
+    selection: Score | None = None
 
     def record(self) -> dict[str, Any]:
         """Returns the record of the log, without what only report scores have."""
-        fields = asdict(self)
-        keys = ("value", "n", "n_missing", *(() if self.selection.worst is None else ("worst",)))
-        fields["selection"] = None if self.selection is _NOT_SCORED else {key: fields["selection"][key] for key in keys}
-        return {"record": "candidate", **fields}
+        found = {"record": "candidate", **asdict(self)}
+        if self.selection is not None:
+            keys = ("value", "n", "n_missing", *(() if self.selection.worst is None else ("worst",)))
+            found["selection"] = {key: found["selection"][key] for key in keys}
+        return found
 
 
 class StepsRater:
@@ -129,15 +127,7 @@ Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
 """Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""
 
 Predictions = list[float | None]
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What the drafter is asked, and the examples that it sees."""
-
-    origin: dict[str, Any]
-    messages: Messages
-    examples: Sequence[Example]
+_Request = tuple[Candidate, Messages, Sequence[Example]]  # what the drafter is asked, and the examples that it sees
 
 
 def calibrate(
@@ -191,13 +181,12 @@ def calibrate(
         work.draft()
         for turn in range(1, asked.rounds + 1):
             work.refine(turn)
-        best = work.pool(final=True)[0]
-        result = work.report(best, signed)
+        result = work.report(work.pool()[0], signed)
         written.write(
             {
                 "record": "report",
-                "candidate": best.candidate,
-                "steps": best.steps,
+                "candidate": result.candidate,
+                "steps": result.steps.steps,
                 **{name: asdict(getattr(result, name)) for name in ("report", "baseline", "gain")},
                 "tally": result.tally,
             }
@@ -217,77 +206,69 @@ class _Work:
     log: Log
     progress: Callable[[str], None]
     candidates: list[Candidate] = field(default_factory=list)
-    _predictions: dict[int, Predictions] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        one_set = "one_set" in self.settings.published
-        self._drafting = self.parts.draft + self.parts.select if one_set else self.parts.draft
-        self._selection = self._drafting if one_set else self.parts.select
+        self._drafting, self._selection = self.parts.draft, self.parts.select
         self._by_steps: dict[tuple[str, ...], int] = {}
+        self._predictions: dict[int, Predictions] = {}
 
     def draft(self) -> None:
         """Phase 1, and its scores: for every size and trial, steps from other examples."""
-        requests = []
+        requests: list[_Request] = []
         for size in self.settings.sizes:
             for trial in range(1, self.settings.trials + 1):
                 # A generator of its own for every draft: another size or trial changes no draft but its own.
                 generator = np.random.default_rng([self.settings.seed, size, trial])
                 examples = spread(self._drafting, size, generator)
                 span = self.settings.temperatures
-                origin = {
-                    "phase": "draft",
-                    "how": "draft",
-                    "round": 0,
-                    "parent": None,
-                    "size": size,
-                    "trial": trial,
-                    "temperature": None if span is None else round(float(generator.uniform(*span)), 2),
-                    "shown": [[example.item, example.value] for example in examples],
-                }
-                requests.append(_Request(origin, draft_messages(self.aspect, examples), examples))
+                made = Candidate(
+                    candidate=len(requests) + 1,
+                    phase="draft",
+                    how="draft",
+                    round=0,
+                    parent=None,
+                    size=size,
+                    trial=trial,
+                    temperature=None if span is None else round(float(generator.uniform(*span)), 2),
+                    shown=[[example.item, example.value] for example in examples],
+                )
+                requests.append((made, draft_messages(self.aspect, examples), examples))
         self._try(requests, "drafts")
 
     def refine(self, turn: int) -> None:
         """One round of phase 2: the best candidates are improved on the examples that they misjudge most."""
-        kept = self.pool()[: self.settings.keep]
-        self.log.write({"record": "kept", "round": turn, "candidates": [each.candidate for each in kept]})
-        edits: list[Edit | None] = [None] if "one_request" in self.settings.published else list(EDITS)
-        requests = []
-        for parent in kept:
+        best = self.pool()[: self.settings.keep]
+        self.log.write({"record": "kept", "round": turn, "candidates": [each.candidate for each in best]})
+        requests: list[_Request] = []
+        for parent in best:
             self.progress(f"round {turn}: looking for what candidate {parent.candidate} misjudges")
-            for trial in range(1, self.settings.refinements + 1):
-                errors = self._errors(parent, turn, trial)
-                if not errors:
-                    self.log.write({"record": "no_errors", "round": turn, "candidate": parent.candidate})
-                    break
-                for edit in edits:
-                    origin = {
-                        "phase": "refine",
-                        "how": edit or "any_edit",
-                        "round": turn,
-                        "parent": parent.candidate,
-                        "size": len(errors),
-                        "trial": trial,
-                        "temperature": self.settings.temperatures and self.settings.temperatures[1],
-                        "shown": [[example.item, example.value, given] for example, given in errors],
-                    }
-                    messages = refine_messages(self.aspect, parent.steps, errors, edit)
-                    requests.append(_Request(origin, messages, [example for example, _ in errors]))
+            errors = self._errors(parent)
+            if not errors:
+                self.log.write({"record": "no_errors", "round": turn, "candidate": parent.candidate})
+                continue
+            for trial, edit in product(range(1, self.settings.refinements + 1), EDITS):
+                made = Candidate(
+                    candidate=len(self.candidates) + len(requests) + 1,
+                    phase="refine",
+                    how=edit,
+                    round=turn,
+                    parent=parent.candidate,
+                    size=len(errors),
+                    trial=trial,
+                    temperature=self.settings.temperatures and self.settings.temperatures[1],
+                    shown=[[example.item, example.value, given] for example, given in errors],
+                )
+                messages = refine_messages(self.aspect, parent.steps, errors, edit)
+                requests.append((made, messages, [example for example, _ in errors]))
         self._try(requests, f"refinements of round {turn}")
 
-    def pool(self, *, final: bool = False) -> list[Candidate]:
+    def pool(self) -> list[Candidate]:
         """The candidates that may be chosen, best first; of equal ones the earlier first.
-
-        Args:
-            final: Whether the winner is sought; the published code then forgets what was not refined.
 
         Raises:
             InputError: There is none.
         """
-        only_refined = final and "refined_only" in self.settings.published
-        able = [
-            each for each in self.candidates if each.status == "usable" and (each.phase == "refine" or not only_refined)
-        ]
+        able = [each for each in self.candidates if each.status == "usable"]
         if not able:
             why = Counter(f"{each.status}: {each.reason}" if each.reason else each.status for each in self.candidates)
             found = ", ".join(f"{number} {reason}" for reason, number in why.items())
@@ -295,106 +276,78 @@ class _Work:
                 f"none of {len(self.candidates)} candidates for {self.aspect.name} can be used ({found}): see "
                 f"{self.log.partial}, and try another drafter, other settings, or another judge"
             )
-        return sorted(able, key=lambda each: (-(each.selection.least or 0.0), each.candidate))
+        return sorted(able, key=lambda each: -((each.selection and each.selection.least) or 0.0))
 
     def report(self, best: Candidate, signed: str) -> Calibration:
         """Scores the best candidate and the task's own steps on the report part: the only use of that part."""
-        self.progress(
-            f"report: candidate {best.candidate} and the task's own steps on {len(self.parts.report)} examples"
+        examples, settings = self.parts.report, self.settings
+        self.progress(f"report: candidate {best.candidate} and the task's own steps on {len(examples)} examples")
+        human = [example.value for example in examples]
+        chosen, baseline = (self._rated(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
+        bootstrap = Bootstrap(tuple(example.item for example in examples), settings.resamples, settings.seed)
+        scored, usual = (
+            score(settings.metric, given, human, scale=self.aspect.scale, bootstrap=bootstrap)
+            for given in (chosen, baseline)
         )
-        examples = self.parts.report
-        human, items = [example.value for example in examples], [example.item for example in examples]
-        chosen = self._rated(best.steps, examples)
-        baseline = self._rated(tuple(self.aspect.steps), examples)
-        scoring = self._scoring
-        bootstrap = Bootstrap(tuple(items), self.settings.resamples, self.settings.seed)
+        assert best.selection is not None
         return Calibration(
             Steps(self.aspect.name, self.aspect.low, self.aspect.high, best.steps, signed),
             best.candidate,
             best.selection,
-            score(scoring, chosen, human, bootstrap),
-            score(scoring, baseline, human, bootstrap),
-            difference(scoring, chosen, baseline, human, bootstrap),
+            scored,
+            usual,
+            difference(settings.metric, chosen, baseline, human, bootstrap),
             self.parts.summary(),
-            self.settings,
+            settings,
             dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
             sum(each.reason in RETRIED for each in self.candidates),
         )
 
-    @property
-    def _scoring(self) -> Scoring:
-        scale = float(self.aspect.low), float(self.aspect.high)
-        return Scoring(self.settings.resolved_metric, self.settings.substitute, scale)
-
     def _try(self, requests: Sequence[_Request], what: str) -> None:
         """Asks the drafter, scores what it wrote, and writes one record for each request."""
         self.progress(f"{what}: asking {self.drafter.name} for {len(requests)}")
-        replies = list(self.drafter.replies([self._call(request) for request in requests])) if requests else []
-        for number, (request, reply) in enumerate(zip(requests, replies, strict=True), start=1):
+        calls = [self._call(made, messages) for made, messages, _ in requests]
+        replies = list(self.drafter.replies(calls)) if calls else []
+        for number, ((made, messages, examples), reply) in enumerate(zip(requests, replies, strict=True), start=1):
             self.progress(f"{what}: scoring {number} of {len(requests)}")
-            made = Candidate(
-                len(self.candidates) + 1, **request.origin, prompt=short_hash(json.dumps(request.messages))
-            )
-            self._score(made, self._read(reply, request.examples))
+            made.prompt = short_hash(json.dumps(messages))
+            made.steps, made.reason = _read(reply, examples)
+            if made.steps:
+                self._score(made)
             self.candidates.append(made)
             self.log.write(made.record())
 
-    def _call(self, request: _Request) -> Call:
-        origin = request.origin
-        sample = max(0, origin["round"] - 1) * self.settings.refinements + origin["trial"] - 1
+    def _call(self, made: Candidate, messages: Messages) -> Call:
+        sample = max(0, made.round - 1) * self.settings.refinements + made.trial - 1
         sampling = Sampling(
-            temperature=origin["temperature"],
+            temperature=made.temperature,
             max_tokens=self.settings.max_tokens,
             seed=self.settings.seed + sample,  # an endpoint that heeds seeds would repeat itself otherwise
         )
-        return Call(request.messages, sampling, schema=SCHEMA, sample=sample)
+        return Call(messages, sampling, schema=SCHEMA, sample=sample)
 
-    def _read(self, reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
-        if reply.text is None or not reply.text.strip():
-            return (), reply.reason or "empty"
-        if "unparsed_steps" in self.settings.published:
-            return (reply.text.strip(),), None
-        parsed = parse_steps(reply.text)
-        if parsed.steps is None:
-            return (), parsed.reason
-        return ((), "copies_example") if copies(parsed.steps, examples) else (parsed.steps, None)
-
-    def _score(self, made: Candidate, read: tuple[tuple[str, ...], FailedReason | None]) -> None:
-        """Rates the selection part with what the drafter wrote, and decides whether it may be chosen."""
-        made.steps, made.reason = read
-        if not made.steps:
-            return
+    def _score(self, made: Candidate) -> None:
+        """Rates the selection part by a candidate's steps, and decides whether it may be chosen."""
         first = self._by_steps.setdefault(made.steps, made.candidate)
         if first != made.candidate:
             made.status, made.same_as = "duplicate", first
             return
         predictions = self._rated(made.steps, self._selection)
-        if self._selection is self._drafting:
-            self._predictions[made.candidate] = predictions
         human = [example.value for example in self._selection]
-        found = score(self._scoring, predictions, human)
-        made.selection = found
-        predicted = (len(human) - found.n_missing) / len(human)
-        if self.settings.substitute is None and predicted < self.settings.least_predicted:
+        made.selection = found = score(self.settings.metric, predictions, human, scale=self.aspect.scale)
+        if (len(human) - found.n_missing) / len(human) < self.settings.least_predicted:
             made.status = "too_many_missing"
         elif found.value is None:
             made.status, made.reason = "undefined", found.reason
         else:
             made.status = "usable"
 
-    def _errors(self, parent: Candidate, turn: int, trial: int) -> list[tuple[Example, float]]:
+    def _errors(self, parent: Candidate) -> list[tuple[Example, float]]:
         """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
         if parent.candidate not in self._predictions:
             self._predictions[parent.candidate] = self._rated(parent.steps, self._drafting)
-        rated = [
-            (example, self.settings.substitute if given is None else given)
-            for example, given in zip(self._drafting, self._predictions[parent.candidate], strict=True)
-        ]
-        known = [(example, given) for example, given in rated if given is not None]
-        if "random_errors" in self.settings.published:
-            generator = np.random.default_rng([self.settings.seed, turn, trial, parent.candidate])
-            return [known[row] for row in generator.permutation(len(known))[: self.settings.errors]]
-        wrong = [(example, given) for example, given in known if given != example.value]
+        rated = zip(self._drafting, self._predictions[parent.candidate], strict=True)
+        wrong = [(example, given) for example, given in rated if given is not None and given != example.value]
         return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
 
     def _rated(self, steps: Sequence[str], examples: Sequence[Example]) -> Predictions:
@@ -405,3 +358,13 @@ class _Work:
             if value is not None and not math.isfinite(value):
                 raise InputError(f"the rater gave {value}: give a number, or None where there is no rating")
         return found
+
+
+def _read(reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
+    """Returns the steps of an answer; without any, the reason."""
+    if reply.text is None or not reply.text.strip():
+        return (), reply.reason or "empty"
+    parsed = parse_steps(reply.text)
+    if parsed.steps is None:
+        return (), parsed.reason
+    return ((), "copies_example") if copies(parsed.steps, examples) else (parsed.steps, None)

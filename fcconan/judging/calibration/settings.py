@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TextIO, get_args
+from typing import Any, Self, TextIO
 
 import yaml
 
@@ -15,28 +15,6 @@ from fcconan.errors import InputError
 from fcconan.judging.calibration.data import Parts
 from fcconan.judging.calibration.scores import Metric, Score
 from fcconan.judging.tasks import Aspect
-
-Choice = Literal[
-    "one_set",
-    "mean_of_two",
-    "failures_count_as_minus_1",
-    "failures_count_as_3",
-    "random_errors",
-    "one_request",
-    "refined_only",
-    "unparsed_steps",
-]
-PUBLISHED: Mapping[Choice, str] = {
-    "one_set": "draft, take errors and select on the drafting and the selection part together",
-    "mean_of_two": "score by the mean of Spearman's rho and Kendall's tau, whatever the metric says",
-    "failures_count_as_minus_1": "take a failed rating for a rating of -1, as the code that calibrates does",
-    "failures_count_as_3": "take a failed rating for a rating of 3, as the code that correlates does",
-    "random_errors": "refine on random examples, not on those with the largest error",
-    "one_request": "ask for all four edits in one request, not for each in its own",
-    "refined_only": "choose among refined candidates only, even if a draft is better",
-    "unparsed_steps": "take the whole answer for the steps, whatever its form",
-}
-SUBSTITUTES: Mapping[str, float] = {"failures_count_as_minus_1": -1.0, "failures_count_as_3": 3.0}
 
 
 @dataclass(frozen=True)
@@ -57,7 +35,9 @@ class Settings:
         max_tokens: The longest answer of the drafter.
         resamples: Of the bootstrap over items.
         seed: Of examples, temperatures, sampling and bootstrap.
-        published: What is done as in the published code: keys of `PUBLISHED`.
+
+    Raises:
+        InputError: Sizes repeat, or temperatures are in the wrong order.
     """
 
     sizes: tuple[int, ...] = (3, 6)
@@ -72,32 +52,12 @@ class Settings:
     max_tokens: int = 1024
     resamples: int = 1000
     seed: int = 0
-    published: tuple[Choice, ...] = ()
 
     def __post_init__(self) -> None:
-        counts = {"trials": self.trials, "keep": self.keep, "refinements": self.refinements, "errors": self.errors}
-        for name, number in counts.items():
-            if number < 1:
-                raise InputError(f"{name} is {number}: give 1 or more")
-        if not self.sizes or min(self.sizes) < 1 or len(set(self.sizes)) < len(self.sizes):
+        if not self.sizes or len(set(self.sizes)) < len(self.sizes):
             raise InputError(f"sizes are {list(self.sizes)}: give one or more different numbers above 0")
-        if self.rounds < 0 or self.seed < 0:
-            raise InputError(f"rounds is {self.rounds} and seed {self.seed}: give 0 or more")
-        if self.metric not in get_args(Metric):
-            raise InputError(f"there is no metric {self.metric!r}: choose one of {', '.join(get_args(Metric))}")
-        if not 0 < self.least_predicted <= 1:
-            raise InputError(f"least_predicted is {self.least_predicted}: give a share above 0 and up to 1")
         if self.temperatures and not 0 <= self.temperatures[0] <= self.temperatures[1]:
             raise InputError(f"temperatures are {list(self.temperatures)}: give the lower one first, from 0")
-        if self.resamples < 100:
-            raise InputError(f"resamples is {self.resamples}: give 100 or more")
-        for choice in self.published:
-            if choice not in PUBLISHED:
-                raise InputError(f"the published code has no choice {choice!r}: choose among {', '.join(PUBLISHED)}")
-        if len(SUBSTITUTES.keys() & set(self.published)) > 1:
-            raise InputError(f"{' and '.join(SUBSTITUTES)} exclude each other: choose one")
-        if "refined_only" in self.published and not self.rounds:
-            raise InputError("refined_only with 0 rounds leaves nothing to choose from: give 1 round or more")
 
     def check(self, aspect: Aspect, parts: Parts) -> None:
         """Refuses what cannot be calibrated.
@@ -121,16 +81,6 @@ class Settings:
             raise InputError(
                 f"sizes go up to {max(self.sizes)}, but the draft part has {len(parts.draft)} examples: lower them"
             )
-
-    @property
-    def resolved_metric(self) -> Metric:
-        """What candidates are chosen by, after the published code's choices."""
-        return "mean_of_spearman_and_kendall" if "mean_of_two" in self.published else self.metric
-
-    @property
-    def substitute(self) -> float | None:
-        """The rating that a failed one counts as; None, unless the published code's choice is taken."""
-        return next((SUBSTITUTES[choice] for choice in self.published if choice in SUBSTITUTES), None)
 
 
 @dataclass(frozen=True)
@@ -197,16 +147,12 @@ class Calibration:
         """Writes the calibration as YAML, whole or not at all.
 
         Raises:
-            InputError: The file cannot be written.
+            OSError: The file cannot be written.
         """
-        content = json.loads(
-            json.dumps({**asdict(self.steps), **{k: v for k, v in asdict(self).items() if k != "steps"}})
-        )
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
-        except OSError as error:
-            raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+        found = asdict(self)
+        content = json.loads(json.dumps(found.pop("steps") | found))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
 
 
 def load_steps(path: Path) -> Steps:
@@ -250,9 +196,9 @@ def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, d
         "rater": rater,
         "drafter": drafter,
         **{name: f"{one['items']}-items-{one['fingerprint']}" for name, one in parts.summary().items()},
-        "metric": settings.resolved_metric,
+        "metric": settings.metric,
         "level": "pooled",
-        "missing": "left-out" if settings.substitute is None else f"{settings.substitute:g}",
+        "missing": "left-out",
         "selected": "worst-case",
         "least-predicted": settings.least_predicted,
         "sizes": ",".join(map(str, settings.sizes)),
@@ -265,45 +211,31 @@ def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, d
         "max-tokens": settings.max_tokens,
         "bootstrap": f"{settings.resamples}-by-item",
         "seed": settings.seed,
-        "published": ",".join(sorted(settings.published)) or "none",
     }
     return "|".join(f"{key}:{value}" for key, value in facts.items())
 
 
 class Log:
-    """A file of one JSON record a line, under the name with `.partial` until all is written."""
+    """A file of one JSON record a line, under the name with `.partial` until all is written.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
 
     def __init__(self, file: TextIO, partial: Path) -> None:
         self._file, self.partial = file, partial
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Adds a record, for anyone to read at once.
-
-        Raises:
-            InputError: The file cannot be written.
-        """
-        try:
-            self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-            self._file.flush()
-        except OSError as error:
-            raise InputError(
-                f"the log {self.partial} cannot be written on ({error.strerror}): free its disk, and run again"
-            ) from error
+        """Adds a record, which can be read at once."""
+        self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+        self._file.flush()
 
     @classmethod
     @contextmanager
     def at(cls, path: Path) -> Iterator[Self]:
-        """Begins a log, and gives it its name when the block ends well.
-
-        Raises:
-            InputError: The file cannot be written.
-        """
+        """Begins a log, and gives it its name when the block ends well."""
         partial = path.with_name(f"{path.name}.partial")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = partial.open("w", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"the log {path} cannot be written ({error.strerror}): choose another file") from error
-        with file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as file:
             yield cls(file, partial)
         partial.replace(path)

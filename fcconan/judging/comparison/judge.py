@@ -5,19 +5,18 @@ has no readable answer it is invalid: the other order alone would bring the pref
 """
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from fcconan.data import COMPARED, normalise, short_hash
-from fcconan.errors import InputError
 from fcconan.judging.answer_checks import readable
 from fcconan.judging.comparison.pairs import Pair, Row
 from fcconan.judging.comparison.protocols import Question, QuestionReason
+from fcconan.judging.streams import answered
 from fcconan.models import Call, CallReason, Model, Reply
 from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict, parse_comparison
 
@@ -181,17 +180,18 @@ class ComparisonResult:
 
 @dataclass
 class _Asked:
-    """A pair with its calls: which reply each shows first, and what was answered so far."""
+    """A pair with its calls, and which reply each shows first."""
 
     pair: Pair
     question: Question
     shown_first: tuple[Side, ...] = ()
     identical: bool = False
     reason: Reason | None = None
-    answers: list[Reply] = field(default_factory=list)
 
-    def waits(self) -> bool:
-        return len(self.answers) < len(self.shown_first)
+    @property
+    def calls(self) -> list[Call]:
+        calls = (self.question.ab if side == "a" else self.question.ba for side in self.shown_first)
+        return [call for call in calls if call is not None]
 
 
 def compare(
@@ -222,43 +222,17 @@ def compare(
         rater: The name of the judge in the rows; by default the model's.
 
     Raises:
-        InputError: An option has another value, or the model cannot be used at all.
+        InputError: The model cannot be used at all, or gives another number of answers than it is asked for.
     """
-    choices = {"orders": (orders, Orders), "disagreement": (disagreement, Disagreement)}
-    for name, (value, allowed) in (choices | {"one_order": (one_order, OneOrder)}).items():
-        if value not in get_args(allowed):
-            raise InputError(f"{name} is {value!r}: choose one of {', '.join(get_args(allowed))}")
     combine = _Combine(rater or model.name, protocol, disagreement, one_order)
-    return _compare(model, pairs, protocol, orders, seed, combine)
+    asked = (_ask(pair, protocol, orders, seed) for pair in pairs)
+    for each, replies in answered(model.name, model.replies, ((each, each.calls) for each in asked)):
+        yield combine(each, replies)
 
 
-def _compare(
-    model: Model, pairs: Iterable[Pair], protocol: ComparisonProtocol, orders: Orders, seed: int, combine: "_Combine"
-) -> Iterator[ComparisonResult]:
-    pending: deque[_Asked] = deque()
-
-    def calls() -> Iterator[Call]:
-        for pair in pairs:
-            asked = _ask(pair, protocol, orders, seed)
-            pending.append(asked)
-            for side in asked.shown_first:
-                call = asked.question.ab if side == "a" else asked.question.ba
-                assert call is not None
-                yield call
-
-    def ready() -> Iterator[ComparisonResult]:
-        while pending and not pending[0].waits():
-            yield combine(pending.popleft())
-
-    for reply in model.replies(calls()):
-        yield from ready()
-        if not pending:
-            raise InputError(f"{model.name}: gave more replies than it was asked for; a model gives one for every call")
-        pending[0].answers.append(reply)
-        yield from ready()
-    yield from ready()
-    if pending:
-        raise InputError(f"{model.name}: gave fewer replies than it was asked for; a model gives one for every call")
+def calls_about(pair: Pair, protocol: ComparisonProtocol) -> list[Call]:
+    """Returns the calls about a pair in both orders; none if it cannot be compared, or needs no model."""
+    return _ask(pair, protocol, "both", 0).calls
 
 
 def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
@@ -292,10 +266,9 @@ class _Combine:
     disagreement: Disagreement
     one_order: OneOrder
 
-    def __call__(self, asked: _Asked) -> ComparisonResult:
+    def __call__(self, asked: _Asked, replies: Sequence[Reply]) -> ComparisonResult:
         read: dict[Side, _Read] = {
-            side: _read(answer, side, self.protocol)
-            for side, answer in zip(asked.shown_first, asked.answers, strict=True)
+            side: _read(answer, side, self.protocol) for side, answer in zip(asked.shown_first, replies, strict=True)
         }
         verdict, reason = self._verdict(asked, list(read.values()))
         a, b = asked.pair.a, asked.pair.b

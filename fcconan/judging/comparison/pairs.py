@@ -135,20 +135,14 @@ def _tree_first(systems: list[str], pairs: list[_Systems]) -> list[_Systems]:
     Raises:
         InputError: All pairs together leave something apart.
     """
-    leader = {system: system for system in systems}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def lead(system: str) -> str:
-        while leader[system] != system:
-            system = leader[system]
-        return system
-
+    connected = DisjointSet(systems)
     tree: list[_Systems] = []
     rest: list[_Systems] = []
     for first, second in pairs:
-        one, other = lead(first), lead(second)
-        (rest if one == other else tree).append((first, second))
-        leader[one] = other
-    apart = [system for system in systems if lead(system) != lead(systems[0])]
+        (tree if connected.merge(first, second) else rest).append((first, second))
+    apart = [system for system in systems if not connected.connected(system, systems[0])]
     if apart:
         raise InputError(
             f"{systems[0]} and {apart[0]} answered no common item, and no other systems connect them: "
