@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.data import leakage
-from fcconan.data.leakage import Kinship, code_table, codes_of_row, kin_of, known_codes, simplified
+from fcconan.data.leakage import Kinship, codes_of_row, kin_of, known_codes, simplified
+from tests.kinship_table import code_table
 
 
 @pytest.fixture

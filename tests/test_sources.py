@@ -22,7 +22,7 @@ from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.data import sources
 from fcconan.data.atomic import leftovers, mark
 from fcconan.data.ids import sha256_of
-from fcconan.data.sources import FETCHING, Source, cache_folder, fetch, fetch_all, source_url
+from fcconan.data.sources import Source, cache_folder, fetch, fetch_all, source_url
 from fcconan.errors import InputError
 from tests import small
 
@@ -470,10 +470,11 @@ def test_a_process_that_is_killed_half_way_leaves_no_file_and_the_next_one_fetch
 def test_what_a_killed_fetch_left_is_swept_by_the_next_one(upstream: Upstream) -> None:
     upstream.replies[PATH] = [Reply()]
     folder = cache_folder() / "ombrey/books" / COMMIT / "data"
-    stale, running = mark(FETCHING).replace(f"-{os.getpid()}-", f"-{_ended()}-") + "x", mark(FETCHING) + "x"
-    elsewhere = stale.replace(FETCHING, f"{FETCHING}elsewhere_")
+    prefix = ".rows.csv."
+    stale, running = mark(prefix).replace(f"-{os.getpid()}-", f"-{_ended()}-") + "x", mark(prefix) + "x"
+    elsewhere = stale.replace(prefix, f"{prefix}elsewhere_")
     for name in (stale, running, elsewhere):
-        _write(folder / name / "file", b"half")
+        _write(folder / name, b"half")
     assert _fetch() == folder / "rows.csv"
     assert {path.name for path in folder.iterdir()} == {running, elsewhere, "rows.csv"}
 
@@ -542,7 +543,7 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("fcconan.data.sources.tempfile.TemporaryDirectory", refuse)
+    monkeypatch.setattr(Path, "mkdir", refuse)
     assert _error() == (
         f"the cache folder {_cached().parent} cannot be written (Read-only file system): "
         "set FCCONAN_CACHE to another folder"

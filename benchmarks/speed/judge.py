@@ -3,8 +3,7 @@
 - Throughput: replies rated with 32 requests at once, every answer in the journal before it is used. The baseline is the
   ideal: latency times requests, divided by 32.
 - Memory: the peak of the process for ten times the replies, against that for the replies.
-- Resume: a run that goes on after one that was killed when all was rated, against the time of that one; and a run that
-  repeats a finished one, from the journal.
+- Resume: a run that finds all answers in the journal, against the time of the one that asked.
 - Bare client: as many requests, sent by aiohttp alone: no journal, no rows, no repetitions. What the ideal and this
   differ by is the endpoint's and the machine's.
 
@@ -87,12 +86,11 @@ def serve(latency: float) -> None:
         runner.run(run())
 
 
-def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
-    """Rate replies and print seconds and the peak of memory in MB; the end may be that of a killed process."""
+def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
+    """Rate replies and print seconds and the peak of memory in MB."""
     from fcconan.data.files import RowWriter
     from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
-    from fcconan.judging.rating_cache import KeptRatings
     from fcconan.judging.strategies import Plan
     from fcconan.judging.tasks import load_task
     from fcconan.models.client import Client
@@ -104,15 +102,12 @@ def rate(port: int, replies: Path, folder: Path, out: Path, end: str) -> None:
     begin = time.perf_counter()
     client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
-    kept = KeptRatings(judge, client.answers.path)
     with RowWriter(out, RATED) as writer:
-        for rows in kept.rate(open_table("replies", [replies])):
+        for rows in judge.rate(open_table("replies", [replies])):
             writer.write(rows)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak_mb": peak, "sent": client.sent}))
-    if end == "finished":
-        kept.forget()
 
 
 def bare(port: int, number: int) -> None:
@@ -182,9 +177,8 @@ def measure(number: int, latency: float) -> dict[str, Any]:
                 write_replies(replies, many)
                 work = folder / label
                 work.mkdir()
-                runs[label] = child("--rate", port, replies, work, work / "first.jsonl", "killed")
-            runs["again"] = child("--rate", port, replies, work, work / "again.jsonl", "finished")
-            runs["repeated"] = child("--rate", port, replies, work, work / "repeated.jsonl", "finished")
+                runs[label] = child("--rate", port, replies, work, work / "first.jsonl")
+            runs["again"] = child("--rate", port, replies, work, work / "again.jsonl")
             runs["bare"] = child("--bare", port, number)
             first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
             if first != again or runs["again"]["sent"]:
@@ -209,8 +203,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
             "throughput, fcconan / bare client": (runs["bare"]["seconds"] / runs["few"]["seconds"], ""),
             "throughput, fcconan / ideal, ten times the replies": (ideal * TIMES_MORE / runs["many"]["seconds"], ""),
             "memory, ten times the replies / once": (runs["many"]["peak_mb"] / runs["few"]["peak_mb"], "about 1"),
-            "time, resumed when all was rated / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
-            "time, finished run repeated / run": (runs["repeated"]["seconds"] / runs["many"]["seconds"], ""),
+            "time, all answers in the journal / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
         },
     }
 
@@ -222,7 +215,7 @@ def main() -> None:
     parser.add_argument("--replies", type=int, default=5000)
     parser.add_argument("--latency", type=float, default=0.05, help="seconds")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
-    parser.add_argument("--rate", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--rate", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--bare", nargs=2, type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve is not None:
@@ -232,8 +225,8 @@ def main() -> None:
         bare(*arguments.bare)
         return
     if arguments.rate:
-        port, replies, folder, out, end = arguments.rate
-        rate(int(port), Path(replies), Path(folder), Path(out), end)
+        port, replies, folder, out = arguments.rate
+        rate(int(port), Path(replies), Path(folder), Path(out))
         return
     found = {"machine": machine("aiohttp"), **measure(arguments.replies, arguments.latency)}
     for name, value in found.items():

@@ -18,11 +18,8 @@
 Every file is written whole or not at all. Whoever changes something holds the campaign's lock.
 """
 
-import fcntl
 import fnmatch
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -32,7 +29,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data import YamlFile, explain, leftovers, mark, read_rows, write_whole
+from fcconan.data import YamlFile, explain, locked, new_folder, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -43,6 +40,7 @@ LABEL = "label"  # what is answered in a task with labels; in a task with aspect
 MAIN = "main"  # the round that raters judge the units in
 VALIDATION = "validation"  # the round in which others agree or disagree with the label
 QUALIFICATION = "qualification"  # the round of the quiz
+_PATIENCE = 60.0  # seconds to wait for another change
 Record = TypeVar("Record", "Unit", "Rater", "Assignment", "Answer", "Import", "Decision")
 
 
@@ -325,17 +323,10 @@ class Campaign:
         """Holds the campaign's lock: what is read and written within is one change.
 
         Raises:
-            InputError: The folder cannot be written.
+            InputError: Another process holds it for too long, or the folder cannot be written.
         """
-        try:
-            descriptor = os.open(self.folder / SETTINGS, os.O_RDONLY)
-        except OSError as error:
-            raise InputError(f"{self.folder} cannot be locked ({error.strerror}): check its permissions") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with locked(self.folder, wait=_PATIENCE):
             yield
-        finally:
-            os.close(descriptor)
 
     def write(self, name: str, records: Iterable[Any]) -> None:
         """Writes a file of records whole; call it within `changing`.
@@ -404,13 +395,7 @@ def create(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there already: choose another folder for the new campaign")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f".{folder.name}."
-    for stale in leftovers(folder.parent, prefix):
-        shutil.rmtree(stale, ignore_errors=True)
-    stage = folder.with_name(mark(prefix) + "campaign")
-    stage.mkdir()
-    try:
+    with new_folder(folder) as stage:
         content = yaml.safe_dump(settings.model_dump(), sort_keys=False, allow_unicode=True)
         (stage / SETTINGS).write_text(content, encoding="utf-8")
         (stage / "task.yaml").write_text(dump_task(task), encoding="utf-8")
@@ -419,9 +404,6 @@ def create(
             (stage / "guidelines.md").write_text(guidelines, encoding="utf-8")
         for name, rows in texts.items():
             (stage / name).write_text(as_lines(rows), encoding="utf-8")
-        stage.replace(folder)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
     return Campaign(folder)
 
 

@@ -12,7 +12,7 @@ from fcconan.annotation.campaigns import MAIN, Campaign
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
-from fcconan.data import RowWriter, YamlFile, leftovers, mark, sha256_of
+from fcconan.data import RowWriter, YamlFile, new_folder, sha256_of
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
@@ -81,18 +81,10 @@ def write_dataset(
     before = _before(campaign, out)
     with campaign.changing():
         published = published_rows(campaign, rounds)
-    prefix = f".{out.name}."
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        for stale in leftovers(out.parent, prefix):
-            shutil.rmtree(stale, ignore_errors=True)
-        stage = out.with_name(mark(prefix) + "dataset")
-        stage.mkdir()
-        try:
+        with new_folder(out) as stage:
             data = _write_files(stage, campaign, published, tiers, rule or DEFAULT_RULE, before, synthetic)
-            _move(stage, out)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+            _copy_others(out, stage)
     except OSError as error:
         raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     return Written(
@@ -136,13 +128,13 @@ def _write_recipe(stage: Path, data: Row) -> None:
     (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
 
 
-def _move(stage: Path, out: Path) -> None:
-    """Moves the files to where they belong, the recipe last; other files that are there stay."""
-    if not out.exists() or not any(out.iterdir()):
-        stage.replace(out)
-        return
-    for path in sorted(stage.iterdir(), key=lambda path: path.name == RECIPE):
-        path.replace(out / path.name)
+def _copy_others(out: Path, stage: Path) -> None:
+    """Copies what people added to the folder that is replaced."""
+    for path in out.iterdir() if out.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, stage / path.name, symlinks=True)
+        elif not (stage / path.name).exists():
+            shutil.copy2(path, stage / path.name, follow_symlinks=False)
 
 
 def _before(campaign: Campaign, out: Path) -> Row:

@@ -4,7 +4,6 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,7 @@ from fcconan.data import (
     MANIFEST,
     NORMALISATION_VERSION,
     column_of,
-    new_stage,
-    put_in_place,
+    new_folder,
     read_manifest,
     sha256_of,
 )
@@ -73,47 +71,41 @@ def write_release(
         left_out=left_out,
     )
     try:
-        stage = new_stage(out, f".{out.name}.fcconan-")
+        with new_folder(out) as stage:
+            for table in written.tables:
+                path = stage / table_path(table.config, table.split)
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(table_bytes(table.arrow()))
+            (stage / CARD).write_text(card, encoding="utf-8")
+            manifest = {
+                "format": FORMAT,
+                "name": recipe.name,
+                "title": recipe.title,
+                "kind": recipe.kind,
+                "synthetic": recipe.synthetic,
+                "labels_only": labels_only,
+                "redistributable": recipe.redistributable,
+                "tier_rule": tier_rule,
+                "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
+                "normalisation": NORMALISATION_VERSION,
+                "fingerprint": fingerprint(versions),
+                "versions": versions,
+                "aliases": built.aliases,
+                "counts": _counts(written),
+                "facts": built.facts,
+                "statistics": figures,
+                "restricted_columns": restricted_columns(built.tables),
+                "sources": _sources(recipe),
+                "excluded": sorted(recipe.excluded),
+                "left_out": left_out,
+                "notes": built.notes,
+            }
+            if labels_only and not recipe.redistributable:
+                _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
+            manifest = write_manifest(stage, manifest)
+            check_target(out, recipe.name)  # once more: writing took time
     except OSError as error:
         raise _cannot_write(out, error) from error
-    try:
-        for table in written.tables:
-            path = stage / table_path(table.config, table.split)
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(table_bytes(table.arrow()))
-        (stage / CARD).write_text(card, encoding="utf-8")
-        manifest = {
-            "format": FORMAT,
-            "name": recipe.name,
-            "title": recipe.title,
-            "kind": recipe.kind,
-            "synthetic": recipe.synthetic,
-            "labels_only": labels_only,
-            "redistributable": recipe.redistributable,
-            "tier_rule": tier_rule,
-            "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
-            "normalisation": NORMALISATION_VERSION,
-            "fingerprint": fingerprint(versions),
-            "versions": versions,
-            "aliases": built.aliases,
-            "counts": _counts(written),
-            "facts": built.facts,
-            "statistics": figures,
-            "restricted_columns": restricted_columns(built.tables),
-            "sources": _sources(recipe),
-            "excluded": sorted(recipe.excluded),
-            "left_out": left_out,
-            "notes": built.notes,
-        }
-        if labels_only and not recipe.redistributable:
-            _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
-        manifest = write_manifest(stage, manifest)
-        check_target(out, recipe.name)  # once more: writing took time
-        put_in_place(stage, out)
-    except OSError as error:
-        raise _cannot_write(out, error) from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
     return manifest
 
 

@@ -12,15 +12,15 @@ from .atomic import (
     leftovers as leftovers,
     mark as mark,
     may_be_written as may_be_written,
-    new_stage as new_stage,
-    put_in_place as put_in_place,
+    new_file as new_file,
+    new_folder as new_folder,
+    remove_stale as remove_stale,
     temporary_folder as temporary_folder,
     write_whole as write_whole,
 )
 from .checkpoints import (
     Checkpoint as Checkpoint,
-    EntryLog as EntryLog,
-    file_hash as file_hash,
+    claim_folder as claim_folder,
     is_sealed as is_sealed,
     report as report,
     seal_folder as seal_folder,
@@ -106,6 +106,10 @@ from .leakage import (
     codes_of_row as codes_of_row,
     kin_of as kin_of,
     simplified as simplified,
+)
+from .locks import (
+    LOCK as LOCK,
+    locked as locked,
 )
 from .manifest import (
     CARD as CARD,

@@ -1,4 +1,9 @@
-"""Atomic writes of files and folders, and the removal of stale temporary files."""
+"""Atomic writes of files and folders, and the removal of stale temporary files.
+
+A process may end at any moment: a file or folder then has its old content or the new one. The new content is written
+under a temporary name next to the old one, which carries host and process. The next write of the same file or folder
+removes the temporary files of processes that have ended.
+"""
 
 import ctypes
 import errno
@@ -7,20 +12,113 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+ASIDE = "-old"  # the end of an old folder's name while another takes its place
+_AT_WORKING_FOLDER = -100
+_EXCHANGE = 2
+
+
+def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
+    """Writes a file of text, whole or not at all.
+
+    Args:
+        path: The file.
+        text: Its content.
+        errors: The treatment of half characters, as in `str.encode`.
+
+    Raises:
+        OSError: As in `new_file`.
+    """
+    with new_file(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", errors))
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yields the temporary name of a file, which takes the place of an older one at the end of the block.
+
+    After an error in the block the older one stays.
+
+    Args:
+        path: The file, in a folder that exists.
+
+    Raises:
+        OSError: The file cannot be written, or the path names a device, a pipe or a socket.
+    """
+    if is_special(path):
+        raise OSError(errno.EINVAL, "it is a device, a pipe or a socket")
+    remove_stale(path)
+    temporary = path.with_name(mark(f".{path.name}.") + str(threading.get_ident()))
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yields an empty folder, which takes the place of an older one at the end of the block.
+
+    After an error in the block the older one stays.
+
+    Args:
+        folder: The folder to replace or make.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_stale(folder)
+    stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=mark(f".{folder.name}.")))
+    try:
+        stage.chmod(0o755)
+        yield stage
+        _put_in_place(stage, folder)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Makes a temporary folder, and removes it in the end, with those of killed processes.
+
+    Args:
+        prefix: The beginning of the names of these folders.
+    """
+    with suppress(OSError):  # a folder that cannot be listed may still be written
+        for stale in leftovers(Path(tempfile.gettempdir()), prefix):
+            shutil.rmtree(stale, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=mark(prefix), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def remove_stale(path: Path) -> None:
+    """Removes stale temporary files of a file or folder; an old folder that was moved aside is put back."""
+    with suppress(OSError):  # a folder that cannot be listed may still be written
+        for stale in leftovers(path.parent, f".{path.name}."):
+            if stale.name.endswith(ASIDE) and not path.exists():
+                stale.rename(path)
+            elif stale.is_dir():
+                shutil.rmtree(stale, ignore_errors=True)
+            else:
+                stale.unlink()
+
 
 def mark(prefix: str) -> str:
-    """Returns the beginning of a name that this process may use under a folder, for `leftovers` to tell apart."""
+    """Returns the beginning of a temporary name of this process; `leftovers` finds such names later."""
     return f"{prefix}{_host()}-{os.getpid()}-"
 
 
 def leftovers(folder: Path, prefix: str) -> list[Path]:
-    """Returns the entries of a folder that a process of this host marked and that has ended since.
+    """Returns temporary files and folders of processes of this host that have ended.
 
-    What another host marked stays: whether its process still runs cannot be seen from here.
+    Those of other hosts stay: from here it cannot be seen whether their processes still run.
     """
     own = f"{prefix}{_host()}-"
     found = []
@@ -31,26 +129,12 @@ def leftovers(folder: Path, prefix: str) -> list[Path]:
     return found
 
 
-@contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Makes a temporary folder, removes it in the end, and removes those that killed processes left.
-
-    Args:
-        prefix: What the names of these folders begin with.
-    """
-    with suppress(OSError):  # a folder that cannot be listed may still be written
-        for stale in leftovers(Path(tempfile.gettempdir()), prefix):
-            shutil.rmtree(stale, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=mark(prefix), ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
 def _host() -> str:
     return re.sub(r"\W", "_", socket.gethostname())
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # signal 0 asks whether a process is there only where there are signals
+    if os.name != "posix":  # elsewhere signal 0 would end the process
         return True
     try:
         os.kill(process, 0)
@@ -62,7 +146,7 @@ def _is_running(process: int) -> bool:
 
 
 def may_be_written(path: Path) -> bool:
-    """Returns whether a path names a file, or nothing yet, in a folder that is there and accepts new files."""
+    """Returns whether a path names a file, or nothing yet, in an existing folder that accepts new files."""
     folder = path.absolute().parent
     return bool(path.name) and (path.is_file() or not path.exists()) and folder.is_dir() and os.access(folder, os.W_OK)
 
@@ -72,73 +156,7 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
-    """Writes a file under a temporary name and renames it.
-
-    What killed processes left of the same file is removed.
-
-    Args:
-        path: The file.
-        text: Its content.
-        errors: What is done with half characters, as in `str.encode`.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    write_whole_bytes(path, [text.encode("utf-8", errors)])
-
-
-def write_whole_bytes(path: Path, parts: Iterable[bytes]) -> None:
-    """Writes a file as `write_whole` does, from parts that need not be in memory together.
-
-    Args:
-        path: The file.
-        parts: Its content, in order.
-
-    Raises:
-        OSError: The file cannot be written, or the path names a device, a pipe or a socket.
-    """
-    prefix = f".{path.name}."
-    with suppress(OSError):  # a folder that cannot be listed may still be written
-        for stale in leftovers(path.parent, prefix):
-            stale.unlink()
-    if is_special(path):
-        raise OSError(errno.EINVAL, "it is a device, a pipe or a socket")
-    temporary = path.with_name(mark(prefix) + "whole")
-    try:
-        with temporary.open("wb") as file:
-            file.writelines(parts)
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-ASIDE = "-old"  # what a folder's name ends with while another takes its place
-AT_WORKING_FOLDER = -100
-EXCHANGE = 2
-
-
-def new_stage(folder: Path, prefix: str) -> Path:
-    """Makes the folder to write into, beside the one that it will replace.
-
-    What killed processes left there is removed, and a folder that one had moved aside is put back.
-
-    Args:
-        folder: The folder to replace.
-        prefix: What names of stages begin with.
-
-    Raises:
-        OSError: The folder cannot be made.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale(folder, prefix)
-    stage = Path(tempfile.mkdtemp(dir=folder.parent, prefix=mark(prefix)))
-    stage.chmod(0o755)
-    return stage
-
-
-def put_in_place(stage: Path, folder: Path) -> None:
+def _put_in_place(stage: Path, folder: Path) -> None:
     """Puts the finished folder in the place of the old one, which may end up under the stage's name.
 
     Raises:
@@ -161,25 +179,16 @@ def put_in_place(stage: Path, folder: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Swaps two folders in one step where the system can (Linux), and says whether it did."""
+    """Exchanges two folders in one step where the system can (Linux); returns whether it did."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     status = rename(
-        AT_WORKING_FOLDER,
+        _AT_WORKING_FOLDER,
         os.fsencode(first.absolute()),
-        AT_WORKING_FOLDER,
+        _AT_WORKING_FOLDER,
         os.fsencode(second.absolute()),
-        ctypes.c_uint(EXCHANGE),
+        ctypes.c_uint(_EXCHANGE),
     )
     return bool(status == 0)
-
-
-def remove_stale(folder: Path, prefix: str) -> None:
-    """Removes what killed processes left next to a folder, and puts back an old folder that one had moved aside."""
-    for path in leftovers(folder.parent, prefix):
-        if path.name.endswith(ASIDE) and not folder.exists():
-            path.rename(folder)
-        else:
-            shutil.rmtree(path, ignore_errors=True)

@@ -31,9 +31,31 @@ def content_folder() -> Path:
     return installed if installed.is_dir() else package.parent
 
 
+def _recipes() -> dict[str, Path]:
+    return {path.stem: path for path in sorted((content_folder() / "builders").glob("*.yaml"))}
+
+
+def _tasks() -> dict[str, Path]:
+    return {path.parent.name: path for path in sorted((content_folder() / "annotations").glob("*/task.yaml"))}
+
+
+def _tier_rules() -> dict[str, Path]:
+    return {path.stem: path for path in sorted((content_folder() / "annotations" / "tier-rules").glob("*.yaml"))}
+
+
 def recipe_names() -> list[str]:
     """Returns the names of the recipes in the catalogue, sorted."""
-    return sorted(path.stem for path in (content_folder() / "builders").glob("*.yaml"))
+    return list(_recipes())
+
+
+def task_names() -> list[str]:
+    """Returns the names of the annotation tasks in the catalogue, sorted."""
+    return list(_tasks())
+
+
+def tier_rule_names() -> list[str]:
+    """Returns the names of the tier rules in the catalogue, sorted."""
+    return list(_tier_rules())
 
 
 def check_built(name: str) -> None:
@@ -52,90 +74,50 @@ def recipe_path(name: str) -> Path:
     """Returns the file of a recipe.
 
     Args:
-        name: A recipe of the catalogue, or the path of a recipe file of one's own (it ends in `.yaml` or `.yml`).
+        name: A recipe of the catalogue, or the path of a recipe file (it ends in `.yaml` or `.yml`).
 
     Raises:
         InputError: There is no such recipe; the message names the nearest one.
     """
-    if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-        if not path.is_file():
-            raise InputError(
-                f"no recipe file at {path}: give a .yaml file, or one of the names that `fcconan list` prints"
-            )
-        return path
-    if "/" in name or "." in name:
-        raise InputError(
-            f"{name} is no recipe: a recipe file ends in .yaml; `fcconan list` prints the names that need none"
-        )
-    names = recipe_names()
-    if name not in names:
-        hint = did_you_mean(name.lower(), names)
-        raise InputError(f"unknown recipe {name!r}: {hint}known are {', '.join(names)}")
-    return content_folder() / "builders" / f"{name}.yaml"
-
-
-def task_names() -> list[str]:
-    """Returns the names of the annotation tasks in the catalogue, sorted."""
-    return sorted(path.parent.name for path in (content_folder() / "annotations").glob("*/task.yaml"))
-
-
-def task_path(name: str) -> Path:
-    """Returns the file of an annotation task.
-
-    Args:
-        name: A task of the catalogue, or the path of a task file of one's own (it ends in `.yaml` or `.yml`) or of the
-            folder that holds a `task.yaml`. A name of the catalogue comes before a folder of that name; write
-            `./name` for the folder.
-
-    Raises:
-        InputError: There is no such task; the message names the nearest one.
-    """
-    names = task_names()
-    if name in names:
-        return content_folder() / "annotations" / name / "task.yaml"
-    path = Path(name)
-    if name.endswith((".yaml", ".yml")):
-        if not path.is_file():
-            raise InputError(f"no task file at {path}: give a .yaml file, or one of {', '.join(names)}")
-        return path
-    if path.is_dir():
-        if not (path / "task.yaml").is_file():
-            raise InputError(f"the folder {path} holds no task.yaml: give a task file, or one of {', '.join(names)}")
-        return path / "task.yaml"
-    if "/" in name or "." in name:
-        raise InputError(
-            f"{name} is no task: a task file ends in .yaml and a task folder holds a task.yaml; known are "
-            f"{', '.join(names)}"
-        )
-    hint = did_you_mean(name.lower(), names)
-    raise InputError(f"unknown task {name!r}: {hint}known are {', '.join(names)}")
-
-
-def tier_rule_names() -> list[str]:
-    """Returns the names of the tier rules in the catalogue, sorted."""
-    return sorted(path.stem for path in (content_folder() / "annotations" / "tier-rules").glob("*.yaml"))
+    return _entry("recipe", name, _recipes())
 
 
 def tier_rule_path(name: str) -> Path:
     """Returns the file of a tier rule.
 
     Args:
-        name: A rule of the catalogue, or the path of a rule file of one's own (it ends in `.yaml` or `.yml`).
+        name: A rule of the catalogue, or the path of a rule file (it ends in `.yaml` or `.yml`).
 
     Raises:
         InputError: There is no such rule; the message names the nearest one.
     """
-    names = tier_rule_names()
+    return _entry("tier rule", name, _tier_rules())
+
+
+def task_path(name: str) -> Path:
+    """Returns the file of an annotation task.
+
+    Args:
+        name: A task of the catalogue, or the path of a task file (it ends in `.yaml` or `.yml`) or of a folder with a
+            `task.yaml`. A name of the catalogue comes before a folder of that name; write `./name` for the folder.
+
+    Raises:
+        InputError: There is no such task; the message names the nearest one.
+    """
+    is_folder = name not in task_names() and Path(name).is_dir()
+    return _entry("task", str(Path(name) / "task.yaml") if is_folder else name, _tasks())
+
+
+def _entry(kind: str, name: str, known: dict[str, Path]) -> Path:
+    """Returns the file of an entry of the catalogue, or a file of the user's own."""
     if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-        if not path.is_file():
-            raise InputError(f"no tier rule file at {path}: give a .yaml file, or one of {', '.join(names)}")
-        return path
-    if name not in names:
-        hint = did_you_mean(name.lower(), names)
-        raise InputError(f"unknown tier rule {name!r}: {hint}known are {', '.join(names)}, or a .yaml file")
-    return content_folder() / "annotations" / "tier-rules" / f"{name}.yaml"
+        if not Path(name).is_file():
+            raise InputError(f"no {kind} file at {name}: give a .yaml file, or one of {', '.join(known)}")
+        return Path(name)
+    if name not in known:
+        hint = did_you_mean(name.lower(), known)
+        raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a .yaml file")
+    return known[name]
 
 
 def card_template_path() -> Path:

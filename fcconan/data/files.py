@@ -3,12 +3,12 @@
 import csv
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fcconan.data.atomic import is_special, leftovers, mark, may_be_written
+from fcconan.data.atomic import may_be_written, new_file
 from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
@@ -105,8 +105,6 @@ def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
 class RowWriter:
     """Writes rows as they come, under a temporary name that becomes the file's at the end.
 
-    What killed processes left of the same file is removed.
-
     Args:
         path: The file; its suffix says how it is written.
         columns: Names and types of the columns. Further values of a row are left out.
@@ -118,48 +116,35 @@ class RowWriter:
     def __init__(self, path: Path, columns: Columns) -> None:
         _check_suffix(path)
         self.path, self.columns = path, columns
-        self._prefix = f".{path.name}."
-        self._temporary = path.with_name(mark(self._prefix) + "rows")
+        self._stack = ExitStack()
         self._waiting: list[Row] = []
         self._parquet: Any = None
         self._file: Any = None
 
     def __enter__(self) -> Self:
-        with suppress(OSError):  # a folder that cannot be listed may still be written
-            for stale in leftovers(self.path.parent, self._prefix):
-                stale.unlink()
-        if is_special(self.path):
-            raise InputError(f"{self.path} is a device, a pipe or a socket: choose another file")
-        try:
+        with self._writing(), ExitStack() as stack:
+            temporary = stack.enter_context(new_file(self.path))
             if self.path.suffix == ".parquet":
-                self._file = self._temporary.open("wb")
+                self._file = stack.enter_context(temporary.open("wb"))
                 import pyarrow.parquet as pq
 
-                self._parquet = pq.ParquetWriter(self._file, self._schema())
+                self._parquet = stack.enter_context(pq.ParquetWriter(self._file, self._schema()))
             else:
-                self._file = self._temporary.open("w", encoding="utf-8", newline="")
+                self._file = stack.enter_context(temporary.open("w", encoding="utf-8", newline=""))
                 if self.path.suffix in _CELLS:
                     self._table().writerow(self.columns)
-        except OSError as error:
-            raise self._unwritable(error) from error
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
+        with self._writing():
+            if error is not None:
+                self._stack.__exit__(kind, error, trace)
+                return
+            with self._stack:
                 self._flush()
-            self._close()
-            if kind is None:
-                self._temporary.replace(self.path)
-        except OSError as failure:
-            raise self._unwritable(failure) from failure
-        finally:
-            with suppress(OSError):
-                self._close()
-            with suppress(OSError):
-                self._temporary.unlink()
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Writes rows.
@@ -169,10 +154,8 @@ class RowWriter:
         """
         self._waiting += [{name: row.get(name) for name in self.columns} for row in rows]
         if len(self._waiting) >= _BATCH:
-            try:
+            with self._writing():
                 self._flush()
-            except OSError as error:
-                raise self._unwritable(error) from error
 
     def _flush(self) -> None:
         rows, self._waiting = self._waiting, []
@@ -191,12 +174,6 @@ class RowWriter:
         between = _CELLS[self.path.suffix]
         return csv.writer(_LineFeeds(self._file), delimiter=between, lineterminator="\r\n")
 
-    def _close(self) -> None:
-        for each in (self._parquet, self._file):
-            if each is not None:
-                each.close()
-        self._parquet = self._file = None
-
     def _schema(self) -> Any:
         import pyarrow as pa
 
@@ -208,8 +185,14 @@ class RowWriter:
             ]
         )
 
-    def _unwritable(self, error: OSError) -> InputError:
-        return InputError(f"{self.path} cannot be written ({error.strerror or error}): choose another file")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror or error}): choose another file"
+            ) from error
 
 
 class _LineFeeds:

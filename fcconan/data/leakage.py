@@ -12,7 +12,7 @@ other messages that they fit.
 import csv
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -91,31 +91,6 @@ def _table() -> dict[str, tuple[str, ...]]:
         for row in csv.DictReader(file):
             found[row["message"]] = (*found.get(row["message"], ()), row["code"])
     return found
-
-
-def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> str:
-    """Returns the table of the package: a hash and a code on every line.
-
-    Args:
-        rows: Those of all parts of `conan`.
-        copies: Pairs of CONAN without its ids, in some of whose messages mistakes were mended (`conan-pairs` of
-            `cn-ranking`). Such a message has the code under which its CNs stand most often in CONAN.
-    """
-    codes: dict[str, set[str]] = defaultdict(set)
-    of_reply: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        codes[simplified(row["hate_speech"])].update(codes_of_row(row))
-        of_reply[simplified(row["counter_narrative"])].update(codes_of_row(row))
-    votes: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in copies:
-        message = simplified(row["hate_speech"])
-        if message not in codes:
-            votes[message].update(of_reply.get(simplified(row["counter_narrative"]), ()))
-    for message, counts in votes.items():
-        most = max(counts.values(), default=0)
-        codes[message] = {code for code, count in counts.items() if count == most}
-    lines = {f"{short_hash(message)},{code}" for message, found in codes.items() for code in found}
-    return "\n".join(("message,code", *sorted(lines), ""))
 
 
 class Kinship:

@@ -1,10 +1,7 @@
 """Pinned upstream files: their entries in recipes, and their download, cache and hashes."""
 
-import errno
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +13,7 @@ from typing import Annotated, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fcconan.data.addresses import Address, parse_address
-from fcconan.data.atomic import leftovers, mark
+from fcconan.data.atomic import new_file
 from fcconan.data.ids import sha256_of
 from fcconan.errors import InputError
 
@@ -65,7 +62,6 @@ RAW_URL = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 60
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.5
-FETCHING = ".fetching-"
 
 _noticed: set[str] = set()
 _noticing = threading.Lock()
@@ -120,38 +116,48 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         InputError: The file is nowhere, or its hash differs from the recipe's.
     """
     if source.sha256 is None:
-        return None  # optional and not pinned: what cannot be verified is not read
-    if source.repository is None:
-        local = folder / source.path
-        if local.is_file():
-            return _verified(local, source, str(local))
-        if source.optional:
-            return None
-        raise InputError(f"{local} is missing: put the file there, or correct `path` in the recipe")
+        return None  # optional and not pinned: it cannot be verified, so it is not read
     mirror = os.environ.get("FCCONAN_MIRROR")
-    if mirror and not Path(mirror).is_dir():
+    if source.repository is not None and mirror and not Path(mirror).is_dir():
         raise InputError(
             f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
         )
-    mirrored = Path(mirror) / source.repository / source.path if mirror else None
-    if mirrored and mirrored.is_file():
-        return _verified(mirrored, source, f"{mirrored} (in the mirror)")
-    cached = cache_folder() / source.repository / str(source.commit) / source.path
-    if not cached.is_file():
-        _show_terms(source.repository, terms, notice)
-        try:
-            _download(source, cached)
-        except OSError as error:  # requests' errors are OSErrors
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
-                raise _cache_unwritable(cached.parent, error) from error
-            if source.optional:
-                return None
-            by_hand = mirrored or cached
+    places = _places(source, folder)
+    for path, name in places.items():
+        if path.is_file():
+            return _verified(path, source, f"{path}{name}")
+    if source.repository is None:
+        if source.optional:
+            return None
+        raise InputError(f"{folder / source.path} is missing: put the file there, or correct `path` in the recipe")
+    cached = list(places)[-1]
+    _show_terms(source.repository, terms, notice)
+    try:
+        _download(source, cached)
+    except OSError as error:  # requests' errors are OSErrors, too, but without a number
+        if error.errno is not None:
             raise InputError(
-                f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
-                f"save it as {by_hand}, or set FCCONAN_MIRROR to a folder that holds {source.repository}/{source.path}"
+                f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
+                "another folder"
             ) from error
-    return _verified(cached, source, f"{cached} (in the cache; delete it to fetch it again)")
+        if source.optional:
+            return None
+        raise InputError(
+            f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
+            f"save it as {next(iter(places))}, or set FCCONAN_MIRROR to a folder that holds "
+            f"{source.repository}/{source.path}"
+        ) from error
+    return cached
+
+
+def _places(source: Source, folder: Path) -> dict[Path, str]:
+    """Returns the paths at which a file is looked for, in their order, each with a note for messages."""
+    if source.repository is None:
+        return {folder / source.path: ""}
+    cached = cache_folder() / source.repository / str(source.commit) / source.path
+    mirror = os.environ.get("FCCONAN_MIRROR")
+    mirrored = {Path(mirror) / source.repository / source.path: " (in the mirror)"} if mirror else {}
+    return {**mirrored, cached: " (in the cache; delete it to fetch it again)"}
 
 
 def fetch_all(
@@ -248,15 +254,8 @@ class _LimitedFile:
 def _download(source: Source, target: Path) -> None:
     import pooch
 
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for stale in leftovers(target.parent, FETCHING):
-            shutil.rmtree(stale, ignore_errors=True)
-        stage = tempfile.TemporaryDirectory(dir=target.parent, prefix=mark(FETCHING))
-    except OSError as error:
-        raise _cache_unwritable(target.parent, error) from error
-    with stage as folder:
-        fresh = Path(folder) / "file"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(target) as fresh:
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -279,12 +278,6 @@ def _download(source: Source, target: Path) -> None:
                     "https_proxy"
                 ) from error
         _verified(fresh, source, f"{source_url(source)}")
-        fresh.replace(target)
-
-
-def _cache_unwritable(folder: Path, error: OSError) -> InputError:
-    reason = os.strerror(error.errno) if error.errno else str(error)
-    return InputError(f"the cache folder {folder} cannot be written ({reason}): set FCCONAN_CACHE to another folder")
 
 
 def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | None) -> None:
@@ -308,11 +301,4 @@ def _reason(error: BaseException) -> str:
 
 def is_here(source: Source, *, folder: Path) -> bool:
     """Returns whether a file can be read without fetching it: from the mirror, the cache or the recipe's folder."""
-    if source.sha256 is None:
-        return False
-    if source.repository is None:
-        return (folder / source.path).is_file()
-    mirror = os.environ.get("FCCONAN_MIRROR")
-    places = [cache_folder() / source.repository / str(source.commit) / source.path]
-    places += [Path(mirror) / source.repository / source.path] if mirror else []
-    return any(place.is_file() for place in places)
+    return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))

@@ -91,7 +91,6 @@ from .suites.rows import (
 )
 from .suites.steps import (
     Steps as Steps,
-    alone as alone,
     content_of as content_of,
     key_of as key_of,
 )

@@ -70,9 +70,6 @@ from .rating import (
     RatingSummary as RatingSummary,
     Row as Row,
 )
-from .rating_cache import (
-    KeptRatings as KeptRatings,
-)
 from .rubrics import (
     draft_rubric as draft_rubric,
     load_rubric as load_rubric,

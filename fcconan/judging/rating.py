@@ -19,7 +19,6 @@ LABELLED: Columns = LABELLED_SCHEMA.kinds
 # Failures that another try may mend; the others say something about the model.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 # What no journal keeps, so that another run sends it again.
-_NOT_KEPT = RETRIED | {"bad_request", "too_long"}
 _Shown = tuple[dict[str, str], RowReason | None]
 _MISSING: dict[str, RowReason] = {
     "hate_speech": "no_hate_speech",
@@ -60,7 +59,6 @@ class ModelJudge:
         configuration: All that changes its ratings.
         columns: Names and types of the columns of its rows.
         failed: Calls without an answer so far for a passing reason; another run asks them again.
-        not_kept: Those, and the other calls whose failure is in no journal.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class ModelJudge:
         self._texts = plan.texts
         self._background = background
         self.columns = LABELLED if plan.task.labels else RATED
-        self.failed = self.not_kept = 0
+        self.failed = 0
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "task": plan.task.name,
@@ -149,7 +147,6 @@ class ModelJudge:
                 said = [next(rest) for _ in range(question.samples)]
                 without = [reply.reason for reply in said if reply.text is None]
                 self.failed += sum(reason in RETRIED for reason in without)
-                self.not_kept += sum(reason in _NOT_KEPT for reason in without)
                 outcomes = read(question, said, labels)
             for name, outcome in outcomes.items():
                 rows.append(self._row(row, name, outcome, question, texts))

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from fcconan.data import Checkpoint, file_hash, leftovers, mark, report, write_whole
+from fcconan.data import Checkpoint, leftovers, mark, report, sha256_of, write_whole
 from fcconan.errors import InputError
 
 Progress = Callable[[int, int], None]
@@ -150,7 +150,7 @@ def is_finished(folder: Path, shard: Shard, inputs: Mapping[str, Any]) -> bool:
 @cache
 def _hash_of(path: Path, *state: int) -> str:
     """Returns the sha256 of a file, computed once for every state of the file in this process."""
-    return file_hash(path)
+    return sha256_of(path)
 
 
 def _checkpoint(folder: Path, name: str, inputs: Mapping[str, Any]) -> Checkpoint:
@@ -175,7 +175,7 @@ def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Ca
     temporary = folder / (mark(_HIDDEN) + shard.name)
     try:
         write(shard, temporary)
-        _checkpoint(folder, shard.name, inputs).save(file_hash(temporary))
+        _checkpoint(folder, shard.name, inputs).save(sha256_of(temporary))
         temporary.replace(folder / shard.name)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -1,10 +1,9 @@
 """Folders that are written whole and take the place of what the same verb wrote before, but of nothing else."""
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fcconan.data import new_stage, put_in_place
+from fcconan.data import new_folder
 from fcconan.errors import InputError
 
 LONGEST = 100  # letters of a name that a file's name takes up
@@ -12,8 +11,6 @@ LONGEST = 100  # letters of a name that a file's name takes up
 
 def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """Writes files into a folder under a temporary name, which then takes the place of the folder.
-
-    What killed processes left of the same folder is removed.
 
     Args:
         folder: The folder; what it holds is lost.
@@ -27,16 +24,12 @@ def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
     """
     folder = folder.absolute()
     try:
-        stage = new_stage(folder, f".{folder.name}.report-")
-        try:
+        with new_folder(folder) as stage:
             for name, content in files.items():
                 path = stage / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 # A name that is not Unicode holds lone surrogates, which no file can.
                 path.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
-            put_in_place(stage, folder)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{folder} cannot be written ({reason}): choose another folder for the report") from error

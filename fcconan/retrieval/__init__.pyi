@@ -73,7 +73,6 @@ from .systems import (
 )
 from .training import (
     Training as Training,
-    claim as claim,
     last_whole_checkpoint as last_whole_checkpoint,
     train_retriever as train_retriever,
 )

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import Checkpoint, short_hash
+from fcconan.data import Checkpoint, cache_folder, short_hash
 from fcconan.models import Answers
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
@@ -95,9 +94,7 @@ def save_run(checkpoint: Checkpoint, found: Rankings) -> None:
 
 def default_folder() -> Path:
     """Returns the folder of finished runs: `$FCCONAN_CACHE/runs`, or `runs` in the user's cache folder."""
-    import pooch
-
-    return Path(os.environ.get("FCCONAN_CACHE") or pooch.os_cache("fcconan")) / "runs"
+    return cache_folder() / "runs"
 
 
 def _digest(value: Any) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fcconan
-from fcconan.data import Checkpoint, write_whole
+from fcconan.data import Checkpoint, claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
@@ -113,39 +113,36 @@ def train_retriever(
         "settings": asdict(how),
         "device": start.device.type,
     }
-    claim(work, what)
-    chosen, figures = how.epochs, None
-    if folds is not None:
-        chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
-    progress(f"training on {len(pairs)} pairs, {chosen} epochs")
-    losses: list[float] = []
-    if chosen:
-        planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
-        losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
-    if not all(np.isfinite(losses)) or not _finite(start):
+    claim_folder(work, what, "training")
+    with locked(work):
+        chosen, figures = how.epochs, None
+        if folds is not None:
+            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
+        progress(f"training on {len(pairs)} pairs, {chosen} epochs")
+        losses: list[float] = []
+        if chosen:
+            planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
+            losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
+        if not all(np.isfinite(losses)) or not _finite(start):
+            shutil.rmtree(work, ignore_errors=True)
+            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
+        report = {
+            "fcconan": fcconan.__version__,
+            "model": what["model"],
+            "pairs": len(pairs),
+            "pairs_left_out": left_out,
+            "pairs_sha256": what["pairs"],
+            "settings": asdict(how),
+            "epochs": chosen,
+            "cross_validation": figures,
+            "loss_by_epoch": losses,
+            "versions": _versions(),
+        }
+        with new_folder(out) as stage:
+            start.save_pretrained(str(stage), create_model_card=False)
+            write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+            write_whole(stage / "README.md", _card(report))
         shutil.rmtree(work, ignore_errors=True)
-        raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
-    report = {
-        "fcconan": fcconan.__version__,
-        "model": what["model"],
-        "pairs": len(pairs),
-        "pairs_left_out": left_out,
-        "pairs_sha256": what["pairs"],
-        "settings": asdict(how),
-        "epochs": chosen,
-        "cross_validation": figures,
-        "loss_by_epoch": losses,
-        "versions": _versions(),
-    }
-    stage = work / "finished"
-    shutil.rmtree(stage, ignore_errors=True)
-    start.save_pretrained(str(stage), create_model_card=False)
-    write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-    write_whole(stage / "README.md", _card(report))
-    if out.is_dir():
-        out.rmdir()
-    stage.rename(out)
-    shutil.rmtree(work, ignore_errors=True)
     return report
 
 
@@ -167,31 +164,6 @@ def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64]
 
 def _finite(model: Any) -> bool:
     return all(bool(values.isfinite().all()) for values in model.state_dict().values())
-
-
-def claim(folder: Path, training: Mapping[str, Any]) -> None:
-    """Makes the folder of an unfinished training.
-
-    Args:
-        folder: The folder.
-        training: What must be the same for an interrupted training to go on.
-
-    Raises:
-        InputError: The folder is that of another training.
-        OSError: The folder cannot be written.
-    """
-    mark = folder / "what.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not mark.is_file():
-        write_whole(mark, json.dumps(training, indent=2) + "\n")
-        return
-    before = json.loads(mark.read_text(encoding="utf-8"))
-    other = sorted(key for key in {*training, *before} if training.get(key) != before.get(key))
-    if other:
-        raise InputError(
-            f"{folder} holds an unfinished training with another {', '.join(other)}: finish it with what it was begun "
-            "with, or remove it"
-        )
 
 
 def _choose_epochs(

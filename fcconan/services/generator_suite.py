@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import fcconan
+from fcconan.data import locked
 from fcconan.errors import InputError
 from fcconan.generation import (
     ComparisonConfig,
     LoadedSuite,
     RatingConfig,
     Steps,
-    alone,
     content_of,
     join_comparisons,
     join_ratings,
@@ -130,7 +130,7 @@ def evaluate_generators(
         if options.dry_run:
             evaluation.check()
             return evaluation.rehearse()
-        with alone(folder):
+        with locked(folder):
             evaluation.check()
             result = evaluation.run()
         if not result.is_complete and connection.run is not None:

@@ -1,7 +1,6 @@
 """Ratings of replies by language models."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from fcconan.data import Columns
     from fcconan.judging import Plan, RatingSummary, Row
-    from fcconan.models import Answers, Client, Model
+    from fcconan.models import Client, Model
 
 MOST_SAMPLES = 10_000  # answers of a model to one question
 
@@ -129,9 +128,9 @@ def rate(
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(opened, plan, knowledge, options.rater_name)
         total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
-        with _rated(judges, rows, options.panel, connection) as rated:
-            columns = LABELLED if plan.task.labels else RATED
-            summary, memory = _write(reporting(rated, total, progress), columns, out)
+        rated = _rated(judges, rows, options.panel)
+        columns = LABELLED if plan.task.labels else RATED
+        summary, memory = _write(reporting(rated, total, progress), columns, out)
         failed = sum(getattr(judge, "failed", 0) for judge in judges)
         result = summary.result(
             judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
@@ -243,30 +242,13 @@ def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name
     ]
 
 
-@contextmanager
-def _rated(
-    judges: list[Any], replies: Iterable["Row"], panel: str | None, connection: Connection
-) -> "Iterator[Iterator[list[Row]]]":
-    """Has replies rated by a panel, or by one judge after the other, with a checkpoint next to the stored answers.
-
-    The checkpoint is removed when the rows are written: a run that is stopped earlier continues from it.
-    """
-    from fcconan.judging import KeptRatings, ModelJudge, rate_together
+def _rated(judges: list[Any], replies: Iterable["Row"], panel: str | None) -> "Iterable[list[Row]]":
+    """Has replies rated by a panel, or by one judge after the other."""
+    from fcconan.judging import rate_together
 
     if panel is not None:
-        yield rate_together(judges, replies, panel)  # type: ignore[arg-type]
-        return
-    answers: Answers = connection.answers()
-    if answers.is_fresh:
-        answers.prepare()  # which opens the epoch
-    epoch = answers.epoch
-    kept = [
-        KeptRatings(judge, answers.path, epoch=epoch) if isinstance(judge, ModelJudge) else judge for judge in judges
-    ]
-    yield (rows for judge in kept for rows in judge.rate(replies))
-    for each in kept:
-        if isinstance(each, KeptRatings):
-            each.forget()
+        return rate_together(judges, replies, panel)  # type: ignore[arg-type]
+    return (rows for judge in judges for rows in judge.rate(replies))
 
 
 def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path | None) -> "tuple[RatingSummary, list[Row]]":

@@ -221,9 +221,9 @@ def test_an_old_folder_that_a_killed_build_had_moved_aside_is_put_back(tmp_path:
     before = contents(tmp_path / "out")
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    aside = mark(".out.fcconan-").replace(f"-{os.getpid()}-", f"-{ended.pid}-") + "x-old"
+    aside = mark(".out.").replace(f"-{os.getpid()}-", f"-{ended.pid}-") + "x-old"
     (tmp_path / "out").rename(tmp_path / aside)
-    atomic.remove_stale(tmp_path / "out", ".out.fcconan-")
+    atomic.remove_stale(tmp_path / "out")
     assert contents(tmp_path / "out") == before
 
 
@@ -300,16 +300,16 @@ def test_a_killed_build_leaves_the_old_folder_and_the_next_one_clears_up(tmp_pat
     process = subprocess.Popen([sys.executable, "-c", program])
     try:
         deadline = time.monotonic() + 60
-        while not list(tmp_path.glob(".out.fcconan-*/*/*.parquet")):
+        while not list(tmp_path.glob(".out.*/*/*.parquet")):
             assert time.monotonic() < deadline, "the build wrote nothing"
             time.sleep(0.05)
     finally:
         process.kill()
         process.wait()
     assert contents(out) == before
-    assert len(list(tmp_path.glob(".out.fcconan-*"))) == 1
+    assert len(list(tmp_path.glob(".out.*"))) == 1
     build(recipe, out)
-    assert list(tmp_path.glob(".out.fcconan-*")) == []
+    assert list(tmp_path.glob(".out.*")) == []
     assert contents(out) != before
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 from fcconan.cli import app
-from fcconan.judging.rating_cache import KeptRatings
 from fcconan.models.answers.store import Answers
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key
@@ -151,8 +150,7 @@ def test_interrupted_it_leaves_no_half_written_file_and_goes_on(
         assert (status, stdout) == (128 + number, "")
         told = "fcconan: interrupted; nothing was half-written, run the command again to go on\n"
         assert stderr == told
-        # No ratings: the answers, and beside them what was made of those at the head.
-        assert [path.suffix for path in sorted(tmp_path.iterdir())] == ["", ".kept"]
+        assert [path.name for path in tmp_path.iterdir()] == ["journal"]  # the answers, and no ratings
         known, before = finished(journal), len(server.requests)
         assert 0 < len(known) < REQUESTS
         finish(demo, server, journal, out, "--concurrency", 32)
@@ -176,31 +174,6 @@ def test_two_runs_on_one_journal_both_finish(demo: Path, undisturbed: bytes, tmp
         body = record["request"]["body"]
         assert record["response"]["model"] == "stub-stub"
         assert texts_of(body)["counter_narrative"]
-
-
-def test_edited_ratings_of_an_unfinished_run_are_computed_again(
-    demo: Path, undisturbed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    journal, out = tmp_path / "journal", tmp_path / "ratings.parquet"
-    with Server(slowly(0)) as server:
-        with monkeypatch.context() as patch:
-            patch.setattr(KeptRatings, "forget", lambda self: None)  # as if it was killed before its last reply
-            finish(demo, server, journal, out)
-        (kept,) = tmp_path.glob("*.kept")
-        text = kept.read_text()
-        edited = text.replace("4.0", "5.0")
-        changed = sum(one != other for one, other in zip(text.splitlines(), edited.splitlines(), strict=True))
-        assert changed > 0
-        kept.write_text(edited)
-        out.unlink()
-        capsys.readouterr()
-        finish(demo, server, journal, out)
-        assert len(server.requests) == REQUESTS  # the answers are in the journal
-    assert out.read_bytes() == undisturbed
-    assert capsys.readouterr().err == (
-        f"note: {kept} is damaged or of an older version: {changed} of {REPLIES} entries are computed again\n"
-    )
-    assert not kept.exists()
 
 
 def test_progress_is_shown_on_a_terminal_only(demo: Path, undisturbed: bytes, tmp_path: Path) -> None:

@@ -16,16 +16,18 @@ from typing import Any
 import pytest
 
 from fcconan.data.ids import make_cn_id, make_hs_id
+from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
 from fcconan.generation.finetuning.data import Parts, TrainingExample, prepare
 from fcconan.generation.finetuning.model import Base, mean_loss
-from fcconan.generation.finetuning.run import last_whole_checkpoint, with_room
+from fcconan.generation.finetuning.run import with_room
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
 from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
+from fcconan.retrieval import last_whole_checkpoint
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
@@ -409,17 +411,13 @@ def test_another_unfinished_training_is_not_gone_on_with(
     with pytest.raises(InputError) as refused:
         of_few(tiny, replace(SHORT, rank=8, learning_rates=(1e-3,))).run(out)
     assert str(refused.value) == (
-        f"{out}.partial holds an unfinished training with another learning_rates, rank: finish it with what it was "
-        "begun with, or remove it"
+        f"{out}.partial holds an unfinished training with another learning_rates, rank: finish it with the "
+        "original options, or remove it"
     )
     with pytest.raises(InputError, match="with another pairs: finish it"):
         of_few(tiny, SHORT, prompt=load_generation_prompt("plain")).run(out)
-    with (tmp_path / "out.partial" / "lock").open("w") as lock:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another process is training in"):
-            of_few(tiny, SHORT).run(out)
+    with locked(tmp_path / "out.partial"), pytest.raises(InputError, match="another process works on"):
+        of_few(tiny, SHORT).run(out)
     out.mkdir()
     (out / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="is there and not empty: choose another --out"):

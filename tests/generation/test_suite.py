@@ -220,7 +220,7 @@ def test_the_first_reply_to_an_item_counts(tmp_path: Path) -> None:
 def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
     rated = {"reply_id": "re-1", "aspect": "relevance", "rater_kind": "model", "value": 1.0}
     parts = [_rows(tmp_path / f"{n}.parquet", RATED, rater="j", **rated) for n in (1, 2)]
-    with pytest.raises(InputError, match="two entries of ratings are of the rater j"):
+    with pytest.raises(InputError, match="two entries of ratings have the rater j and the aspect relevance: give"):
         join_ratings(parts, tmp_path / "all.parquet")
     other = _rows(tmp_path / "3.parquet", RATED, rater="lexical", **{**rated, "rater_kind": "metric"})
     join_ratings([parts[0], other], tmp_path / "all.parquet")
@@ -228,5 +228,5 @@ def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
     assert judges_of(other) == ["lexical"]
     said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
     both = [_rows(tmp_path / f"c{n}.parquet", COLUMNS, **said) for n in (1, 2)]
-    with pytest.raises(InputError, match="two entries of comparisons are of the rater j"):
+    with pytest.raises(InputError, match="two entries of comparisons have the rater j: give"):
         join_comparisons(both, tmp_path / "all.parquet")

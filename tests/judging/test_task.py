@@ -233,15 +233,12 @@ KNOWN = "appropriateness, cseval, features, grounded, multi-aspect, pairwise"
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("cs-eval", f"unknown task 'cs-eval': did you mean 'cseval'? known are {KNOWN}"),
-        ("Grounded", f"unknown task 'Grounded': did you mean 'grounded'? known are {KNOWN}"),
-        ("zzz", f"unknown task 'zzz': known are {KNOWN}"),
+        ("cs-eval", f"unknown task 'cs-eval': did you mean 'cseval'? known are {KNOWN}, or a .yaml file"),
+        ("Grounded", f"unknown task 'Grounded': did you mean 'grounded'? known are {KNOWN}, or a .yaml file"),
+        ("zzz", f"unknown task 'zzz': known are {KNOWN}, or a .yaml file"),
         ("no/such.yaml", f"no task file at no/such.yaml: give a .yaml file, or one of {KNOWN}"),
-        (
-            "no/such",
-            f"no/such is no task: a task file ends in .yaml and a task folder holds a task.yaml; known are {KNOWN}",
-        ),
-        ("bare", f"the folder bare holds no task.yaml: give a task file, or one of {KNOWN}"),
+        ("no/such", f"unknown task 'no/such': known are {KNOWN}, or a .yaml file"),
+        ("bare", f"no task file at bare/task.yaml: give a .yaml file, or one of {KNOWN}"),
     ],
 )
 def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

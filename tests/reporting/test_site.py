@@ -313,7 +313,7 @@ def test_a_site_that_a_killed_process_had_moved_aside_comes_back(tmp_path: Path)
     before = contents(out)
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    aside = tmp_path / (mark(".site.report-").replace(f"-{os.getpid()}-", f"-{gone.pid}-") + "x-old")
+    aside = tmp_path / (mark(".site.").replace(f"-{os.getpid()}-", f"-{gone.pid}-") + "x-old")
     out.rename(aside)
     with pytest.raises(InputError, match="cannot be written"):
         write_site(out, [a_page(files={"a" * 300: "too long a name"})])

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data.leakage import TABLE, code_table, kin_of
+from fcconan.data.leakage import TABLE, kin_of
 from fcconan.generation.examples import Examples
 from fcconan.generation.finetuning.data import kin_of_evaluation, load_training_pairs
 from fcconan.generation.items import Example, Item, Source, load_items
 from fcconan.generation.retrieval_baseline import Catalogue
 from fcconan.generation.training_pool import Pool, load_pool
+from tests.kinship_table import code_table
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 

@@ -12,9 +12,7 @@ them. A pair without a score is kept whatever else is left out, and its score is
 """
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -30,7 +28,7 @@ import pyarrow.parquet as pq
 from fcconan.annotation.campaigns import SETTINGS
 from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened, pairs_of
 from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
-from fcconan.data import is_sealed, leftovers, mark, put_in_place, seal_folder
+from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
 from fcconan.parallel import Shard, claim, cut, is_finished, share
 
@@ -270,21 +268,15 @@ def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str],
     inputs = {"plan": plan_digest}
     if is_sealed(final, inputs):
         return
-    for stale in leftovers(folder, ".prepared."):
-        shutil.rmtree(stale, ignore_errors=True)
-    stage = folder / f"{mark('.prepared.')}folder"
-    stage.mkdir()
     try:
-        for name, side in (("hs", hs), ("cn", cn)):
-            pq.write_table(_columns(side, texts=scorer.needs_texts), stage / f"{name}.parquet")
-        scorer.prepare(list(hs.values()), list(cn.values()), stage)
-        seal_folder(stage, inputs)
-        with suppress(OSError):  # another process may have been faster
-            put_in_place(stage, final)
-        if not final.is_dir():
-            raise InputError(f"{final} cannot be written: see whether the disk is full, or choose another folder")
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        with new_folder(final) as stage:
+            for name, side in (("hs", hs), ("cn", cn)):
+                pq.write_table(_columns(side, texts=scorer.needs_texts), stage / f"{name}.parquet")
+            scorer.prepare(list(hs.values()), list(cn.values()), stage)
+            seal_folder(stage, inputs)
+    except OSError as error:
+        if not final.is_dir():  # no other process was faster
+            raise InputError(f"{final} cannot be written ({error.strerror or error}): choose another folder") from error
 
 
 def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:

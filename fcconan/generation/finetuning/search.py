@@ -8,26 +8,19 @@ format. Perplexity is the exponential of the mean negative log likelihood of all
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import write_whole
+from fcconan.data import claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.retrieval import claim
-
-try:
-    import fcntl
-except ImportError:  # Windows: two processes are not told apart there
-    fcntl = None  # type: ignore[assignment]
 
 REPORT = "training.json"
 CURVE = "curve.svg"
@@ -35,7 +28,7 @@ CARD = "README.md"
 Plot = Callable[[Mapping[str, Any]], str]
 # What Trainer and peft write beside a model.
 _NOT_THE_MODEL = (
-    "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin", "whole",
+    "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin",
     "README.md",
 )  # fmt: skip
 
@@ -146,14 +139,16 @@ class Finetuner:
             InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
                 cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
         """
+        work = out.with_name(f"{out.name}.partial")
         done = self.finished(out)
         if done is not None:
+            shutil.rmtree(work, ignore_errors=True)  # the end of a run that was killed after its last step
             return done
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
         work = out.with_name(f"{out.name}.partial")
-        claim(work, self._what())
-        with _alone(work):
+        claim_folder(work, self._what(), "training")
+        with locked(work):
             return self._trained(out, work, say)
 
     def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
@@ -220,35 +215,18 @@ class Finetuner:
 
     def _write(self, out: Path, work: Path, report: Mapping[str, Any], best: Entry) -> None:
         checkpoint = work / f"rate-{best['learning_rate']!r}" / best["checkpoint"]
-        stage = work / "finished"
-        shutil.rmtree(stage, ignore_errors=True)
-        shutil.copytree(checkpoint, stage, ignore=lambda folder, names: {*_NOT_THE_MODEL} & {*names})
-        _with_cache(stage / "config.json")
-        if self.lesson.template is not None:
-            self.tokenizer.chat_template = self.lesson.template.template
-        self.tokenizer.save_pretrained(stage)
-        write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-        if self._plot is not None:
-            write_whole(stage / CURVE, self._plot(report) + "\n")
-        write_whole(stage / CARD, _card(report))
-        if out.is_dir():
-            out.rmdir()
-        stage.rename(out)
+        with new_folder(out) as stage:
+            without = shutil.ignore_patterns(*_NOT_THE_MODEL)
+            shutil.copytree(checkpoint, stage, ignore=without, dirs_exist_ok=True)
+            _with_cache(stage / "config.json")
+            if self.lesson.template is not None:
+                self.tokenizer.chat_template = self.lesson.template.template
+            self.tokenizer.save_pretrained(stage)
+            write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+            if self._plot is not None:
+                write_whole(stage / CURVE, self._plot(report) + "\n")
+            write_whole(stage / CARD, _card(report))
         shutil.rmtree(work, ignore_errors=True)
-
-
-@contextmanager
-def _alone(work: Path) -> Iterator[None]:
-    """Keeps a second process out of the folder."""
-    with (work / "lock").open("w") as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InputError(
-                    f"another process is training in {work}: wait for it, or choose another --out"
-                ) from error
-        yield
 
 
 def _padding(tokenizer: Any) -> int:

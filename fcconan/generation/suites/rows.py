@@ -51,38 +51,33 @@ def write_replies(path: Path, rows: Iterable[Row]) -> None:
 
 
 def join_ratings(parts: Iterable[Path], path: Path) -> None:
-    """Puts the ratings of several files into one.
+    """Writes the ratings of several files into one.
 
     Raises:
         InputError: Two of them have a rater and an aspect of the same name.
     """
-    rows, place_of = [], dict[tuple[str, str], Path]()
-    for part in parts:
-        for row in read_typed_rows(part, RATED):
-            if place_of.setdefault((row["rater"], row["aspect"]), part) != part:
-                raise InputError(
-                    f"two entries of ratings are of the rater {row['rater']} and have the aspect {row['aspect']}: give "
-                    "one of them a `name`, or rate other aspects"
-                )
-            rows.append(row)
-    _write(path, rows, RATED)
+    _join(parts, path, RATED, ("rater", "aspect"), "ratings")
 
 
 def join_comparisons(parts: Iterable[Path], path: Path) -> None:
-    """Puts the comparisons of several files into one.
+    """Writes the comparisons of several files into one.
 
     Raises:
         InputError: Two of them have a rater of the same name.
     """
-    rows, place_of = [], dict[str, Path]()
+    _join(parts, path, COMPARED, ("rater",), "comparisons")
+
+
+def _join(parts: Iterable[Path], path: Path, columns: Columns, key: Sequence[str], kind: str) -> None:
+    rows, part_of = list[Row](), dict[tuple[str, ...], Path]()
     for part in parts:
-        for row in read_typed_rows(part, COMPARED):
-            if place_of.setdefault(row["rater"], part) != part:
-                raise InputError(
-                    f"two entries of comparisons are of the rater {row['rater']}: give one of them a `name`"
-                )
+        for row in read_typed_rows(part, columns):
+            names = tuple(row[column] for column in key)
+            if part_of.setdefault(names, part) != part:
+                found = " and ".join(f"the {column} {name}" for column, name in zip(key, names, strict=True))
+                raise InputError(f"two entries of {kind} have {found}: give one of them a `name`")
             rows.append(row)
-    _write(path, rows, COMPARED)
+    _write(path, rows, columns)
 
 
 def judges_of(ratings: Path) -> list[str]:

@@ -4,23 +4,17 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
+from fcconan.data import LOCK, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows: two processes are not told apart there
-    fcntl = None  # type: ignore[assignment]
 
 RECORD = "suite.json"
 CHECKPOINTS = "checkpoints"
-LOCK = "lock"
 
 
 class Steps:
@@ -136,35 +130,6 @@ class Steps:
             with suppress(OSError):
                 self._checkpoint(name).path.unlink()
         self.write()
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keeps a second process out of a folder of results, which is removed again where nothing was written to it.
-
-    Raises:
-        InputError: Another process is at work in it, or it cannot be written to.
-    """
-    path = folder / LOCK
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written to ({error.strerror or error}): choose another --out") from error
-    with lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InputError(
-                    f"another process is running a suite in {folder}: wait for it, or choose another --out"
-                ) from error
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                path.unlink()
-                folder.rmdir()  # if it is empty
 
 
 def key_of(**what: Any) -> str:

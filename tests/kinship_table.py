@@ -1,0 +1,33 @@
+"""The table `annotations/generation/kin/conan.csv`: how it follows from the upstream files."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fcconan.data.ids import short_hash
+from fcconan.data.leakage import codes_of_row, simplified
+
+
+def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the table of the package: a hash and a code on every line.
+
+    Args:
+        rows: Those of all parts of `conan`.
+        copies: Pairs of CONAN without its ids, in some of whose messages mistakes were mended (`conan-pairs` of
+            `cn-ranking`). Such a message has the code under which its CNs stand most often in CONAN.
+    """
+    codes: dict[str, set[str]] = defaultdict(set)
+    of_reply: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        codes[simplified(row["hate_speech"])].update(codes_of_row(row))
+        of_reply[simplified(row["counter_narrative"])].update(codes_of_row(row))
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in copies:
+        message = simplified(row["hate_speech"])
+        if message not in codes:
+            votes[message].update(of_reply.get(simplified(row["counter_narrative"]), ()))
+    for message, counts in votes.items():
+        most = max(counts.values(), default=0)
+        codes[message] = {code for code, count in counts.items() if count == most}
+    lines = {f"{short_hash(message)},{code}" for message, found in codes.items() for code in found}
+    return "\n".join(("message,code", *sorted(lines), ""))
