@@ -1,7 +1,6 @@
 """Verdicts on pairs of replies: reading and checking them, majority votes, disagreement."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ Side = tuple[str, str | None]
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
+NONE = -1  # no verdict
 NO_RATER = "rater"  # who judged where a row does not say it
 
 
@@ -272,11 +272,11 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
     Raises:
         InputError: As `read_verdicts`.
     """
+    pairs, table = _judged_pairs(_as_verdicts(comparisons))
     rows = []
-    for (item, a, b), given in _by_pair(_as_verdicts(comparisons)):
-        votes = Counter(given.values())
-        winner = next((verdict for verdict in CODES if 2 * votes[verdict] > len(given)), None)
-        reason = None if winner else "unresolved" if len(given) > votes["invalid"] else "no_verdicts"
+    for (item, a, b), own in zip(pairs, table.T, strict=True):
+        votes = np.bincount(own[own != NONE], minlength=len(VERDICTS))
+        winner = next((verdict for verdict, n in zip(CODES, votes, strict=False) if 2 * n > votes.sum()), None)
         rows.append(
             {
                 "item_id": item,
@@ -286,8 +286,8 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
                 "reply_b": b[1],
                 "rater": rater,
                 "verdict": winner or "invalid",
-                "reason": reason,
-                "n_raters": len(given),
+                "reason": None if winner else "unresolved" if votes[: len(CODES)].any() else "no_verdicts",
+                "n_raters": int(votes.sum()),
             }
         )
     return rows
@@ -307,17 +307,19 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
     Raises:
         InputError: As `read_verdicts`.
     """
-    counts = dict.fromkeys(("n", "unanimous", "majority", "unresolved", "three_way"), 0)
-    for _, given in _by_pair(_as_verdicts(comparisons)):
-        if len(given) < 2:
-            continue
-        votes = Counter(given.values())
-        most = max(votes[verdict] for verdict in CODES)
-        kind = "unanimous" if most == len(given) else "majority" if 2 * most > len(given) else "unresolved"
-        counts["n"] += 1
-        counts[kind] += 1
-        counts["three_way"] += kind == "unresolved" and all(votes[verdict] for verdict in CODES)
-    return counts
+    _, table = _judged_pairs(_as_verdicts(comparisons))
+    given = (table != NONE).sum(axis=0)
+    votes = np.stack([(table == code).sum(axis=0) for code in range(len(CODES))])[:, given > 1]
+    given, most = given[given > 1], votes.max(axis=0)
+    unresolved = 2 * most <= given
+    found = {
+        "n": len(given),
+        "unanimous": (most == given).sum(),
+        "majority": (~unresolved & (most < given)).sum(),
+        "unresolved": unresolved.sum(),
+        "three_way": (unresolved & (votes > 0).all(axis=0)).sum(),
+    }
+    return {name: int(count) for name, count in found.items()}
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
@@ -335,13 +337,8 @@ def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Flo
         InputError: As `read_verdicts`.
     """
     verdicts = _as_verdicts(comparisons)
-    pairs = [given for _, given in _by_pair(verdicts)]
-    table = np.full((len(verdicts.raters), len(pairs)), np.nan)
-    for column, given in enumerate(pairs):
-        for rater, verdict in given.items():
-            if verdict in CODES:
-                table[rater, column] = CODES.index(verdict)
-    return [*verdicts.raters], table
+    _, table = _judged_pairs(verdicts)
+    return [*verdicts.raters], np.where((table == NONE) | (table >= len(CODES)), np.nan, table)
 
 
 def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
@@ -353,25 +350,31 @@ def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
     Raises:
         InputError: As `read_verdicts`.
     """
-    return [item for (item, _, _), _ in _by_pair(_as_verdicts(comparisons))]
+    return [item for item, _, _ in _judged_pairs(_as_verdicts(comparisons))[0]]
 
 
 def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
     return comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
 
 
-def _by_pair(verdicts: Verdicts) -> Iterator[tuple[tuple[str, Side, Side], dict[int, str]]]:
-    """Yields item and sides of every pair of replies, as first seen, with the verdict of every rater who judged it."""
-    named = {outcome: verdict for verdict, outcome in OUTCOME.items() if verdict != "invalid"}
-    found: dict[tuple[int, Side, Side], dict[int, str]] = {}
-    columns = (verdicts.item, verdicts.rater, verdicts.first, verdicts.second, verdicts.outcome)
-    for item, rater, first, second, outcome, replies in zip(
-        *(column.tolist() for column in columns), verdicts.replies, strict=True
-    ):
+def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Integers]:
+    """Returns item and sides of every pair of replies, as first seen, and what raters said of them.
+
+    Returns:
+        The pairs, and positions in `CODES`, or the number after the last for an invalid verdict, or `NONE`; shape
+        (raters, pairs).
+    """
+    places: dict[tuple[int, Side, Side], int] = {}
+    columns, turned = [], []
+    sides = zip(
+        verdicts.item.tolist(), verdicts.first.tolist(), verdicts.second.tolist(), verdicts.replies, strict=True
+    )
+    for item, first, second, replies in sides:
         a, b = (verdicts.systems[first], replies[0]), (verdicts.systems[second], replies[1])
-        verdict = named.get(outcome, "invalid")
-        if (item, b, a) in found:
-            found[item, b, a][rater] = SWAPPED[verdict]
-        else:
-            found.setdefault((item, a, b), {})[rater] = verdict
-    return (((verdicts.items[item], a, b), given) for (item, a, b), given in found.items())
+        turned.append((item, b, a) in places)
+        columns.append(places.setdefault((item, b, a) if turned[-1] else (item, a, b), len(places)))
+    outcome = np.where(turned, 1 - verdicts.outcome, verdicts.outcome)
+    table = np.full((len(verdicts.raters), len(places)), NONE)
+    codes = np.select([outcome == OUTCOME[verdict] for verdict in CODES], range(len(CODES)), len(CODES))
+    table[verdicts.rater, columns] = codes
+    return [(verdicts.items[item], a, b) for item, a, b in places], table
