@@ -219,15 +219,18 @@ def item_sums(rated: RatedReplies, series: Sequence[Series]) -> tuple[list[str],
         The names, and the sums of the values [0] and the numbers of replies with a value [1], of shape (2, series,
         systems, items).
     """
-    systems, (item_names, item) = np.asarray(rated.systems), np.unique(np.asarray(rated.items), return_inverse=True)
+    items, item = np.unique(np.asarray(rated.items), return_inverse=True)
     names = sorted({*rated.systems} - {UNKNOWN})
-    sums = np.zeros((2, len(series), len(names), len(item_names)))
-    for place, each in enumerate(series):
-        for at, system in enumerate(names):
-            own = (systems == system) & np.isfinite(each.values)
-            sums[0, place, at] = np.bincount(item[own], each.values[own], len(item_names))
-            sums[1, place, at] = np.bincount(item[own], minlength=len(item_names))
-    return names, sums
+    place = {name: position for position, name in enumerate(names)}
+    system = np.array([place.get(name, len(names)) for name in rated.systems])
+    shape = (len(names) + 1, len(items))
+    sums = np.zeros((2, len(series), *shape))
+    for own, count, each in zip(*sums, series, strict=True):
+        there = np.isfinite(each.values)
+        cell = (system * len(items) + item)[there]
+        own[:] = np.bincount(cell, each.values[there], own.size).reshape(shape)
+        count[:] = np.bincount(cell, minlength=own.size).reshape(shape)
+    return names, sums[:, :, : len(names)]
 
 
 def _standings(

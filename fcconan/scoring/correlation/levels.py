@@ -152,15 +152,14 @@ def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelV
 
 def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
     used = np.unique(part.system)
-    counts = np.zeros((len(used), part.n_items))
-    sums_x, sums_y = (np.zeros((len(values), len(used), part.n_items)) for values in (part.x, part.y))
-    for position, system in enumerate(used):
-        rows = part.system == system
-        counts[position] = np.bincount(part.item[rows], minlength=part.n_items)
-        for sums, values in ((sums_x, part.x), (sums_y, part.y)):
-            for own, value in zip(sums, values, strict=True):
-                own[position] = np.bincount(part.item[rows], weights=value[rows], minlength=part.n_items)
+    shape = (len(used), part.n_items)
+    cell = np.searchsorted(used, part.system) * part.n_items + part.item
 
+    def sums_of(values: Floats | None) -> Floats:
+        return np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).astype(np.float64).reshape(shape)
+
+    counts = sums_of(None)
+    sums_x, sums_y = (np.array([sums_of(own) for own in values]) for values in (part.x, part.y))
     scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
 
     def of_systems(weights: Floats) -> tuple[Floats, Floats]:
