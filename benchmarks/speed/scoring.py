@@ -70,14 +70,6 @@ def data() -> ScoreTable:
     )
 
 
-def subset(table: ScoreTable, metrics: list[int]) -> ScoreTable:
-    """Return the table with some of the metrics."""
-    names = tuple(table.metrics[metric] for metric in metrics)
-    return ScoreTable(
-        names, table.aspects, table.metric_values[metrics], table.human_values, table.items, table.systems
-    )
-
-
 def seconds(work: Callable[[], object]) -> float:
     """Return the wall time of a call."""
     start = time.perf_counter()
@@ -179,7 +171,7 @@ def tests(table: ScoreTable, resamples: int) -> dict[str, Measured]:
     kinds = {kind: [start, start + 1, start + 2] for kind, start in starts.items()}
     kinds["all"] = list(range(len(table.metrics)))
     for kind, metrics in kinds.items():
-        few = subset(table, metrics)
+        few = table.select(metrics)
         for name in COEFFICIENTS:
             coefficient = scipy_coefficient(name)
             permutation_tests(few, coefficients=[name], swaps=2)

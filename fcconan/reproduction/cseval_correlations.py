@@ -166,16 +166,7 @@ def _some(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
     """Returns some rows and metrics of a table."""
     names = set(metrics)
     wanted = [position for position, metric in enumerate(table.metrics) if metric in names]
-    chosen = np.flatnonzero(rows).tolist()
-    return replace(
-        table,
-        metrics=tuple(table.metrics[position] for position in wanted),
-        about=None if table.about is None else tuple(table.about[position] for position in wanted),
-        metric_values=table.metric_values[wanted][:, chosen],
-        human_values=table.human_values[:, chosen],
-        items=[table.items[row] for row in chosen],
-        systems=[table.systems[row] for row in chosen],
-    )
+    return table.select(wanted, np.flatnonzero(rows).tolist())
 
 
 def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, other: float | None) -> str:

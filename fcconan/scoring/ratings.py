@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -298,7 +298,7 @@ class RatedReplies:
             table: What `table` made.
             people: As given to `table`.
         """
-        about = set(zip(table.metrics, table.about or (None,) * len(table.metrics), strict=True))
+        about = set(zip(table.metrics, table.aspect_of, strict=True))
         found: list[dict[str, Any]] = []
         for series in self._series.values():
             aspect = series.aspect if series.aspect in table.aspects else None
@@ -318,22 +318,16 @@ class RatedReplies:
         Raises:
             InputError: None is.
         """
-        about = table.about or (None,) * len(table.metrics)
         who = self.raters((HUMAN,)) if people is None else people
         scales = {aspect: self.scale(aspect, who) for aspect in table.aspects}
         same = [
             place
-            for place, (name, aspect) in enumerate(zip(table.metrics, about, strict=True))
+            for place, (name, aspect) in enumerate(zip(table.metrics, table.aspect_of, strict=True))
             if aspect is not None and scales[aspect] is not None and self.scale(aspect, [name]) == scales[aspect]
         ]
         if not same:
             raise InputError("no judge has people's scale, low to high: errors need one; leave --errors out")
-        return replace(
-            table,
-            metrics=tuple(table.metrics[place] for place in same),
-            metric_values=table.metric_values[same],
-            about=tuple(about[place] for place in same),
-        )
+        return table.select(same)
 
     def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
         """Returns the ratings of each person, shape (people, aspects, replies); None for one person."""

@@ -1,7 +1,7 @@
 """Scores of metrics and people for the same replies, as arrays."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,13 +54,15 @@ class ScoreTable:
         if self.annotators is not None:
             shapes["annotators"] = (self.annotators, (len(self.annotators), len(self.aspects), rows))
         for name, (values, shape) in shapes.items():
-            if values is not None and values.shape != shape:
+            if values is None:
+                continue
+            if values.shape != shape:
                 raise InputError(f"{name} has the shape {values.shape}, expected {shape}: one value for every row")
-            if values is not None and np.isinf(values).any():
+            if np.isinf(values).any():
                 raise InputError(f"{name} has an infinite value, expected numbers or nan; mark it as missing")
         if len(self.systems) != rows:
             raise InputError(f"found {len(self.systems)} systems for {rows} rows, expected one for every row")
-        about = (None,) * len(self.metrics) if self.about is None else self.about
+        about = self.aspect_of
         unknown = [aspect for aspect in about if aspect is not None and aspect not in self.aspects]
         if unknown or len(about) != len(self.metrics):
             found = repr(unknown[0]) if unknown else f"{len(about)} entries for {len(self.metrics)} metrics"
@@ -73,13 +75,17 @@ class ScoreTable:
             if twice:
                 raise InputError(f"the {kind} {twice[0]!r} occurs twice, expected different names; rename one")
 
+    @property
+    def aspect_of(self) -> tuple[str | None, ...]:
+        """The aspect that each row of `metric_values` speaks of; None for all."""
+        return (None,) * len(self.metrics) if self.about is None else self.about
+
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Positions of the metrics and aspects that are compared."""
-        about = (None,) * len(self.metrics) if self.about is None else self.about
         return [
             (metric, aspect)
-            for metric, only in enumerate(about)
+            for metric, only in enumerate(self.aspect_of)
             for aspect, name in enumerate(self.aspects)
             if only in (None, name)
         ]
@@ -103,6 +109,26 @@ class ScoreTable:
     def system(self) -> Ints:
         """Position of each row's system in `system_names`; shape (rows,)."""
         return _positions(self.systems)
+
+    def select(self, metrics: Sequence[int], rows: Sequence[int] | None = None) -> "ScoreTable":
+        """Returns some of the metrics and rows, by their positions.
+
+        Args:
+            metrics: Positions of the metrics.
+            rows: Positions of the rows; None for all.
+        """
+        kept = range(len(self.items)) if rows is None else rows
+        return replace(
+            self,
+            metrics=tuple(self.metrics[position] for position in metrics),
+            metric_values=self.metric_values[np.ix_(metrics, kept)],
+            human_values=self.human_values[:, kept],
+            items=[self.items[row] for row in kept],
+            systems=[self.systems[row] for row in kept],
+            lengths=None if self.lengths is None else self.lengths[kept],
+            annotators=None if self.annotators is None else self.annotators[..., kept],
+            about=tuple(self.aspect_of[position] for position in metrics),
+        )
 
 
 def _positions(names: Sequence[str | int]) -> Ints:
@@ -132,6 +158,17 @@ class Part:
     n_systems: int
     pairs: list[tuple[int, int]]
     rows: Ints
+
+    def select(self, chosen: Ints) -> "Part":
+        """Returns some of the rows."""
+        return replace(
+            self,
+            x=self.x[:, chosen],
+            y=self.y[:, chosen],
+            item=self.item[chosen],
+            system=self.system[chosen],
+            rows=self.rows[chosen],
+        )
 
 
 def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[Part]:
