@@ -11,7 +11,8 @@ with a scale.
 - Tests: PERM-BOTH with 10 000 swaps for all aspects: all 190 pairs of the 20 metrics, and three metrics of one kind
   each. The loop swaps and calls scipy; it runs for a few swaps and pairs and is scaled.
 - Twice the ratings: `fcconan correlate` on a million ratings and on twice as many, in parquet and in CSV: two aspects
-  of replies by 10 systems, rated by three people and two judges. Every run is a process, and the best of three counts.
+  of replies by 10 systems, rated by three people and two judges. Every run is a process, and the least processor time
+  of three counts, which others on the machine disturb less than wall time.
 
 Compiling is not measured: numba keeps its code on disk after the first run. Memory is the peak of the whole process.
 Nothing fails when an aim is missed; values that differ from scipy's stop it.
@@ -26,7 +27,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -218,10 +218,17 @@ def twice() -> dict[str, Measured]:
                 file = Path(folder, f"ratings-{count}{suffix}")
                 write_ratings(file, count)
                 command = [sys.executable, "-m", "fcconan", "correlate", str(file), "--resamples", "100"]
-                run = partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL)
-                times.append(min(seconds(run) for _ in range(REPEATS)))
+                times.append(min(processor_seconds(command) for _ in range(REPEATS)))
             found[suffix[1:]] = {"once": times[0], "twice": times[1], "ratio": times[1] / times[0]}
     return found
+
+
+def processor_seconds(command: list[str]) -> float:
+    """Return the processor time of a process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def write_ratings(file: Path, count: int) -> None:
@@ -276,8 +283,8 @@ def main() -> None:
             found[case] = measured
             values = measured["fcconan"], measured["scipy, scaled"], measured["ratio"]
             print(f"{case:45} {values[0]:9.2f} {values[1]:9.0f} {values[2]:7.0f}  {AIM}", flush=True)
-    doubled = twice() if "twice" in parts else {}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    doubled = twice() if "twice" in parts else {}
     result = {
         "machine": machine("numpy", "scipy", "numba"),
         "resamples": options.resamples,
@@ -286,11 +293,8 @@ def main() -> None:
         "twice": doubled,
         "ratios": {
             **{f"time, scipy looped / fcconan: {case}": (each["ratio"], AIM) for case, each in found.items()},
-            **{
-                f"time, twice the ratings / once: {suffix[1:]}": (each["ratio"], TWICE)
-                for suffix, each in doubled.items()
-            },
-            "memory of all this / 1 GB": (peak * 2**30 / 1e9, "below 1"),
+            **{f"time, twice the ratings / once: {name}": (each["ratio"], TWICE) for name, each in doubled.items()},
+            "memory of all but twice the ratings / 1 GB": (peak * 2**30 / 1e9, "below 1"),
         },
     }
     if found:

@@ -52,7 +52,7 @@ class _Series:
 
     def add(self, position: int, row: Row, place: str) -> None:
         """Adds the rating of a reply."""
-        value, low, high = (_number(row, column, place) for column in ("value", "low", "high"))
+        value, low, high = _number(row, "value", place), _number(row, "low", place), _number(row, "high", place)
         if value is None:
             self.missing[NO_REASON if is_missing(row.get("reason")) else str(row["reason"])] += 1
             self.values[position] = math.nan
@@ -154,7 +154,7 @@ class RatedReplies:
 
     def _series_of(self, row: Row, place: str) -> _Series:
         """Returns the series that a row belongs to."""
-        rater, aspect = (required_id(row, column, place) for column in ("rater", "aspect"))
+        rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
         self._states_kinds |= stated is not None
         kind = stated or HUMAN
@@ -366,7 +366,7 @@ def _number(row: Row, column: str, place: str) -> float | None:
     value = row.get(column)
     if value is None or value == "":
         return None
-    found = cell_number(value)
+    found = value if type(value) is float else cell_number(value)
     if found is None or math.isinf(found):
         raise InputError(f"{place}: {column} is {value!r}, expected a number, or nothing where it is missing")
     return None if math.isnan(found) else found  # some tools write nan for a missing value
