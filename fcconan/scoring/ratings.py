@@ -84,11 +84,8 @@ class _Series:
                 "one scale"
             )
         for low, high in self.scales:
-            for outside, (value, place) in (
-                (self.lowest[0] < low, self.lowest),
-                (self.highest[0] > high, self.highest),
-            ):
-                if outside:
+            for value, place in (self.lowest, self.highest):
+                if math.isfinite(value) and not low <= value <= high:
                     raise InputError(
                         f"{place}: {self.rater} rated {self.aspect} {value:g}, expected {low:g} to {high:g}; leave "
                         "the value empty and give the reason out_of_scale"
@@ -302,10 +299,15 @@ class RatedReplies:
         found: list[dict[str, Any]] = []
         for series in self._series.values():
             aspect = series.aspect if series.aspect in table.aspects else None
-            there = (_metric_name(series, table.aspects), aspect) in about
-            if aspect is not None if _is_person(series, people) else there:
-                own = {"rater": series.rater, "aspect": series.aspect}
-                found += [own | {"reason": reason, "n": n} for reason, n in series.missing.items()]
+            if _is_person(series, people):
+                counted = aspect is not None
+            else:
+                counted = (_metric_name(series, table.aspects), aspect) in about
+            reasons = series.missing if counted else Counter[str]()
+            found += [
+                {"rater": series.rater, "aspect": series.aspect, "reason": reason, "n": n}
+                for reason, n in reasons.items()
+            ]
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
     def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fcconan.data import RATER_KINDS, VERDICTS, id_of, required_id
 from fcconan.errors import InputError
+from fcconan.scoring.reply_facts import row_place
 from fcconan.scoring.significance.intervals import Floats
 
 Row = Mapping[str, Any]
@@ -147,7 +148,7 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     corpora: dict[str, set[str]] = {}
     rows: list[_Given] = []
     for number, row in enumerate(comparisons, start=1):
-        place = str(getattr(row, "place", f"comparison {number}"))
+        place = row_place(row, "comparison", number)
         rows.append(_read(row, place, homes, kinds))
         if corpus := id_of(row, "corpus", place):
             corpora.setdefault(corpus, set()).add(rows[-1].item)

@@ -207,11 +207,11 @@ def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: npt.NDArray[np.
 
 def _matrix(verdicts: Verdicts) -> dict[str, Any]:
     size = len(verdicts.systems)
-    wins, ties = np.zeros((size, size), dtype=np.int64), np.zeros((size, size), dtype=np.int64)
-    for winners, losers, won in ((verdicts.first, verdicts.second, 1.0), (verdicts.second, verdicts.first, 0.0)):
-        np.add.at(wins, (winners[verdicts.outcome == won], losers[verdicts.outcome == won]), 1)
-        tied = verdicts.outcome == OUTCOME["tie"]
-        np.add.at(ties, (winners[tied], losers[tied]), 1)
+    first_won, second_won, tied = np.zeros((3, size, size), dtype=np.int64)
+    for counts, verdict in ((first_won, "a"), (second_won, "b"), (tied, "tie")):
+        there = verdicts.outcome == OUTCOME[verdict]
+        np.add.at(counts, (verdicts.first[there], verdicts.second[there]), 1)
+    wins, ties = first_won + second_won.T, tied + tied.T
     return {"systems": [*verdicts.systems], "wins": wins.tolist(), "ties": ties.tolist()}
 
 
