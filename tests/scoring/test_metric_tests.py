@@ -559,9 +559,9 @@ def test_williams_of_metrics_that_are_each_others_mirror_has_no_value() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"levels": []}, "found 'nothing', expected pooled or system_means"),
-        ({"levels": ["per_item"]}, "found 'per_item', expected pooled or system_means"),
-        ({"coefficients": ["kendall_b"]}, "found 'kendall_b', expected pearson or spearman"),
+        ({"levels": []}, "found no level, expected one of pooled, system_means; choose among them"),
+        ({"levels": ["per_item"]}, "found 'per_item', expected one of pooled, system_means; choose among them"),
+        ({"coefficients": ["kendall_b"]}, "found 'kendall_b', expected one of pearson, spearman; choose among them"),
     ],
 )
 def test_williams_is_for_some_levels_and_coefficients(options: dict[str, list[str]], message: str) -> None:

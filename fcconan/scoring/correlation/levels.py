@@ -6,18 +6,17 @@ mean of those within a system; `system_means` correlates the mean values of the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.scoring.correlation.coefficients import (
     CALIBRATED,
     accuracy_by_chance,
     calibrated_threshold,
     group_coefficients,
     groups_by_size,
+    known_names,
     rounded,
     scale_of,
 )
@@ -49,11 +48,7 @@ def known_levels(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: A name is unknown, or there is none.
     """
-    unknown = [name for name in names if name not in LEVELS]
-    if unknown or not names:
-        found = repr(unknown[0]) if unknown else "no level"
-        raise InputError(f"found {found}, expected one of {', '.join(LEVELS)}; choose among them")
-    return tuple(dict.fromkeys(names))
+    return known_names("level", names, LEVELS)
 
 
 @dataclass(frozen=True)
@@ -194,14 +189,8 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
         thresholds,
         int(len(used) < 2),
         len(part.rows) if len(used) < 2 else 0,
-        partial(_resample, across, part.n_items),
+        lambda resamples, seed: resampled(across, part.n_items, resamples=resamples, seed=seed),
     )
-
-
-def _resample(
-    evaluate_weights: Callable[[Floats], Mapping[str, Floats]], n_items: int, resamples: int, seed: int
-) -> dict[str, Floats]:
-    return resampled(evaluate_weights, n_items, resamples=resamples, seed=seed)
 
 
 def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.scoring.correlation.analysis import data_parts
-from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN
+from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN, known_names
 from fcconan.scoring.correlation.levels import POOLED, SYSTEM_MEANS, at_level, evaluate
 from fcconan.scoring.correlation.metric_tests import BY, MetricTest, compared_pairs, metric_families
 from fcconan.scoring.score_table import ScoreTable, parts
@@ -68,10 +67,8 @@ def williams_tests(
     Raises:
         InputError: A level or a coefficient is none of these.
     """
-    for given, allowed in ((levels, WILLIAMS_LEVELS), (coefficients, WILLIAMS_COEFFICIENTS)):
-        wrong = [each for each in given if each not in allowed]
-        if wrong or not given:
-            raise InputError(f"found {wrong[0] if wrong else 'nothing'!r}, expected {' or '.join(allowed)}")
+    known_names("level", levels, WILLIAMS_LEVELS)
+    known_names("coefficient", coefficients, WILLIAMS_COEFFICIENTS)
     rows = []
     whole = table
     for level in levels:
